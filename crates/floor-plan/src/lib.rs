@@ -1,0 +1,29 @@
+//! Checks that the workspace stands as `floor-plan.toml` draws it: imports point down only.
+//!
+//! Nothing below may know anything above, neither between crates nor between the modules of one;
+//! a new file must be given a floor before it passes. The rules are in [`modules`] and [`crates`],
+//! and look at data; [`workspace`] is the only part that touches the disk.
+
+pub mod breach;
+pub mod crates;
+pub mod import;
+pub mod modules;
+pub mod plan;
+pub mod token;
+pub mod workspace;
+
+use breach::Breach;
+use workspace::Workspace;
+
+/// Returns every place where the workspace departs from its plan.
+pub fn check(workspace: &Workspace) -> Vec<Breach> {
+    let Workspace { plan, graph, sources } = workspace;
+    let mut breaches = plan.check();
+    breaches.extend(crates::check(plan, graph));
+    for (name, sources) in sources {
+        if let Some(floors) = plan.crates.get(name).and_then(|plan| plan.floors.as_ref()) {
+            breaches.extend(modules::check(name, floors, sources));
+        }
+    }
+    breaches
+}

@@ -1,0 +1,39 @@
+//! `floor-plan [FOLDER]`: checks the workspace of this folder, or of the one given.
+//!
+//! Exit codes: 0 all imports point down, 1 some do not (listed on stdout), 2 could not check.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use floor_plan::workspace::Workspace;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let folder = match arguments.as_slice() {
+        [] => Path::new("."),
+        [folder] => Path::new(folder),
+        _ => return fail("give one folder at most"),
+    };
+    match Workspace::read(folder) {
+        Ok(workspace) => report(&workspace),
+        Err(error) => fail(&format!("{error:#}")),
+    }
+}
+
+fn report(workspace: &Workspace) -> ExitCode {
+    let breaches = floor_plan::check(workspace);
+    if breaches.is_empty() {
+        println!("floor plan: {} crates, every import points down", workspace.sources.len());
+        return ExitCode::SUCCESS;
+    }
+    for breach in &breaches {
+        println!("{breach}");
+    }
+    eprintln!("\nhint: move the code down, or change `floor-plan.toml` and say why in the commit");
+    ExitCode::from(1)
+}
+
+fn fail(reason: &str) -> ExitCode {
+    eprintln!("error: the floor plan could not be checked: {reason}");
+    ExitCode::from(2)
+}

@@ -1,0 +1,40 @@
+//! The `ridethrough` binary: modes and exit codes.
+//!
+//! stdout is data, stderr is for people. Exit codes: 0 done, 1 a promise was broken or the
+//! program failed, 2 wrong usage.
+
+mod demo;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// MCP connections that ride through faults.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Plays a fault story step by step, then a hundred thousand calls in random worlds.
+    ///
+    /// Needs no server and no network: the recovery machine is the real one, the server and the
+    /// time around it are simulated.
+    Demo,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Demo => demo::play(),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The circuit breaker: stop asking a server that keeps failing.
+//!
+//! ```text
+//!              5 strikes                     time is up
+//!   closed ────────────────▶ open (1 s, ×2) ───────────▶ probing
+//!     ▲                        ▲                            │
+//!     │                        └──── no JSON-RPC reply ─────┤
+//!     └──────────────── any JSON-RPC reply ─────────────────┘
+//! ```
+//! A strike is a *call* that ended without an answer for a transport reason; calls lost in one
+//! outage are one strike. Only new calls are refused. The probe is the link's own, never a user's
+//! call, and there is one at a time.
+
+use std::time::Duration;
+
+use crate::backoff::Window;
+use crate::dice::Dice;
+use crate::moment::Moment;
+
+/// Counts strikes and decides whether new calls may go out.
+#[derive(Clone, Debug)]
+pub struct Breaker {
+    state: State,
+    strikes: u32,
+    /// Openings in a row without an answer to an application's request between them.
+    openings: u32,
+    last_strike: Option<Incident>,
+}
+
+/// Whether new calls go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// They do.
+    Closed,
+    /// They are refused until a probe is due at this moment.
+    Open {
+        /// When the probe goes out.
+        until: Moment,
+    },
+    /// They are refused while a probe is out.
+    Probing,
+}
+
+/// What a strike belongs to: all calls that one of these takes down are one strike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// Nothing else: this call alone.
+    Alone,
+    /// The outage of this number.
+    Outage(u64),
+    /// The loss of this session generation.
+    Session(u64),
+}
+
+impl Breaker {
+    /// A closed breaker without strikes.
+    pub const fn new() -> Self {
+        Self { state: State::Closed, strikes: 0, openings: 0, last_strike: None }
+    }
+
+    /// The state.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Strikes that count at present.
+    pub const fn strikes(&self) -> u32 {
+        self.strikes
+    }
+
+    /// A call ended without an answer for a transport reason. Returns whether that opened it.
+    pub fn strike(&mut self, now: Moment, incident: Incident, dice: &mut Dice) -> bool {
+        if incident != Incident::Alone && self.last_strike == Some(incident) {
+            return false;
+        }
+        self.last_strike = Some(incident);
+        self.strikes = (self.strikes + 1).min(LIMIT);
+        let opens = self.state == State::Closed && self.strikes == LIMIT;
+        if opens {
+            self.open(now, dice);
+        }
+        opens
+    }
+
+    /// An application's request was answered.
+    pub fn answered(&mut self) {
+        // An answer to a call from before the opening is no news about the server as it is now.
+        if self.state == State::Closed {
+            self.strikes = 0;
+            self.openings = 0;
+            self.last_strike = None;
+        }
+    }
+
+    /// The time is up: a probe goes out.
+    pub fn probe_began(&mut self) {
+        self.state = State::Probing;
+    }
+
+    /// Any JSON-RPC reply to the probe closes it; one more strike opens it again.
+    pub fn probe_answered(&mut self) {
+        self.state = State::Closed;
+        self.strikes = LIMIT - 1;
+    }
+
+    /// The probe got no JSON-RPC reply: open for longer.
+    pub fn probe_failed(&mut self, now: Moment, dice: &mut Dice) {
+        self.open(now, dice);
+    }
+
+    fn open(&mut self, now: Moment, dice: &mut Dice) {
+        let wait =
+            if self.openings == 0 { PAUSE.first } else { PAUSE.half_jitter(self.openings, dice) };
+        self.openings = self.openings.saturating_add(1);
+        self.state = State::Open { until: now + wait };
+    }
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const LIMIT: u32 = 5;
+const PAUSE: Window = Window { first: Duration::from_secs(1), most: Duration::from_secs(60) };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_strikes_open_it_for_1_s_and_failed_probes_for_longer_up_to_60_s() {
+        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
+        for _ in 0..4 {
+            assert!(!breaker.strike(Moment::START, Incident::Alone, &mut dice));
+        }
+
+        assert!(breaker.strike(Moment::START, Incident::Alone, &mut dice));
+
+        assert_eq!(breaker.state(), State::Open { until: Moment::secs(1) });
+        let pauses: Vec<_> = (0..10).map(|_| pause_after_failed_probe(&mut breaker)).collect();
+        assert!((1..=2).contains(&pauses[0].as_secs()), "{pauses:?}");
+        assert!(pauses[9] >= Duration::from_secs(30) && pauses[9] <= Duration::from_secs(60));
+    }
+
+    #[test]
+    fn calls_lost_in_one_outage_are_one_strike() {
+        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
+
+        for _ in 0..100 {
+            breaker.strike(Moment::START, Incident::Outage(7), &mut dice);
+        }
+
+        assert_eq!((breaker.strikes(), breaker.state()), (1, State::Closed));
+    }
+
+    #[test]
+    fn an_answer_clears_the_strikes() {
+        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
+        (0..4).for_each(|_| _ = breaker.strike(Moment::START, Incident::Alone, &mut dice));
+
+        breaker.answered();
+
+        assert_eq!(breaker.strikes(), 0);
+    }
+
+    #[test]
+    fn a_probes_answer_closes_it_with_four_strikes_standing() {
+        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
+        (0..5).for_each(|_| _ = breaker.strike(Moment::START, Incident::Alone, &mut dice));
+        breaker.probe_began();
+
+        breaker.probe_answered();
+
+        assert_eq!((breaker.state(), breaker.strikes()), (State::Closed, 4));
+        assert!(breaker.strike(Moment::secs(2), Incident::Alone, &mut dice), "the fifth opens it");
+    }
+
+    fn pause_after_failed_probe(breaker: &mut Breaker) -> Duration {
+        breaker.probe_began();
+        breaker.probe_failed(Moment::START, &mut Dice::new(1));
+        match breaker.state() {
+            State::Open { until } => until.since(Moment::START),
+            other => panic!("{other:?}"),
+        }
+    }
+}

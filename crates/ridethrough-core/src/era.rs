@@ -1,0 +1,128 @@
+//! The two eras of the protocol, and what each revision allows.
+//!
+//! Every place where the eras differ asks a question here, so that `Era` is the one list of
+//! differences. *Legacy* revisions have `initialize`, sessions and resumable streams; *modern*
+//! ones are stateless: no handshake, no session, no resume, and closing a stream is the cancel.
+
+use std::fmt;
+
+/// A family of revisions that share their wire behaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Era {
+    /// 2025-03-26, 2025-06-18 and 2025-11-25.
+    Legacy,
+    /// 2026-07-28.
+    Modern,
+}
+
+impl Era {
+    /// Whether a session is made by `initialize` before the first call.
+    pub const fn has_sessions(self) -> bool {
+        matches!(self, Self::Legacy)
+    }
+
+    /// Whether a broken stream can be resumed by GET with `Last-Event-ID`.
+    pub const fn resumes_streams(self) -> bool {
+        matches!(self, Self::Legacy)
+    }
+
+    /// How the server is told that a call is not wanted any more.
+    pub const fn cancels_by(self) -> CancelBy {
+        match self {
+            Self::Legacy => CancelBy::Notification,
+            Self::Modern => CancelBy::Closing,
+        }
+    }
+
+    /// The harmless request that shows whether a server is alive.
+    pub const fn probe_method(self) -> &'static str {
+        match self {
+            Self::Legacy => "ping",
+            Self::Modern => "server/discover",
+        }
+    }
+}
+
+/// How a call is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelBy {
+    /// Closing the response stream is the cancel.
+    Closing,
+    /// `notifications/cancelled`; a closed connection says nothing.
+    Notification,
+}
+
+/// A protocol revision that we speak, in the order of their dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// Sessions and batches.
+    V2025_03_26,
+    /// Batches removed, version header added.
+    V2025_06_18,
+    /// Polling by `retry:` (SEP-1699).
+    V2025_11_25,
+    /// Stateless.
+    V2026_07_28,
+}
+
+impl Version {
+    /// The newest revision that begins with `initialize`: what we offer first.
+    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
+
+    const ALL: [Self; 4] =
+        [Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The revision of this name, if we speak it.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.as_str() == name)
+    }
+
+    /// The name of the revision on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The era the revision belongs to.
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Legacy,
+            Self::V2026_07_28 => Era::Modern,
+        }
+    }
+
+    /// Whether requests carry `MCP-Protocol-Version`.
+    pub const fn has_version_header(self) -> bool {
+        !matches!(self, Self::V2025_03_26)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_revision_is_read_back_from_its_own_name() {
+        for version in Version::ALL {
+            assert_eq!(Version::parse(version.as_str()), Some(version));
+        }
+        assert_eq!(Version::parse("2024-11-05"), None);
+    }
+
+    #[test]
+    fn only_the_stateless_revision_is_modern() {
+        let modern: Vec<_> = Version::ALL.into_iter().filter(|v| v.era() == Era::Modern).collect();
+
+        assert_eq!(modern, [Version::V2026_07_28]);
+    }
+}

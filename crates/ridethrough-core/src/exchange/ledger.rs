@@ -1,0 +1,58 @@
+//! The books of one exchange: what was tried and what may still be.
+//!
+//! Counters that only progress resets, counters that nothing resets, and the one value that only
+//! rises: [`Delivery`].
+
+use std::time::Duration;
+
+use crate::failure::Delivery;
+use crate::moment::Moment;
+
+/// What one exchange has spent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    delivery: Delivery,
+    /// Sends and resumes that went out.
+    pub(crate) attempts: u32,
+    /// Re-sends of rows 2, 3 and 7. Nothing gives them back.
+    pub(crate) resends: u32,
+    /// Resumes since the last progress that cost an attempt.
+    pub(crate) fruitless: u32,
+    /// Resumes in all.
+    pub(crate) resumes: u32,
+    /// Polls in a row without a message.
+    pub(crate) empty_polls: u32,
+    /// When the last resume went out.
+    pub(crate) resumed_at: Option<Moment>,
+    /// Row 5 was used: a session is renewed once for a call.
+    pub(crate) session_renewed: bool,
+    /// Row 22 was used.
+    pub(crate) credentials_renewed: bool,
+    /// Rounds of row 23.
+    pub(crate) step_ups: u32,
+    /// Redirects followed.
+    pub(crate) redirects: u32,
+    /// Row 9: a gap in a proxy's routes was waited out once.
+    pub(crate) gap_waited: bool,
+    /// Patience used up by earlier waits for a connection or session.
+    pub(crate) waited: Duration,
+}
+
+impl Ledger {
+    /// What is known about the server having acted.
+    pub(crate) const fn delivery(&self) -> Delivery {
+        self.delivery
+    }
+
+    /// Learns about one attempt. Doubt is sticky: a later refusal takes nothing back.
+    pub(crate) fn note(&mut self, delivery: Delivery) {
+        self.delivery = self.delivery.max(delivery);
+    }
+
+    /// Row 14: an unseen message arrived.
+    pub(crate) const fn progressed(&mut self) {
+        self.fruitless = 0;
+        self.empty_polls = 0;
+        self.gap_waited = false;
+    }
+}

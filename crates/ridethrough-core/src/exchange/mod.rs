@@ -1,0 +1,299 @@
+//! One request: sent, streamed, waited for, resumed or sent again, and ended exactly once.
+//!
+//! ```text
+//!            ┌──────────┐  may go out   ┌─────────┐ 200 stream  ┌───────────┐
+//!  wish ───▶ │ Waiting  │ ────────────▶ │ Posting │ ──────────▶ │ Streaming │──▶ Finish
+//!            │ (for …)  │ ◀──────────── │         │             │           │
+//!            └──────────┘ rows 1 2 3 5  └─────────┘             └───────────┘
+//!               │    ▲       22 24        │  │ 202                │ broken    ▲
+//!               │    │                    │  ▼                    ▼ row 6     │ 200
+//!               │    └────────────────────┼─ Accepted ──▶ …   ┌──────────┐    │
+//!               │         rows 7 8 9 12 13│                   │ Resuming │ ───┘
+//!               └─────────────────────────┼─────────────────▶ └──────────┘
+//!                                         └──▶ Suspected ──▶ Finish, or renewed and sent again
+//! ```
+//! The exchange decides its own next [`Step`] from what happened to its attempt and never acts:
+//! connections, sessions, gates and credentials belong to the link, which carries the step out.
+
+mod decide;
+mod ledger;
+mod reading;
+mod trail;
+
+pub(crate) use decide::{Ending, Rules, Step};
+pub(crate) use ledger::Ledger;
+pub(crate) use reading::{Asked, PostReading, ResumeReading, read_post, read_resume};
+pub(crate) use trail::{Novelty, Trail};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::failure::Delivery;
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation};
+use crate::message::{Answer, Json, Params};
+use crate::moment::Moment;
+use crate::outcome::{CallError, CallName};
+use crate::output::Address;
+use crate::replay::ReplayRule;
+
+/// A request of the application on its way to its one outcome.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) id: ExchangeId,
+    pub(crate) call: CallName,
+    pub(crate) params: Params,
+    pub(crate) rule: ReplayRule,
+    pub(crate) began: Moment,
+    pub(crate) deadline: Deadline,
+    pub(crate) state: State,
+    pub(crate) ledger: Ledger,
+    pub(crate) trail: Trail,
+    /// The last send; its id is the one the answer must name.
+    pub(crate) sent: Option<Sent>,
+    /// Row 5: only a session newer than this one will do.
+    pub(crate) newer_than: Option<Generation>,
+    /// The path that redirects led to.
+    pub(crate) target: Option<Arc<str>>,
+    /// The highest progress told; a lower one is a replay or a restart.
+    progress: Option<f64>,
+}
+
+/// When a call's time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline {
+    pub(crate) at: Moment,
+    pub(crate) extension: Option<Extension>,
+}
+
+/// Each progress gives the call more time, under an absolute cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Time from the progress to the new deadline.
+    pub by: Duration,
+    /// The longest that the whole call may take.
+    pub cap: Duration,
+}
+
+/// One send of the request.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) wire_id: u64,
+    pub(crate) to: Address,
+}
+
+impl Sent {
+    pub(crate) const fn generation(&self) -> Generation {
+        self.to.generation
+    }
+}
+
+/// Where an exchange stands.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// 202: the answer must come on another stream until then.
+    Accepted { until: Moment },
+    /// An attempt is out.
+    Live(Live),
+    /// An answer that speaks of a lost session, held back until a ping has told.
+    Suspected { answer: Answer },
+    /// Nothing is out.
+    Waiting(Waiting),
+}
+
+/// An attempt that is out.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) attempt: AttemptId,
+    pub(crate) via: Via,
+    pub(crate) phase: Phase,
+    /// The credentials it went out with.
+    pub(crate) credentials: CredentialsId,
+    /// The last byte, or the start.
+    pub(crate) last_sign: Moment,
+    /// Row 19: a silent stream that this attempt replaces once it is accepted.
+    pub(crate) replaces: Option<Box<Live>>,
+}
+
+/// How an attempt asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    Post,
+    Resume,
+}
+
+/// How far an attempt is.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// No head yet.
+    Asked,
+    /// The head came; the body is on its way.
+    Body(AnswerHead),
+    /// The answer is a stream.
+    Stream {
+        opened: Moment,
+        /// Whether a message has come on it: only the first may be a dialect of session loss.
+        heard: bool,
+        /// Whether one of them was new.
+        fruitful: bool,
+    },
+}
+
+/// What a waiting exchange waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// Better credentials, then this.
+    Credentials(Then),
+    /// A gate that the server closed; then send.
+    Gate,
+    /// A connection, then this. Patience runs.
+    Link { then: Then, since: Moment },
+    /// A place among the calls in flight.
+    Place,
+    /// A session that will do, then send. Patience runs.
+    Session { since: Moment },
+    /// Word about the session that its stream was lost with, then send.
+    SessionCheck,
+    /// A moment, then this.
+    Until { at: Moment, then: Then },
+}
+
+/// What follows a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    Resume,
+    Send,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        id: ExchangeId,
+        call: CallName,
+        params: Params,
+        rule: ReplayRule,
+        now: Moment,
+        deadline: Deadline,
+    ) -> Self {
+        Self {
+            id,
+            call,
+            params,
+            rule,
+            began: now,
+            deadline,
+            state: State::Waiting(Waiting::Place),
+            ledger: Ledger::default(),
+            trail: Trail::default(),
+            sent: None,
+            newer_than: None,
+            target: None,
+            progress: None,
+        }
+    }
+
+    /// The attempt that is out, if one is.
+    pub(crate) const fn live(&self) -> Option<&Live> {
+        match &self.state {
+            State::Live(live) => Some(live),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn live_mut(&mut self) -> Option<&mut Live> {
+        match &mut self.state {
+            State::Live(live) => Some(live),
+            _ => None,
+        }
+    }
+
+    /// Whether the server may have the request, counting the attempt that is out.
+    pub(crate) fn may_have_arrived(&self) -> bool {
+        let is_posted = self.live().is_some_and(|live| live.via == Via::Post)
+            || matches!(self.state, State::Accepted { .. } | State::Suspected { .. });
+        is_posted || self.ledger.delivery() == Delivery::Unknown
+    }
+
+    /// Notes that nobody will hear of the attempt that is out: the server may have the request.
+    pub(crate) fn gave_up(&mut self) {
+        if self.may_have_arrived() {
+            self.ledger.note(Delivery::Unknown);
+        }
+    }
+
+    /// The patience used while waiting for a connection or a session, until now.
+    pub(crate) fn waited(&self, now: Moment) -> Duration {
+        let current = match self.state {
+            State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
+                now.since(since)
+            }
+            _ => Duration::ZERO,
+        };
+        self.ledger.waited.saturating_add(current)
+    }
+
+    /// Moves to another state, booking the patience that a wait has used.
+    pub(crate) fn enter(&mut self, now: Moment, state: State) {
+        self.ledger.waited = self.waited(now);
+        self.state = state;
+    }
+
+    /// A message came on one of the exchange's streams: row 14 counts a new one as progress.
+    /// Returns whether it was the first on a stream that a POST opened.
+    pub(crate) fn heard(&mut self, attempt: AttemptId, novelty: Novelty, has_others: bool) -> bool {
+        let is_progress = has_others && novelty == Novelty::Fresh;
+        if is_progress {
+            self.ledger.progressed();
+        }
+        let State::Live(live) = &mut self.state else { return false };
+        let is_own = live.attempt == attempt;
+        let Phase::Stream { heard, fruitful, .. } = &mut live.phase else { return false };
+        *fruitful |= is_progress;
+        let is_first = !std::mem::replace(heard, true);
+        is_first && is_own && !has_others && live.via == Via::Post
+    }
+
+    /// Row 19: of the two streams of an exchange this one is over. Returns false if there is no
+    /// other one to go on with.
+    pub(crate) fn lose_side_stream(&mut self, now: Moment, attempt: AttemptId) -> bool {
+        let State::Live(live) = &mut self.state else { return false };
+        let Some(mut old) = live.replaces.take() else { return false };
+        if live.attempt == attempt {
+            // The resume was turned away: the old stream is looked at again in a while.
+            old.last_sign = now;
+            self.state = State::Live(*old);
+        }
+        true
+    }
+
+    /// Takes a progress value in; only a higher one is worth telling.
+    pub(crate) fn progress_increased(&mut self, now: Moment, params: &Json) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Progress {
+            progress: f64,
+        }
+
+        let Some(Progress { progress }) = params.read() else { return false };
+        if self.progress.is_some_and(|highest| progress <= highest) {
+            return false;
+        }
+        self.progress = Some(progress);
+        if let Some(extension) = self.deadline.extension {
+            let extended = (now + extension.by).min(self.began + extension.cap);
+            self.deadline.at = self.deadline.at.max(extended);
+        }
+        true
+    }
+
+    /// The error that tells how this exchange ended.
+    pub(crate) fn error(&self, now: Moment, ending: Ending) -> CallError {
+        CallError {
+            kind: ending.kind,
+            delivery: self.ledger.delivery(),
+            call: self.call.clone(),
+            attempts: self.ledger.attempts,
+            elapsed: now.since(self.began),
+            retry_after: ending.retry_after,
+            reason: ending.reason,
+        }
+    }
+}

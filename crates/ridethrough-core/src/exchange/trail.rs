@@ -1,0 +1,99 @@
+//! What an exchange remembers of its streams: where to resume, how fast, and what was seen.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use crate::sse::EventId;
+
+/// The memory of all streams of one exchange.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    last_event_id: Option<EventId>,
+    /// The server's `retry:`: it claims to poll. Belongs to the exchange and persists.
+    retry: Option<Duration>,
+    /// Ids of events on earlier streams: seeing one again is a replay.
+    earlier: Seen,
+    /// Ids on the stream that is open: two events of one stream are never the same event.
+    current: Vec<u64>,
+}
+
+/// Whether an event is new to this exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Novelty {
+    Fresh,
+    Replayed,
+}
+
+impl Trail {
+    /// Where to resume, if anywhere.
+    pub(crate) const fn last_event_id(&self) -> Option<&EventId> {
+        self.last_event_id.as_ref()
+    }
+
+    /// How long the server asks to wait between polls.
+    pub(crate) const fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    pub(crate) const fn note_retry(&mut self, retry: Duration) {
+        self.retry = Some(retry);
+    }
+
+    /// An event was taken in: resume after it.
+    pub(crate) fn advance(&mut self, id: Option<&EventId>) -> Novelty {
+        let Some(id) = id else { return Novelty::Fresh };
+        if id.is_empty() {
+            self.last_event_id = None;
+            return Novelty::Fresh;
+        }
+        self.last_event_id = Some(id.clone());
+        let mut hasher = DefaultHasher::new();
+        id.as_str().hash(&mut hasher);
+        let mark = hasher.finish();
+        if self.current.len() < MOST_SEEN {
+            self.current.push(mark);
+        }
+        if self.earlier.contains(mark) { Novelty::Replayed } else { Novelty::Fresh }
+    }
+
+    /// The open stream is over.
+    pub(crate) fn stream_ended(&mut self) {
+        for mark in self.current.drain(..) {
+            self.earlier.insert(mark);
+        }
+    }
+
+    /// The request is sent anew: its streams have nothing to do with the old ones.
+    pub(crate) fn start_over(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// A bounded set that forgets the oldest first.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    marks: BTreeSet<u64>,
+    order: VecDeque<u64>,
+}
+
+impl Seen {
+    fn contains(&self, mark: u64) -> bool {
+        self.marks.contains(&mark)
+    }
+
+    fn insert(&mut self, mark: u64) {
+        if !self.marks.insert(mark) {
+            return;
+        }
+        self.order.push_back(mark);
+        if self.order.len() > MOST_SEEN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.marks.remove(&oldest);
+        }
+    }
+}
+
+/// A server that replays more than this repeats some messages to the application.
+const MOST_SEEN: usize = 4096;

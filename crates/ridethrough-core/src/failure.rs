@@ -1,0 +1,148 @@
+//! Facts about an attempt that failed below HTTP.
+//!
+//! The transport states what it saw and what it can prove; it never says what to do. The one
+//! question that matters afterwards is [`Delivery`]: may the server have acted?
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What is known about the server having acted on a request.
+///
+/// The order carries the meaning: doubt outranks certainty, and within one exchange the value
+/// only rises. A later attempt that was refused says nothing about the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Delivery {
+    /// No byte of the request can have reached the server.
+    #[default]
+    NotSent,
+    /// The server had the request and said that it did not run it.
+    Refused,
+    /// The request was, or may have been, with the server.
+    Unknown,
+}
+
+/// How an attempt failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What went wrong.
+    pub cause: Cause,
+    /// Whether the transport can prove that nothing was sent.
+    pub delivery: Delivery,
+    /// What the layer below said, for people; never a secret.
+    pub detail: Option<Arc<str>>,
+}
+
+impl Failure {
+    /// A failure before a connection could carry the request.
+    pub const fn not_sent(cause: Cause) -> Self {
+        Self { cause, delivery: Delivery::NotSent, detail: None }
+    }
+
+    /// A failure after which the server may have the request.
+    pub const fn unknown(cause: Cause) -> Self {
+        Self { cause, delivery: Delivery::Unknown, detail: None }
+    }
+
+    /// The same failure with the words of the layer below.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<Arc<str>>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.cause)?;
+        match &self.detail {
+            Some(detail) => write!(f, " ({detail})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The causes that the machine tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The peer's certificate was not accepted.
+    BadCertificate,
+    /// The connection ended without the expected answer.
+    Closed,
+    /// Nobody listens at the address.
+    ConnectRefused,
+    /// No connection within its time limit.
+    ConnectTimedOut,
+    /// URL or proxy cannot work as configured.
+    Misconfigured,
+    /// The name does not resolve.
+    NameUnknown,
+    /// The connection was reset.
+    Reset,
+    /// Nothing arrived for too long, and the server gave no sign of life either.
+    Silent,
+    /// HTTP/2 refused the stream, or went away below it.
+    StreamRefused,
+    /// No answer within the time limit of this message.
+    TimedOut,
+    /// The TLS handshake was refused.
+    TlsRefused,
+    /// A message, head or body was larger than its limit.
+    TooLarge,
+    /// The bytes were not HTTP, or not what their headers claimed.
+    Unreadable,
+}
+
+impl Cause {
+    /// Whether waiting cannot help, given whether a connect has ever succeeded.
+    ///
+    /// A name that resolved before may resolve again; one that never did is probably mistyped.
+    pub const fn is_lasting(self, connected_before: bool) -> bool {
+        match self {
+            Self::BadCertificate | Self::Misconfigured | Self::TlsRefused => true,
+            Self::NameUnknown => !connected_before,
+            _ => false,
+        }
+    }
+
+    /// Whether the peer broke the protocol or a limit, rather than the connection breaking.
+    pub const fn is_misbehaviour(self) -> bool {
+        matches!(self, Self::TooLarge | Self::Unreadable)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BadCertificate => "the server's certificate was not accepted",
+            Self::Closed => "connection closed before the answer",
+            Self::ConnectRefused => "connection refused",
+            Self::ConnectTimedOut => "no connection within the time limit",
+            Self::Misconfigured => "the address or proxy cannot work as configured",
+            Self::NameUnknown => "the server's name does not resolve",
+            Self::Reset => "connection reset",
+            Self::Silent => "no byte arrived and the server did not answer probes",
+            Self::StreamRefused => "the server refused to open a stream",
+            Self::TimedOut => "no answer within the time limit",
+            Self::TlsRefused => "the TLS handshake was refused",
+            Self::TooLarge => "a message was larger than its limit",
+            Self::Unreadable => "the answer was not readable as HTTP",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubt_outranks_certainty() {
+        assert!(Delivery::NotSent < Delivery::Refused);
+        assert!(Delivery::Refused < Delivery::Unknown);
+    }
+
+    #[test]
+    fn an_unknown_name_is_lasting_only_before_the_first_connect() {
+        assert!(Cause::NameUnknown.is_lasting(false));
+        assert!(!Cause::NameUnknown.is_lasting(true));
+    }
+}

@@ -1,0 +1,72 @@
+//! What the machine reads of an HTTP answer before its body.
+//!
+//! The transport translates headers into these few facts; header names and formats stay there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::session::SessionId;
+
+/// The head of an HTTP answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerHead {
+    /// The status.
+    pub status: StatusCode,
+    /// The media type, parameters left out.
+    pub content: Content,
+    /// The session id that the server issued with this answer.
+    pub session: Option<SessionId>,
+    /// `Retry-After`, a date already turned into a duration.
+    pub retry_after: Option<Duration>,
+    /// What `WWW-Authenticate` asks for.
+    pub challenge: Option<Challenge>,
+    /// Where `Location` points.
+    pub redirect: Option<Redirect>,
+}
+
+impl AnswerHead {
+    /// A head with this status and content and nothing else.
+    pub const fn new(status: StatusCode, content: Content) -> Self {
+        Self { status, content, session: None, retry_after: None, challenge: None, redirect: None }
+    }
+
+    /// Whether this answer is an open event stream.
+    pub fn is_stream(&self) -> bool {
+        self.status.is_success() && self.content == Content::EventStream
+    }
+}
+
+/// The media types that the machine tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// `text/event-stream`.
+    EventStream,
+    /// `text/html`: most likely an intermediary speaking.
+    Html,
+    /// `application/json`.
+    Json,
+    /// No content type, or no body.
+    Nothing,
+    /// Anything else.
+    Other,
+}
+
+/// What an answer demands of our credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Challenge {
+    /// Credentials, or better ones.
+    Credentials,
+    /// More scope than the credentials have (`insufficient_scope`), as named by the server.
+    Scope(Arc<str>),
+}
+
+/// The target of a redirect, compared with the origin that we asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Redirect {
+    /// Scheme, host or port differ: our credentials must not go there.
+    OtherOrigin(Arc<str>),
+    /// The same server; this is the path and query to ask.
+    SameOrigin(Arc<str>),
+}

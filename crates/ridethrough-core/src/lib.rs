@@ -1,0 +1,79 @@
+//! The recovery machine of ridethrough: every decision, and nothing performed.
+//!
+//! There is no I/O in this crate, no clock, no randomness and no runtime. Time comes in as a
+//! [`Moment`], jitter from a seed, so that every decision can be repeated, written down in a test
+//! and made a million times in a second.
+//!
+//! # How to drive it
+//!
+//! A [`Link`] is our lasting relation with one server.
+//!
+//! 1. Make one with [`Link::new`].
+//! 2. Say a wish: [`Link::send`] begins an exchange and returns its id.
+//! 3. Call [`Link::poll_output`] until it returns `None`, and carry out each [`Output`]:
+//!    * [`Output::Act`]: perform it. An [`Action::Send`] is one HTTP request; report its head by
+//!      [`Link::handle_head`]; then, if the head is a stream, each event by
+//!      [`Link::handle_event`], each comment by [`Link::handle_comment`] and its end by
+//!      [`Link::handle_end`]; otherwise its whole body by [`Link::handle_body`]; and at any point,
+//!      instead of what should follow, [`Link::handle_failure`].
+//!    * [`Output::Finish`]: the exchange is over; this comes exactly once for each.
+//!    * [`Output::Deliver`]: hand it to the application.
+//!    * [`Output::Tell`]: tell whoever watches.
+//! 4. Sleep until [`Link::poll_timeout`] or until there is news, whichever is first. When the
+//!    moment has come, call [`Link::handle_timeout`]. Go to 3.
+//!
+//! News of an attempt that the machine has given up on is legal at any time and changes nothing.
+//!
+//! ```
+//! use ridethrough_core::message::Json;
+//! use ridethrough_core::{Action, CallOptions, Era, Identity, Link, Moment, Output, Request};
+//! use ridethrough_core::RecoveryPolicy;
+//!
+//! let identity = Identity {
+//!     info: Json::new(r#"{"name":"example","version":"1"}"#)?,
+//!     capabilities: Json::new("{}")?,
+//! };
+//! let mut link = Link::new(Moment::START, Era::Legacy, identity, RecoveryPolicy::default(), 7);
+//!
+//! let request = Request { method: "tools/list".into(), params: None, options: CallOptions::default() };
+//! link.send(Moment::START, request);
+//!
+//! // The first thing to do is the handshake.
+//! let Some(Output::Act(Action::Send(initialize))) = link.poll_output() else { panic!() };
+//! assert!(initialize.to.session.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod backoff;
+pub mod breaker;
+pub mod budget;
+pub mod dice;
+pub mod era;
+pub mod event;
+mod exchange;
+pub mod failure;
+pub mod head;
+pub mod ids;
+mod link;
+mod listener;
+pub mod message;
+pub mod moment;
+pub mod outcome;
+pub mod output;
+pub mod policy;
+pub mod replay;
+pub mod session;
+pub mod sse;
+
+pub use era::{Era, Version};
+pub use event::Event;
+pub use exchange::Extension;
+pub use failure::{Cause, Delivery, Failure};
+pub use head::AnswerHead;
+pub use ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
+pub use link::{CallOptions, Identity, Link, NoCredentials, Request, Status, WaitingFor};
+pub use moment::Moment;
+pub use outcome::{CallError, CallName, Kind, Outcome, Reason};
+pub use output::{Action, Address, Delivered, Outgoing, Output, Verb};
+pub use policy::RecoveryPolicy;
+pub use replay::{ReplayRule, TrustHints};

@@ -1,0 +1,295 @@
+//! Exchanges: letting them out, carrying out their steps, ending each exactly once.
+
+use super::attempts::Owner;
+use super::timers::Timer;
+use super::{CONNECT, Link, ending, pulse};
+use crate::event::{Event, Remedy};
+use crate::exchange::{
+    Ending, Exchange, Live, Phase, Rules, Sent, State, Step, Then, Via, Waiting,
+};
+use crate::failure::Delivery;
+use crate::ids::{AttemptId, CredentialsId, ExchangeId};
+use crate::message::{Answer, Json};
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::Verb;
+
+impl Link {
+    /// Lets an exchange out, or notes what it waits for.
+    pub(super) fn let_out(&mut self, now: Moment, id: ExchangeId, then: Then) {
+        if self.closing.is_begun() {
+            return;
+        }
+        if self.dial.is_up() {
+            return self.let_out_connected(now, id, then);
+        }
+        self.wait(now, id, Waiting::Link { then, since: now });
+        self.drive_dial(now);
+    }
+
+    /// The same, once the link has said that it is this one's turn.
+    pub(super) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let is_connect = &*exchange.call.method == CONNECT;
+        let newer_than = exchange.newer_than;
+        if self.credentials.is_renewing() {
+            return self.wait(now, id, Waiting::Credentials(then));
+        }
+        if then == Then::Resume {
+            return self.resume(now, id);
+        }
+        if !is_connect && !self.take_place(id) {
+            self.queue.push_back(id);
+            return self.wait(now, id, Waiting::Place);
+        }
+        let Some(ready) = self.session.ready() else {
+            self.wait(now, id, Waiting::Session { since: now });
+            return self.ensure_session(now);
+        };
+        debug_assert!(newer_than.is_none_or(|lost| ready.generation() > lost));
+        if is_connect {
+            let server = ready.server.clone().unwrap_or_else(Json::empty_object);
+            return self.finish(now, id, Ok(Answer::Result(server)), None);
+        }
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        match self.gates.holds(&exchange.call, id) {
+            Some((until, status)) => self.wait_at_gate(now, id, until, status),
+            None => self.post(now, id),
+        }
+    }
+
+    /// Moves an exchange into a wait and sets its alarm.
+    pub(super) fn wait(&mut self, now: Moment, id: ExchangeId, waiting: Waiting) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        exchange.enter(now, State::Waiting(waiting));
+        self.set_alarm(id);
+    }
+
+    /// Sends the request, the first time or again.
+    fn post(&mut self, now: Moment, id: ExchangeId) {
+        let Some(mut to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
+        let wire_id = self.next_wire_id();
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        if let Some(target) = &exchange.target {
+            to.target = Some(target.clone());
+        }
+        let old = exchange.sent.replace(Sent { wire_id, to: to.clone() });
+        let is_doubtful = exchange.ledger.delivery() == Delivery::Unknown;
+        let body = exchange.params.request_body(wire_id, &exchange.call.method);
+        exchange.trail.start_over();
+        exchange.ledger.fruitless = 0;
+        if let Some(old) = old {
+            self.wires.remove(&old.wire_id);
+            if is_doubtful {
+                self.owe_cancelled(now, &old);
+            }
+        }
+        self.wires.insert(wire_id, id);
+        let attempt = self.request(Owner::Exchange(id), Verb::Post { body }, to);
+        self.go_live(now, id, attempt, Via::Post, None);
+    }
+
+    /// Asks for the rest of a broken stream, in the session that it belongs to. A wait for the
+    /// link or for credentials may have led here, so the bounds of row 14 are kept here, too.
+    fn resume(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let at = exchange.earliest_resume();
+        if !exchange.may_resume() {
+            self.end(now, id, Ending::new(Kind::Exhausted, Reason::Rule("resumed too often")));
+        } else if now < at {
+            self.wait(now, id, Waiting::Until { at, then: Then::Resume });
+        } else {
+            self.resume_beside(now, id, None);
+        }
+    }
+
+    /// The same beside a stream that is replaced once the new one is accepted.
+    pub(super) fn resume_beside(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        replaces: Option<Box<Live>>,
+    ) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(mut to) = exchange.sent.as_ref().map(|sent| sent.to.clone()) else { return };
+        if let Some(target) = &exchange.target {
+            to.target = Some(target.clone());
+        }
+        exchange.ledger.resumes += 1;
+        exchange.ledger.resumed_at = Some(now);
+        let verb = Verb::Get { last_event_id: exchange.trail.last_event_id().cloned() };
+        let attempt = self.request(Owner::Exchange(id), verb, to);
+        self.go_live(now, id, attempt, Via::Resume, replaces);
+    }
+
+    fn go_live(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        via: Via,
+        replaces: Option<Box<Live>>,
+    ) {
+        let credentials = self.credentials.current();
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        exchange.ledger.attempts += 1;
+        let phase = Phase::Asked;
+        let live = Live { attempt, via, phase, credentials, last_sign: now, replaces };
+        exchange.enter(now, State::Live(live));
+        self.set_alarm(id);
+    }
+
+    /// Runs a decision of an exchange and carries it out.
+    pub(super) fn decide(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        decision: impl FnOnce(&mut Exchange, &mut Rules<'_>) -> Step,
+    ) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
+        let mut rules = Rules {
+            now,
+            era: self.era,
+            policy: &self.policy,
+            dice: &mut self.dice,
+            is_safe,
+            connected_before: self.dial.connected_before(),
+        };
+        let step = decision(exchange, &mut rules);
+        self.carry_out(now, id, step);
+    }
+
+    fn carry_out(&mut self, now: Moment, id: ExchangeId, step: Step) {
+        match step {
+            Step::AwaitAnswer { until } => self.enter(now, id, State::Accepted { until }),
+            Step::AwaitLink(then, failure) => {
+                self.hiccup(now, id, Reason::Transport(failure), Remedy::WaitForLink);
+                self.let_out(now, id, then);
+            }
+            Step::CheckSession => {
+                self.hiccup(now, id, Reason::Nothing, Remedy::CheckSession);
+                self.wait(now, id, Waiting::SessionCheck);
+                self.check_session_of(now, id);
+            }
+            Step::CheckSuspicion(answer) => {
+                self.hiccup(now, id, Reason::Nothing, Remedy::CheckSession);
+                self.enter(now, id, State::Suspected { answer });
+                self.check_session_of(now, id);
+            }
+            Step::Finish(Ok(answer)) => self.finish(now, id, Ok(answer), None),
+            Step::Finish(Err(ending)) => self.end(now, id, ending),
+            Step::RenewCredentials { then, challenge } => {
+                self.hiccup(now, id, Reason::Nothing, Remedy::RenewCredentials);
+                let rejected = self.credentials_of(id);
+                self.wait(now, id, Waiting::Credentials(then));
+                self.renew_credentials(now, rejected, challenge);
+            }
+            Step::RenewSession => self.renew_for(now, id),
+            Step::Resend { at, because, deferral } => {
+                if self.pay_for_resend(now, id) {
+                    self.hiccup(now, id, because, Remedy::Resend { at });
+                    match deferral {
+                        Some(status) => self.wait_as_asked(now, id, status, at),
+                        None => self.wait(now, id, Waiting::Until { at, then: Then::Send }),
+                    }
+                }
+            }
+            Step::Resume { at, because } => {
+                self.hiccup(now, id, because, Remedy::Resume { at });
+                self.wait(now, id, Waiting::Until { at, then: Then::Resume });
+            }
+            Step::Retarget(then) => self.let_out(now, id, then),
+        }
+    }
+
+    fn enter(&mut self, now: Moment, id: ExchangeId, state: State) {
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.enter(now, state);
+            self.set_alarm(id);
+        }
+    }
+
+    /// Row 5: this session is gone; the call needs a newer one.
+    pub(super) fn renew_for(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
+        exchange.newer_than = Some(generation);
+        self.hiccup(now, id, Reason::Nothing, Remedy::RenewSession);
+        self.lose_session(now, generation);
+        self.let_out(now, id, Then::Send);
+    }
+
+    /// Rows 2, 3, 7 and 9 take from the budget; an empty one ends the call.
+    pub(super) fn pay_for_resend(&mut self, now: Moment, id: ExchangeId) -> bool {
+        let is_paid = self.budget.withdraw(now).is_ok();
+        if !is_paid {
+            self.end(now, id, Ending::new(Kind::Exhausted, ending::BUDGET_EMPTY));
+        } else if let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.ledger.resends += 1;
+        }
+        is_paid
+    }
+
+    /// Something of this exchange is due: its deadline, its wait, or a look at its silence.
+    pub(super) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        if now >= exchange.deadline.at {
+            return self.end(now, id, Ending::new(Kind::DeadlinePassed, Reason::Nothing));
+        }
+        match exchange.state {
+            State::Accepted { until } if now >= until => {
+                let reason = Reason::Rule("accepted, but no answer followed");
+                self.end(now, id, Ending::new(Kind::PeerMisbehaved, reason));
+            }
+            State::Waiting(Waiting::Until { at, then }) if now >= at => self.let_out(now, id, then),
+            State::Waiting(Waiting::Link { .. } | Waiting::Session { .. })
+                if exchange.waited(now) >= self.patience() =>
+            {
+                let ending = self.out_of_patience(id);
+                self.end(now, id, ending);
+            }
+            State::Live(_) => {
+                self.ask_about_silence(now);
+                self.set_alarm(id);
+            }
+            _ => self.set_alarm(id),
+        }
+    }
+
+    /// Sets the moment at which an exchange must be looked at again.
+    pub(super) fn set_alarm(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let own = match &exchange.state {
+            State::Accepted { until } => Some(*until),
+            State::Waiting(Waiting::Until { at, .. }) => Some(*at),
+            State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
+                Some(*since + self.patience().saturating_sub(exchange.ledger.waited))
+            }
+            State::Live(live) if !self.pulse.askers.silence => {
+                Some(live.last_sign.max(self.alive_at) + pulse::INTERVAL)
+            }
+            _ => None,
+        };
+        let deadline = exchange.deadline.at;
+        self.timers.set(Timer::Exchange(id), Some(own.map_or(deadline, |own| own.min(deadline))));
+    }
+
+    pub(super) fn ids_where(&self, matches: impl Fn(&Exchange) -> bool) -> Vec<ExchangeId> {
+        self.exchanges.values().filter(|exchange| matches(exchange)).map(|each| each.id).collect()
+    }
+
+    fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
+        let live = self.exchanges.get(&id).and_then(Exchange::live);
+        live.map_or(self.credentials.current(), |live| live.credentials)
+    }
+
+    fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let call = exchange.call.clone();
+        if reason != Reason::Nothing {
+            self.last_failure = Some((now, reason.clone()));
+        }
+        self.tell(Event::Hiccup { exchange: id, call, reason, remedy });
+    }
+}

@@ -1,0 +1,111 @@
+//! Credentials: renewed once for all calls whose token was refused.
+
+use std::time::Duration;
+
+use super::Link;
+use super::renewal::Stage;
+use super::timers::Timer;
+use crate::event::Event;
+use crate::exchange::{Ending, State, Then, Waiting};
+use crate::head::Challenge;
+use crate::ids::{CredentialsId, ExchangeId};
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::Action;
+
+/// Which credentials are in force, and whether better ones are on their way.
+#[derive(Debug, Default)]
+pub(super) struct Credentials {
+    current: CredentialsId,
+    is_renewing: bool,
+}
+
+impl Credentials {
+    pub(super) const fn current(&self) -> CredentialsId {
+        self.current
+    }
+
+    pub(super) const fn is_renewing(&self) -> bool {
+        self.is_renewing
+    }
+}
+
+/// The hook could not bring better credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no better credentials could be had")]
+pub struct NoCredentials;
+
+impl Link {
+    /// Row 22, single flight by the rejected token: a refusal of older credentials is old news.
+    pub(super) fn renew_credentials(
+        &mut self,
+        now: Moment,
+        rejected: CredentialsId,
+        challenge: Option<Challenge>,
+    ) {
+        if self.credentials.is_renewing {
+            return;
+        }
+        if rejected < self.credentials.current {
+            return self.release_credential_waiters(now);
+        }
+        self.credentials.is_renewing = true;
+        self.timers.set(Timer::Credentials, Some(now + LIMIT));
+        self.act(Action::RenewCredentials { rejected, challenge });
+    }
+
+    /// The credentials hook has come back.
+    pub fn handle_credentials(&mut self, now: Moment, renewed: Result<(), NoCredentials>) {
+        if !self.credentials.is_renewing {
+            return;
+        }
+        match renewed {
+            Ok(()) => {
+                self.credentials.is_renewing = false;
+                self.credentials.current = self.credentials.current.next();
+                self.timers.set(Timer::Credentials, None);
+                self.tell(Event::CredentialsRenewed);
+                self.release_credential_waiters(now);
+            }
+            Err(NoCredentials) => self.credentials_failed(now),
+        }
+    }
+
+    /// The hook failed or took too long.
+    pub(super) fn credentials_failed(&mut self, now: Moment) {
+        self.credentials.is_renewing = false;
+        self.timers.set(Timer::Credentials, None);
+        self.tell(Event::CredentialsFailed);
+        let reason = Reason::Rule("no better credentials could be had");
+        for (id, _) in self.credential_waiters() {
+            self.end(now, id, Ending::new(Kind::Unauthorized, reason.clone()));
+        }
+        if self.renewal_awaits_credentials() {
+            self.fail_session_waiters(now, &Ending::new(Kind::Unauthorized, reason));
+        }
+    }
+
+    fn release_credential_waiters(&mut self, now: Moment) {
+        if self.renewal_awaits_credentials() {
+            self.try_initialize(now);
+        }
+        self.open_listener(now);
+        for (id, then) in self.credential_waiters() {
+            self.let_out(now, id, then);
+        }
+    }
+
+    fn renewal_awaits_credentials(&mut self) -> bool {
+        self.session.renewal().is_some_and(|it| matches!(it.stage, Stage::AwaitCredentials))
+    }
+
+    fn credential_waiters(&self) -> Vec<(ExchangeId, Then)> {
+        let waiting = self.exchanges.values().filter_map(|exchange| match exchange.state {
+            State::Waiting(Waiting::Credentials(then)) => Some((exchange.id, then)),
+            _ => None,
+        });
+        waiting.collect()
+    }
+}
+
+const LIMIT: Duration = Duration::from_secs(30);

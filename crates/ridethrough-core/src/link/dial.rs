@@ -1,0 +1,157 @@
+//! The connect loop: one per link, however many calls wait.
+//!
+//! ```text
+//!   Up ──not connected──▶ Dialing ──failed──▶ Pausing ──time is up──▶ Dialing
+//!   ▲                        │ connected
+//!   └──all released── Ramping (1, 2, 4, … calls each 50 ms)
+//! ```
+//! An outage lasts from the first failed connect to the next response head, not to the next
+//! successful connect: a server that accepts and answers nothing is not back. The first redial is
+//! immediate; within an outage the gaps grow with its age.
+
+use std::time::Duration;
+
+use crate::backoff::{YOUNG, gap};
+use crate::dice::Dice;
+use crate::ids::AttemptId;
+use crate::moment::Moment;
+
+/// What is believed about reaching the server.
+#[derive(Debug)]
+pub(crate) struct Dial {
+    state: State,
+    connected_before: bool,
+    outage: Option<Outage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Dialing {
+        attempt: AttemptId,
+    },
+    /// The next connect is due then, if somebody waits for it.
+    Pausing {
+        until: Moment,
+    },
+    /// Connected: waiting calls go out in growing groups, so that a server that has just come
+    /// back is not met by all of them at once.
+    Ramping {
+        next: Moment,
+        group: usize,
+    },
+    Up,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Outage {
+    since: Moment,
+    /// Connects that failed after its first seconds.
+    late: u32,
+}
+
+impl Dial {
+    pub(crate) const fn new() -> Self {
+        Self { state: State::Up, connected_before: false, outage: None }
+    }
+
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether requests may go out.
+    pub(crate) const fn is_up(&self) -> bool {
+        matches!(self.state, State::Up)
+    }
+
+    /// Whether a control message may go out: those do not queue behind the ramp.
+    pub(crate) const fn is_connected(&self) -> bool {
+        matches!(self.state, State::Up | State::Ramping { .. })
+    }
+
+    pub(crate) const fn connected_before(&self) -> bool {
+        self.connected_before
+    }
+
+    /// A request could not be sent, or its connection carried no response.
+    pub(crate) fn lost(&mut self, now: Moment, dice: &mut Dice) {
+        if !self.is_connected() {
+            return;
+        }
+        let until = match self.outage {
+            None => {
+                self.outage = Some(Outage { since: now, late: 0 });
+                now
+            }
+            Some(_) => now + self.next_gap(now, dice),
+        };
+        self.state = State::Pausing { until };
+    }
+
+    /// Whether a response has been seen since the last failed connect.
+    pub(crate) const fn is_proven(&self) -> bool {
+        self.outage.is_none()
+    }
+
+    pub(crate) const fn dialing(&mut self, attempt: AttemptId) {
+        self.state = State::Dialing { attempt };
+    }
+
+    /// The connect succeeded: the first waiting call may go.
+    pub(crate) const fn connected(&mut self, now: Moment) {
+        self.connected_before = true;
+        self.state = State::Ramping { next: now, group: 1 };
+    }
+
+    /// The connect failed. Returns when the next one is due.
+    pub(crate) fn failed(&mut self, now: Moment, dice: &mut Dice) -> Moment {
+        self.outage.get_or_insert(Outage { since: now, late: 0 });
+        let until = now + self.next_gap(now, dice);
+        self.state = State::Pausing { until };
+        until
+    }
+
+    /// The connect failed for good: the next call may try for itself.
+    pub(crate) const fn gave_up(&mut self) {
+        self.state = State::Up;
+    }
+
+    /// Takes the next group of the ramp, if it is due.
+    pub(crate) fn next_group(&mut self, now: Moment) -> Option<usize> {
+        match self.state {
+            State::Ramping { next, group } if next <= now => {
+                self.state = State::Ramping { next: now + STEP, group: group.saturating_mul(2) };
+                Some(group)
+            }
+            _ => None,
+        }
+    }
+
+    /// Nobody waits any more.
+    pub(crate) const fn ramp_done(&mut self) {
+        if matches!(self.state, State::Ramping { .. }) {
+            self.state = State::Up;
+        }
+    }
+
+    /// A response head arrived. Returns the length of the outage that this ended.
+    pub(crate) fn answered(&mut self, now: Moment) -> Option<Duration> {
+        self.connected_before = true;
+        if !self.is_connected() {
+            // From a connection of before: says nothing about new ones.
+            return None;
+        }
+        self.outage.take().map(|outage| now.since(outage.since))
+    }
+
+    fn next_gap(&mut self, now: Moment, dice: &mut Dice) -> Duration {
+        let Some(outage) = &mut self.outage else { return Duration::ZERO };
+        let age = now.since(outage.since);
+        let wait = gap(age, outage.late, dice);
+        if age >= YOUNG {
+            outage.late = outage.late.saturating_add(1);
+        }
+        wait
+    }
+}
+
+const STEP: Duration = Duration::from_millis(50);

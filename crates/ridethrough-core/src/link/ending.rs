@@ -1,0 +1,129 @@
+//! The end of an exchange: once, with all that it leaves behind.
+
+use std::time::Duration;
+
+use super::timers::Timer;
+use super::{CONNECT, Link};
+use crate::breaker::Incident;
+use crate::era::CancelBy;
+use crate::event::Event;
+use crate::exchange::{Ending, Exchange, Phase, Sent};
+use crate::failure::Delivery;
+use crate::ids::{AttemptId, ExchangeId};
+use crate::message::Answer;
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::{Action, Output};
+
+impl Link {
+    /// Ends an exchange without an answer.
+    pub(super) fn end(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let sent = exchange.sent.clone();
+        match ending.kind {
+            Kind::Cancelled | Kind::DeadlinePassed => {
+                let may_have_arrived = exchange.may_have_arrived();
+                exchange.gave_up();
+                if let Some(sent) = sent.as_ref().filter(|_| may_have_arrived) {
+                    self.owe_cancelled(now, sent);
+                }
+            }
+            Kind::Closed => exchange.gave_up(),
+            _ => self.last_failure = Some((now, ending.reason.clone())),
+        }
+        if is_strike(&ending) {
+            let generation = sent.map_or(0, |sent| sent.generation().number());
+            let incident = match ending.kind {
+                Kind::SessionLost => Incident::Session(generation),
+                _ if self.in_outage => Incident::Outage(self.outages),
+                _ => Incident::Alone,
+            };
+            self.strike(now, incident);
+        }
+        self.finish(now, id, Err(ending), None);
+    }
+
+    /// The one place where an exchange ends. `carrier` is the attempt that brought the answer.
+    pub(super) fn finish(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        outcome: Result<Answer, Ending>,
+        carrier: Option<AttemptId>,
+    ) {
+        let Some(exchange) = self.exchanges.remove(&id) else { return };
+        let outcome = outcome.map_err(|ending| exchange.error(now, ending));
+        if let Some(sent) = &exchange.sent {
+            self.wires.remove(&sent.wire_id);
+        }
+        self.timers.set(Timer::Exchange(id), None);
+        self.let_go(&exchange, carrier);
+        self.withdraw_questions(|question| question.exchange == Some(id));
+        self.drop_answers(now, |_, asked_by| asked_by == Some(id));
+        if let Ok(answer) = &outcome
+            && &*exchange.call.method != CONNECT
+        {
+            self.breaker.answered();
+            self.learn_from(&exchange, answer);
+        }
+        let delivery = match &outcome {
+            Ok(_) => Delivery::Unknown,
+            Err(error) => error.delivery,
+        };
+        self.tell(Event::CallEnded {
+            exchange: id,
+            call: exchange.call.clone(),
+            kind: outcome.as_ref().err().map(|error| error.kind),
+            attempts: exchange.ledger.attempts,
+            elapsed: now.since(exchange.began),
+            delivery,
+        });
+        self.outbox.push_back(Output::Finish { exchange: id, outcome });
+        self.canary_returned(now, id);
+        self.give_place_back(now, id);
+    }
+
+    /// Row 15: the stream that brought the answer is drained, anything else is cut.
+    fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
+        let mut live = exchange.live();
+        while let Some(stream) = live {
+            let is_carrier = carrier == Some(stream.attempt);
+            if is_carrier && matches!(stream.phase, Phase::Stream { .. }) {
+                self.drain(stream.attempt);
+            } else {
+                self.abort(stream.attempt);
+            }
+            live = stream.replaces.as_deref();
+        }
+    }
+
+    pub(super) fn drain(&mut self, attempt: AttemptId) {
+        if self.attempts.remove(&attempt).is_some() {
+            self.act(Action::Drain { attempt, within: DRAIN_TIME, bytes: DRAIN_BYTES });
+        }
+    }
+
+    /// Rows 20 and 21: tells the server that nobody waits, in the way of its era.
+    pub(super) fn owe_cancelled(&mut self, now: Moment, sent: &Sent) {
+        if self.era.cancels_by() == CancelBy::Notification {
+            self.owe_cancel(now, sent);
+        }
+    }
+}
+
+/// A strike is a call that ended without an answer for a transport reason.
+fn is_strike(ending: &Ending) -> bool {
+    match (&ending.kind, &ending.reason) {
+        (Kind::Exhausted, reason) => *reason != BUDGET_EMPTY,
+        (Kind::Interrupted, Reason::Transport(_)) => true,
+        (Kind::Interrupted, Reason::Status(status)) => {
+            matches!(status.as_u16(), 408 | 502 | 503 | 504)
+        }
+        (Kind::SessionLost | Kind::Unreachable, _) => true,
+        _ => false,
+    }
+}
+
+pub(super) const BUDGET_EMPTY: Reason = Reason::Rule("the retry budget of this server is empty");
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+const DRAIN_BYTES: usize = 64 * 1024;

@@ -1,0 +1,128 @@
+//! How many calls go out: places in flight, and the gates that a busy server closes.
+
+use http::StatusCode;
+
+use super::Link;
+use super::gate::{Gates, Key};
+use super::timers::Timer;
+use crate::event::Event;
+use crate::exchange::{Ending, State, Then, Waiting};
+use crate::ids::ExchangeId;
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+
+impl Link {
+    /// Takes a place in flight, or says that there is none.
+    pub(super) fn take_place(&mut self, id: ExchangeId) -> bool {
+        let has_place = self.placed.contains(&id) || self.placed.len() < self.policy.in_flight;
+        if has_place {
+            self.placed.insert(id);
+        }
+        has_place
+    }
+
+    pub(super) fn give_place_back(&mut self, now: Moment, id: ExchangeId) {
+        if self.placed.remove(&id) {
+            self.fill_places(now);
+        }
+    }
+
+    /// Lets out those who have waited longest for a place.
+    pub(super) fn fill_places(&mut self, now: Moment) {
+        while self.placed.len() < self.policy.in_flight
+            && let Some(id) = self.queue.pop_front()
+        {
+            let is_waiting = self
+                .exchanges
+                .get(&id)
+                .is_some_and(|exchange| matches!(exchange.state, State::Waiting(Waiting::Place)));
+            if is_waiting {
+                self.let_out(now, id, Then::Send);
+            }
+        }
+    }
+
+    /// Row 2: waits for the time that the server asked for, and lets others wait with it.
+    pub(super) fn wait_as_asked(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        status: StatusCode,
+        until: Moment,
+    ) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(key) = Gates::key(status, &exchange.call) else {
+            return self.wait(now, id, Waiting::Until { at: until, then: Then::Send });
+        };
+        self.gates.close(key.clone(), status, until);
+        self.tell(Event::GateClosed { call: key.clone(), until });
+        self.wait_at_gate(now, id, until, status);
+        for waiter in self.waiters_at(&key) {
+            self.wait_at_gate(now, waiter, until, status);
+        }
+        self.set_gate_alarm();
+    }
+
+    /// Waits at a gate, unless the call's own time is over before the gate can open.
+    pub(super) fn wait_at_gate(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        until: Moment,
+        status: StatusCode,
+    ) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        if until < exchange.deadline.at {
+            return self.wait(now, id, Waiting::Gate);
+        }
+        let reason = Reason::Rule("the server asked for more time than the call has");
+        let ending = Ending::new(Kind::Rejected { status: status.as_u16() }, reason);
+        self.end(now, id, ending.with_retry_after(until.since(now)));
+    }
+
+    pub(super) fn gates_due(&mut self, now: Moment) {
+        let exchanges = &self.exchanges;
+        let oldest = |key: &Key| {
+            let waits = |state: &State| matches!(state, State::Waiting(Waiting::Gate));
+            exchanges
+                .values()
+                .find(|each| {
+                    waits(&each.state) && key.as_ref().is_none_or(|call| *call == each.call)
+                })
+                .map(|each| each.id)
+        };
+        let (canaries, opened) = self.gates.due(now, oldest);
+        for canary in canaries {
+            self.let_out(now, canary, Then::Send);
+        }
+        self.gates_opened(now, opened);
+        self.set_gate_alarm();
+    }
+
+    /// A canary had an outcome other than row 2.
+    pub(super) fn canary_returned(&mut self, now: Moment, id: ExchangeId) {
+        let opened = self.gates.canary_returned(id);
+        self.gates_opened(now, opened);
+    }
+
+    fn gates_opened(&mut self, now: Moment, opened: Vec<Key>) {
+        for key in opened {
+            self.tell(Event::GateOpened { call: key.clone() });
+            for waiter in self.waiters_at(&key) {
+                self.let_out(now, waiter, Then::Send);
+            }
+            self.set_gate_alarm();
+        }
+    }
+
+    fn waiters_at(&self, key: &Key) -> Vec<ExchangeId> {
+        self.ids_where(|exchange| {
+            matches!(exchange.state, State::Waiting(Waiting::Gate))
+                && key.as_ref().is_none_or(|call| *call == exchange.call)
+        })
+    }
+
+    fn set_gate_alarm(&mut self) {
+        self.timers.set(Timer::Gates, self.gates.next_due());
+    }
+}

@@ -1,0 +1,406 @@
+//! Making a session for all who wait: `initialize`, `initialized`, restore, release.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+
+use super::Link;
+use super::attempts::Owner;
+use super::renewal::{self, Initialize, Ready, Renewal, Session, Stage};
+use super::timers::Timer;
+use crate::era::Version;
+use crate::event::Event;
+use crate::exchange::{Asked, Ending, Exchange, PostReading, State, Then, Waiting, read_post};
+use crate::failure::{Cause, Delivery, Failure};
+use crate::head::{AnswerHead, Redirect};
+use crate::ids::Generation;
+use crate::message::{Answer, Json, Message, Params, notification_body};
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::{Address, Verb};
+use crate::session::{Carried, SessionId};
+
+impl Link {
+    /// Begins a handshake, unless there is a session or one is being made.
+    pub(super) fn ensure_session(&mut self, now: Moment) {
+        if self.closing.is_begun() {
+            return;
+        }
+        match self.session {
+            Session::Absent => {
+                self.session = Session::Renewing(Renewal::new(now));
+                self.try_initialize(now);
+            }
+            // The connect loop may rest because nobody waited until now.
+            Session::Renewing(_) => self.drive_dial(now),
+            Session::Ready(_) => {}
+        }
+    }
+
+    /// Sends `initialize`, if the server can be reached.
+    pub(super) fn try_initialize(&mut self, now: Moment) {
+        if self.session.renewal().is_none() {
+            return;
+        }
+        if !self.dial.is_connected() {
+            return self.handshake_awaits_link(now);
+        }
+        self.ids.generation = self.ids.generation.next();
+        let generation = self.ids.generation;
+        let wire_id = self.next_wire_id();
+        let body = self.initialize_body(wire_id);
+        let target = self.session.renewal().and_then(|renewal| renewal.target.clone());
+        let to = Address { generation, target, ..Address::default() };
+        let attempt = self.request(Owner::Handshake, Verb::Post { body }, to);
+        let until = now + renewal::LIMIT;
+        self.enter_stage(Stage::Initialize(Initialize {
+            attempt,
+            wire_id,
+            generation,
+            until,
+            head: None,
+        }));
+    }
+
+    fn initialize_body(&self, wire_id: u64) -> Bytes {
+        let params = format!(
+            r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{}}}"#,
+            Version::LATEST_LEGACY,
+            self.identity.capabilities.as_str(),
+            self.identity.info.as_str(),
+        );
+        let params = Json::new(params).expect("made of valid JSON");
+        Params::new(Some(params), false).request_body(wire_id, "initialize")
+    }
+
+    fn enter_stage(&mut self, stage: Stage) {
+        if let Some(renewal) = self.session.renewal() {
+            renewal.stage = stage;
+            let due = renewal.due();
+            self.timers.set(Timer::Renewal, due);
+        }
+    }
+
+    fn handshake_awaits_link(&mut self, now: Moment) {
+        self.enter_stage(Stage::AwaitLink);
+        self.drive_dial(now);
+    }
+
+    /// The revision agreed on, as far as a handshake has come.
+    pub(super) fn agreed_version(&self) -> Option<Version> {
+        match &self.session {
+            Session::Ready(ready) => Some(ready.version),
+            Session::Renewing(Renewal { stage: Stage::Initialized { ready, .. }, .. }) => {
+                Some(ready.version)
+            }
+            _ => None,
+        }
+    }
+
+    /// The head of a handshake's answer.
+    pub(super) fn handshake_head(&mut self, now: Moment, head: AnswerHead) {
+        let Some(renewal) = self.session.renewal() else { return };
+        match &mut renewal.stage {
+            Stage::Initialize(initialize) => initialize.head = Some(head),
+            Stage::Initialized { attempt, ready, .. } => {
+                let (attempt, ready) = (*attempt, ready.clone());
+                self.drain(attempt);
+                if head.status.is_success() {
+                    self.become_ready(now, ready);
+                } else {
+                    self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The body of `initialize`'s answer.
+    pub(super) fn handshake_body(&mut self, now: Moment, body: &Bytes) {
+        let Some(Stage::Initialize(initialize)) = self.session.renewal().map(|it| &it.stage) else {
+            return;
+        };
+        let Some(head) = initialize.head.clone() else { return };
+        let asked = Asked {
+            wire_id: initialize.wire_id,
+            carried: Carried::NoSession,
+            assume_unexecuted: &[],
+        };
+        let generation = initialize.generation;
+        let answer = read_post(&head, body, asked);
+        self.take_in_all(now, Owner::Handshake, generation, answer.others);
+        self.initialize_answered(now, &head, answer.reading);
+    }
+
+    /// A message on the stream that answers `initialize`. Returns whether it was the answer.
+    pub(super) fn handshake_heard(&mut self, now: Moment, message: &Message) -> bool {
+        let Some(Stage::Initialize(initialize)) = self.session.renewal().map(|it| &it.stage) else {
+            return false;
+        };
+        let Message::Response { id: Some(id), answer } = message else { return false };
+        if id.number() != Some(initialize.wire_id) {
+            return false;
+        }
+        let (attempt, head) = (initialize.attempt, initialize.head.clone());
+        self.drain(attempt);
+        if let Some(head) = head {
+            self.initialize_answered(now, &head, PostReading::Answer(answer.clone()));
+        }
+        true
+    }
+
+    /// What `initialize` may meet.
+    fn initialize_answered(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
+        match reading {
+            PostReading::Answer(answer) => self.initialize_replied(now, head, &answer),
+            PostReading::Deferred { status, hint } => self.handshake_deferred(now, status, hint),
+            PostReading::Interrupted(status) => {
+                self.handshake_failed(now, head.retry_after, Reason::Status(status));
+            }
+            PostReading::Rejected(status)
+                if status == StatusCode::NOT_FOUND || status.is_server_error() =>
+            {
+                self.handshake_failed(now, head.retry_after, Reason::Status(status));
+            }
+            PostReading::SessionLost | PostReading::Suspected(_) => {
+                self.handshake_failed(now, None, Reason::Status(head.status));
+            }
+            PostReading::Unauthorized | PostReading::NeedsScope(_) => {
+                self.handshake_unauthorized(now, head);
+            }
+            PostReading::Redirected(to, status) => self.handshake_redirected(now, to, status),
+            PostReading::Rejected(status) => {
+                let kind = Kind::Rejected { status: status.as_u16() };
+                self.fail_session_waiters(now, &Ending::new(kind, Reason::Status(status)));
+            }
+            PostReading::Accepted => {
+                let reason = Reason::Rule("`initialize` was accepted but not answered");
+                self.fail_session_waiters(now, &Ending::new(Kind::PeerMisbehaved, reason));
+            }
+            PostReading::Misbehaved(why) => {
+                let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
+                self.fail_session_waiters(now, &ending);
+            }
+        }
+    }
+
+    fn initialize_replied(&mut self, now: Moment, head: &AnswerHead, answer: &Answer) {
+        let Some(renewal) = self.session.renewal() else { return };
+        let Stage::Initialize(Initialize { generation, .. }) = renewal.stage else { return };
+        let target = renewal.target.clone();
+        match renewal::agreed_version(answer) {
+            Ok(version) => {
+                let session = head.session.clone();
+                let address = Address { generation, session, version: None, target };
+                let server = Some(answer.json().clone());
+                self.send_initialized(now, Ready::new(version, address, server));
+            }
+            Err(words) => {
+                let ending = Ending::new(Kind::Incompatible, Reason::Said(words));
+                self.fail_session_waiters(now, &ending);
+            }
+        }
+    }
+
+    fn send_initialized(&mut self, now: Moment, ready: Ready) {
+        let body = notification_body("notifications/initialized", None);
+        let to = ready.address.clone();
+        let attempt = self.request(Owner::Handshake, Verb::Post { body }, to);
+        self.enter_stage(Stage::Initialized { attempt, until: now + renewal::LIMIT, ready });
+    }
+
+    fn handshake_deferred(&mut self, now: Moment, status: StatusCode, hint: Option<Duration>) {
+        let Some(renewal) = self.session.renewal() else { return };
+        renewal.deferrals += 1;
+        let kind = Kind::Rejected { status: status.as_u16() };
+        let ending = Ending { retry_after: hint, ..Ending::new(kind, Reason::Status(status)) };
+        let is_limited = status != StatusCode::SERVICE_UNAVAILABLE;
+        if is_limited && renewal.deferrals > renewal::MOST_DEFERRALS {
+            return self.fail_session_waiters(now, &ending);
+        }
+        let until = now + hint.unwrap_or_default();
+        let patience = self.patience();
+        let cannot_wait = |exchange: &Exchange| {
+            let left = patience.saturating_sub(exchange.waited(now));
+            waits_for_session(exchange) && until > exchange.deadline.at.min(now + left)
+        };
+        for id in self.ids_where(cannot_wait) {
+            self.end(now, id, ending.clone());
+        }
+        self.handshake_failed(now, hint, Reason::Status(status));
+    }
+
+    fn handshake_unauthorized(&mut self, now: Moment, head: &AnswerHead) {
+        let current = self.credentials.current();
+        let Some(renewal) = self.session.renewal() else { return };
+        if renewal.credentials_renewed {
+            let ending = Ending::new(Kind::Unauthorized, Reason::Status(head.status));
+            return self.fail_session_waiters(now, &ending);
+        }
+        renewal.credentials_renewed = true;
+        self.enter_stage(Stage::AwaitCredentials);
+        self.renew_credentials(now, current, head.challenge.clone());
+    }
+
+    fn handshake_redirected(&mut self, now: Moment, to: Option<Redirect>, status: StatusCode) {
+        let Some(renewal) = self.session.renewal() else { return };
+        let keeps_request = matches!(status.as_u16(), 307 | 308);
+        let kind = Kind::Rejected { status: status.as_u16() };
+        match to {
+            Some(Redirect::SameOrigin(path)) if keeps_request && renewal.redirects < 5 => {
+                renewal.redirects += 1;
+                renewal.target = Some(path);
+                self.try_initialize(now);
+            }
+            Some(Redirect::SameOrigin(to) | Redirect::OtherOrigin(to)) => {
+                self.fail_session_waiters(now, &Ending::new(kind, Reason::Said(to)));
+            }
+            None => self.fail_session_waiters(now, &Ending::new(kind, Reason::Status(status))),
+        }
+    }
+
+    /// A handshake's attempt failed below HTTP, or ended without an answer.
+    pub(super) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
+        let is_lasting = failure.cause.is_lasting(self.dial.connected_before());
+        match failure.delivery {
+            Delivery::NotSent if is_lasting => self.fail_unreachable(now, &failure),
+            Delivery::NotSent => {
+                if let Some(renewal) = self.session.renewal() {
+                    renewal.last = Reason::Transport(failure);
+                }
+                self.breaker_probe_failed_unsent(now);
+                self.handshake_awaits_link(now);
+            }
+            _ if failure.cause.is_misbehaviour() => {
+                let ending = Ending::new(Kind::PeerMisbehaved, Reason::Transport(failure));
+                self.fail_session_waiters(now, &ending);
+            }
+            _ => self.handshake_failed(now, None, Reason::Transport(failure)),
+        }
+    }
+
+    /// A try failed in a way that time may heal: again, for as long as somebody waits.
+    fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
+        let Some(renewal) = self.session.renewal() else { return };
+        let next = renewal.pause(now, hint, reason.clone(), &mut self.dice);
+        self.timers.set(Timer::Renewal, Some(next));
+        self.note_failure(now, reason.clone());
+        self.tell(Event::SessionRenewalFailed { reason, next });
+        self.breaker_probe_failed_unsent(now);
+    }
+
+    /// A handshake took too long, or its pause is over.
+    pub(super) fn renewal_due(&mut self, now: Moment) {
+        let is_wanted = self.session_is_wanted();
+        let Some(renewal) = self.session.renewal() else { return };
+        match renewal.stage {
+            Stage::Paused { .. } if is_wanted => self.try_initialize(now),
+            Stage::Paused { .. } => self.session = Session::Absent,
+            Stage::Initialize(Initialize { attempt, .. }) => {
+                // Its session may come into being after all; then it must not be left lying.
+                if let Some(attempt) = self.attempts.get_mut(&attempt) {
+                    attempt.owner = Owner::Abandoned;
+                }
+                self.timers.set(Timer::Abandoned, Some(now + renewal::ABANDONED_LIMIT));
+                let timed_out = Failure::unknown(Cause::TimedOut);
+                self.handshake_failed(now, None, Reason::Transport(timed_out));
+            }
+            Stage::Initialized { attempt, .. } => {
+                self.abort(attempt);
+                let timed_out = Failure::unknown(Cause::TimedOut);
+                self.handshake_failed(now, None, Reason::Transport(timed_out));
+            }
+            Stage::AwaitCredentials | Stage::AwaitLink => {}
+        }
+    }
+
+    fn session_is_wanted(&self) -> bool {
+        self.keep_connected
+            || self.pulse.askers.breaker
+            || self.exchanges.values().any(waits_for_session)
+            || self.owed.values().any(|owed| owed.waits_for_session())
+    }
+
+    /// The handshake cannot succeed: everybody who waits for it learns why.
+    pub(super) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
+        if let Session::Renewing(renewal) = &self.session {
+            let attempt = renewal.attempt();
+            self.session = Session::Absent;
+            self.timers.set(Timer::Renewal, None);
+            if let Some(attempt) = attempt {
+                self.abort(attempt);
+            }
+        }
+        for id in self.ids_where(waits_for_session) {
+            self.end(now, id, ending.clone());
+        }
+        self.drop_session_notices(now, ending);
+        self.breaker_probe_failed_unsent(now);
+    }
+
+    fn become_ready(&mut self, now: Moment, ready: Ready) {
+        let generation = ready.generation();
+        self.timers.set(Timer::Renewal, None);
+        self.had_session = true;
+        self.tell(Event::SessionReady { generation, version: ready.version });
+        if self.restore.is_another_server(ready.server.as_ref()) {
+            // Another server may mean other tools: what the old ones said of themselves is void.
+            self.tools.forget();
+            self.tell(Event::ServerChanged);
+        }
+        self.session = Session::Ready(ready);
+        self.listen_in_new_session(now);
+        self.restore_session(now);
+        for id in self.ids_where(waits_for_session) {
+            self.let_out(now, id, Then::Send);
+        }
+        self.release_session_notices(now);
+        if self.pulse.askers.breaker {
+            self.send_ping(now);
+        }
+    }
+
+    /// This session is gone; a late word about an older one changes nothing.
+    pub(super) fn lose_session(&mut self, now: Moment, generation: Generation) {
+        let is_current = self.session.ready().is_some_and(|ready| ready.generation() == generation);
+        if !is_current || !self.era.has_sessions() {
+            return;
+        }
+        self.session = Session::Absent;
+        self.tell(Event::SessionLost { generation });
+        self.stop_listener();
+        self.withdraw_questions(|question| question.generation == generation);
+        self.drop_answers(now, |asked, _| asked == generation);
+        if self.keep_connected {
+            self.ensure_session(now);
+        }
+    }
+
+    /// An `initialize` that was given up on is answered after all: its session is deleted.
+    pub(super) fn abandoned_answered(
+        &mut self,
+        generation: Generation,
+        session: Option<SessionId>,
+    ) {
+        if session.is_some() {
+            let to = Address { generation, session, ..Address::default() };
+            self.request(Owner::Delete, Verb::Delete, to);
+        }
+    }
+
+    pub(super) fn forget_abandoned(&mut self) {
+        let is_abandoned = |owner: &Owner| matches!(owner, Owner::Abandoned);
+        let old: Vec<_> = self
+            .attempts
+            .iter()
+            .filter(|(_, each)| is_abandoned(&each.owner))
+            .map(|(attempt, _)| *attempt)
+            .collect();
+        old.into_iter().for_each(|attempt| self.abort(attempt));
+    }
+}
+
+fn waits_for_session(exchange: &Exchange) -> bool {
+    matches!(exchange.state, State::Waiting(Waiting::Session { .. }))
+}

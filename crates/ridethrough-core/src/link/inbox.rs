@@ -1,0 +1,180 @@
+//! Messages from the server: answers to their calls, questions and notifications to the
+//! application.
+
+use super::Link;
+use super::attempts::Owner;
+use crate::event::Event;
+use crate::exchange::Exchange;
+use crate::ids::{AttemptId, ExchangeId, Generation, QuestionId};
+use crate::message::{Answer, Id, Json, Message, with_caller_token};
+use crate::moment::Moment;
+use crate::output::{Delivered, Output};
+
+/// A request of the server that waits for the application's answer.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) id: Id,
+    pub(super) generation: Generation,
+    pub(super) exchange: Option<ExchangeId>,
+}
+
+/// Where a message came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub(super) generation: Generation,
+    pub(super) exchange: Option<ExchangeId>,
+    pub(super) attempt: Option<AttemptId>,
+}
+
+impl Link {
+    /// Answers a question of the server. A question that was withdrawn needs none.
+    pub fn answer(&mut self, now: Moment, question: QuestionId, answer: &Answer) {
+        if let Some(question) = self.questions.remove(&question) {
+            self.owe_answer(now, &question, answer);
+        }
+    }
+
+    /// Takes in messages that came beside an answer, or on a stream that is no exchange's.
+    pub(super) fn take_in_all(
+        &mut self,
+        now: Moment,
+        owner: Owner,
+        generation: Generation,
+        messages: Vec<Message>,
+    ) {
+        let exchange = match owner {
+            Owner::Exchange(id) => Some(id),
+            _ => None,
+        };
+        for message in messages {
+            self.take_in(now, Source { generation, exchange, attempt: None }, message);
+        }
+    }
+
+    /// Takes in one message.
+    pub(super) fn take_in(&mut self, now: Moment, source: Source, message: Message) {
+        match message {
+            Message::Notification { method, params } => self.notified(now, source, method, params),
+            Message::Request { id, method, params } => self.asked(now, source, id, method, params),
+            Message::Response { id, answer } => {
+                self.route(now, source, id.and_then(|id| id.number()), answer);
+            }
+        }
+    }
+
+    /// Row 17: every stream of a generation may carry any exchange's answer.
+    fn route(&mut self, now: Moment, source: Source, wire_id: Option<u64>, answer: Answer) {
+        let exchange = wire_id.and_then(|wire_id| self.wires.get(&wire_id).copied());
+        let is_same_session = |exchange: &Exchange| {
+            exchange.sent.as_ref().is_some_and(|sent| sent.generation() == source.generation)
+        };
+        match exchange.and_then(|id| self.exchanges.get(&id)).filter(|each| is_same_session(each)) {
+            Some(exchange) => self.finish(now, exchange.id, Ok(answer), source.attempt),
+            None => self.tell(Event::StrayAnswer),
+        }
+    }
+
+    fn notified(&mut self, now: Moment, source: Source, method: Box<str>, params: Option<Json>) {
+        match &*method {
+            "notifications/progress" => return self.progressed(now, method, params),
+            "notifications/cancelled" => {
+                self.question_cancelled(source.generation, params.as_ref())
+            }
+            "notifications/tools/list_changed" => self.tools.forget(),
+            _ => {}
+        }
+        let exchange = source.exchange;
+        self.deliver(Delivered::Notification { exchange, method, params });
+    }
+
+    /// Progress goes to the call whose token it names, with the caller's own token in it.
+    fn progressed(&mut self, now: Moment, method: Box<str>, params: Option<Json>) {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Token {
+            progress_token: u64,
+        }
+
+        let Some(params) = params else { return };
+        let token = params.read().map(|Token { progress_token }| progress_token);
+        let id = token.and_then(|token| self.wires.get(&token).copied());
+        let Some(exchange) = id.and_then(|id| self.exchanges.get_mut(&id)) else { return };
+        if !exchange.progress_increased(now, &params) {
+            return;
+        }
+        let id = exchange.id;
+        let params = Some(with_caller_token(params, exchange.params.caller_token.as_ref()));
+        self.set_alarm(id);
+        self.deliver(Delivered::Notification { exchange: Some(id), method, params });
+    }
+
+    fn asked(
+        &mut self,
+        now: Moment,
+        source: Source,
+        id: Id,
+        method: Box<str>,
+        params: Option<Json>,
+    ) {
+        let question = Question { id, generation: source.generation, exchange: source.exchange };
+        if &*method == "ping" {
+            return self.owe_answer(now, &question, &Answer::Result(Json::empty_object()));
+        }
+        let is_known =
+            |known: &Question| known.id == question.id && known.generation == question.generation;
+        if self.questions.values().any(is_known) || self.questions.len() >= MOST_QUESTIONS {
+            return;
+        }
+        self.ids.question = self.ids.question.next();
+        let number = self.ids.question;
+        let exchange = source.exchange;
+        self.questions.insert(number, question);
+        self.deliver(Delivered::Question { question: number, exchange, method, params });
+    }
+
+    /// The server takes a question back.
+    fn question_cancelled(&mut self, generation: Generation, params: Option<&Json>) {
+        let Some(json) = params else { return };
+        let Some(place) = crate::message::member(json.as_str(), "requestId") else { return };
+        let named = json.as_str()[place].to_owned();
+        self.withdraw_questions(|question| {
+            question.generation == generation && question.id.json().as_str() == named
+        });
+    }
+
+    /// Nobody wants these answers any more: whoever works on them can stop.
+    pub(super) fn withdraw_questions(&mut self, is_void: impl Fn(&Question) -> bool) {
+        let void: Vec<QuestionId> =
+            self.questions.iter().filter(|(_, each)| is_void(each)).map(|(id, _)| *id).collect();
+        for question in void {
+            self.questions.remove(&question);
+            self.deliver(Delivered::Withdrawn { question });
+        }
+    }
+
+    /// What an answered call teaches the link.
+    pub(super) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) {
+        #[derive(serde::Deserialize)]
+        struct Cursor {
+            #[serde(default)]
+            cursor: Option<serde::de::IgnoredAny>,
+        }
+
+        let Answer::Result(result) = answer else { return };
+        if &*exchange.call.method != "tools/list" {
+            return self.note_for_restore(exchange);
+        }
+        let cursor = exchange.params.text().and_then(|params| params.read::<Cursor>());
+        let is_first = cursor.is_none_or(|Cursor { cursor }| cursor.is_none());
+        if self.tools.learn(result, is_first) {
+            self.tell(Event::ToolsChanged);
+        }
+    }
+
+    fn deliver(&mut self, delivered: Delivered) {
+        self.outbox.push_back(Output::Deliver(delivered));
+    }
+}
+
+/// A server that asks more than this at once is not answered until some are.
+const MOST_QUESTIONS: usize = 1000;

@@ -1,0 +1,360 @@
+//! Our lasting relation with one server. A link outlives the protocol sessions inside it.
+//!
+//! The root machine: it owns the exchanges, the session, the connect loop, the standing stream and
+//! the timers, and carries out the steps that they decide on. One idea a file:
+//!
+//! ```text
+//!   calls      exchanges: let out and stepped         ending      ended, exactly once
+//!   news       what happened, and to whom             inbox       messages from the server
+//!   dial       what is believed about reaching it     reach       acting on that
+//!   renewal    what a session is                      handshake   making one for all who wait
+//!   pulse      one ping for all who ask               health      what its answer means
+//!   gate       leaving the server alone when asked    flow        places in flight, gates
+//!   standing   the stream nobody asked for            owed        messages without an answer
+//!   attempts, credentials, closing, restore, status, timers
+//! ```
+
+mod attempts;
+mod calls;
+mod closing;
+mod credentials;
+mod dial;
+mod ending;
+mod flow;
+mod gate;
+mod handshake;
+mod health;
+mod inbox;
+mod news;
+mod owed;
+mod pulse;
+mod reach;
+mod renewal;
+mod restore;
+mod standing;
+mod status;
+mod timers;
+
+pub use credentials::NoCredentials;
+pub use status::{Status, WaitingFor};
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::breaker::{self, Breaker};
+use crate::budget::Budget;
+use crate::dice::Dice;
+use crate::era::Era;
+use crate::event::Event;
+use crate::exchange::{Deadline, Ending, Exchange, Extension, Then};
+use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
+use crate::listener::Listener;
+use crate::message::{Json, Params};
+use crate::moment::Moment;
+use crate::outcome::{CallName, Kind, Reason};
+use crate::output::{Action, Output};
+use crate::policy::RecoveryPolicy;
+use crate::replay::{KnownTools, ReplayRule};
+
+use attempts::Attempt;
+use closing::Closing;
+use credentials::Credentials;
+use dial::Dial;
+use gate::Gates;
+use inbox::Question;
+use owed::Owed;
+use pulse::Pulse;
+use renewal::Session;
+use restore::Restore;
+use timers::{Timer, Timers};
+
+/// The recovery machine for one server.
+///
+/// Its methods are of four kinds, to be used in this order:
+///
+/// 1. *wishes* of the application: [`send`](Self::send), [`connect`](Self::connect),
+///    [`notify`](Self::notify), [`answer`](Self::answer), [`cancel`](Self::cancel),
+///    [`keep_connected`](Self::keep_connected), [`close`](Self::close);
+/// 2. *news* from the world: `handle_*`;
+/// 3. after any of these, [`poll_output`](Self::poll_output) until it returns `None`;
+/// 4. then sleep until [`poll_timeout`](Self::poll_timeout), or the next wish or news, and call
+///    [`handle_timeout`](Self::handle_timeout) when the moment has come.
+///
+/// Late, duplicate and foreign news are legal and change nothing.
+#[derive(Debug)]
+pub struct Link {
+    era: Era,
+    policy: RecoveryPolicy,
+    identity: Identity,
+    dice: Dice,
+    keep_connected: bool,
+
+    dial: Dial,
+    session: Session,
+    listener: Listener,
+    credentials: Credentials,
+    gates: Gates,
+    pulse: Pulse,
+    breaker: Breaker,
+    budget: Budget,
+    tools: KnownTools,
+    restore: Restore,
+    closing: Closing,
+
+    exchanges: BTreeMap<ExchangeId, Exchange>,
+    /// Calls that hold a place in flight.
+    placed: BTreeSet<ExchangeId>,
+    /// Calls that wait for one, oldest first.
+    queue: VecDeque<ExchangeId>,
+    /// The request ids on the wire that an answer may name.
+    wires: BTreeMap<u64, ExchangeId>,
+    attempts: BTreeMap<AttemptId, Attempt>,
+    owed: BTreeMap<NoticeId, Owed>,
+    questions: BTreeMap<QuestionId, Question>,
+
+    /// Counts transport failures between response heads, so that one outage is one strike.
+    outages: u64,
+    in_outage: bool,
+    /// When a ping last proved the server alive.
+    alive_at: Moment,
+    last_failure: Option<(Moment, Reason)>,
+    had_session: bool,
+
+    timers: Timers,
+    outbox: VecDeque<Output>,
+    ids: Ids,
+}
+
+/// Who we say we are in a handshake.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// `clientInfo`, as it is to be sent.
+    pub info: Json,
+    /// `capabilities`, as they are to be sent.
+    pub capabilities: Json,
+}
+
+/// A request of the application.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The method.
+    pub method: Arc<str>,
+    /// The params, sent as they are but for the progress token.
+    pub params: Option<Json>,
+    /// How this one call is to be treated.
+    pub options: CallOptions,
+}
+
+/// Wishes for one call; the policy decides what is left open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallOptions {
+    /// The call's own time.
+    pub deadline: Option<Duration>,
+    /// More time with each progress.
+    pub extension: Option<Extension>,
+    /// Whether a second run does no harm.
+    pub replay: ReplayRule,
+    /// Whether progress is wanted though the params carry no token.
+    pub progress: bool,
+}
+
+/// The last numbers given out.
+#[derive(Debug, Default)]
+struct Ids {
+    exchange: ExchangeId,
+    attempt: AttemptId,
+    generation: Generation,
+    notice: NoticeId,
+    question: QuestionId,
+    wire: u64,
+}
+
+impl Link {
+    /// A link that has sent nothing yet. `seed` decides all jitter.
+    pub fn new(
+        now: Moment,
+        era: Era,
+        identity: Identity,
+        policy: RecoveryPolicy,
+        seed: u64,
+    ) -> Self {
+        Self {
+            era,
+            policy,
+            identity,
+            dice: Dice::new(seed),
+            keep_connected: false,
+            dial: Dial::new(),
+            session: Session::new(era),
+            listener: Listener::default(),
+            credentials: Credentials::default(),
+            gates: Gates::default(),
+            pulse: Pulse::default(),
+            breaker: Breaker::new(),
+            budget: Budget::new(now),
+            tools: KnownTools::default(),
+            restore: Restore::default(),
+            closing: Closing::default(),
+            exchanges: BTreeMap::new(),
+            placed: BTreeSet::new(),
+            queue: VecDeque::new(),
+            wires: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            owed: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            outages: 0,
+            in_outage: false,
+            alive_at: now,
+            last_failure: None,
+            had_session: false,
+            timers: Timers::default(),
+            outbox: VecDeque::new(),
+            // The stateless era is born with its only generation.
+            ids: Ids { generation: Generation::new(1), ..Ids::default() },
+        }
+    }
+
+    /// Asks the server. The exchange ends by exactly one [`Output::Finish`].
+    pub fn send(&mut self, now: Moment, request: Request) -> ExchangeId {
+        let call = CallName {
+            tool: (&*request.method == "tools/call")
+                .then(|| tool_name(request.params.as_ref()))
+                .flatten(),
+            method: request.method,
+        };
+        let params = Params::new(request.params, request.options.progress);
+        let time = request.options.deadline.unwrap_or(match &*call.method {
+            "tools/call" => self.policy.tool_deadline,
+            _ => self.policy.deadline,
+        });
+        let deadline = Deadline { at: now + time, extension: request.options.extension };
+        let id = self.new_exchange(now, call, params, request.options.replay, deadline);
+        self.budget.deposit();
+        if let Some(ending) = self.refusal(now) {
+            self.end(now, id, ending);
+        } else {
+            self.let_out(now, id, Then::Send);
+        }
+        id
+    }
+
+    /// Makes the session without asking anything; its answer is the result of `initialize`.
+    pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
+        let call = CallName { method: CONNECT.into(), tool: None };
+        let at = now + deadline.unwrap_or(self.policy.deadline);
+        let deadline = Deadline { at, extension: None };
+        let id =
+            self.new_exchange(now, call, Params::new(None, false), ReplayRule::ByNature, deadline);
+        match self.closing.is_begun() {
+            true => self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing)),
+            false => self.let_out(now, id, Then::Send),
+        }
+        id
+    }
+
+    /// The caller does not want the answer any more.
+    pub fn cancel(&mut self, now: Moment, exchange: ExchangeId) {
+        self.end(now, exchange, Ending::new(Kind::Cancelled, Reason::Nothing));
+    }
+
+    /// Stay connected though no call waits, for those who live between calls, like a bridge.
+    pub fn keep_connected(&mut self, now: Moment) {
+        self.keep_connected = true;
+        self.ensure_session(now);
+    }
+
+    /// Says who we are from the next handshake on.
+    pub fn set_identity(&mut self, identity: Identity) {
+        self.identity = identity;
+    }
+
+    /// How many calls the connection can carry at once, if that is less than the policy allows.
+    pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
+        self.policy.in_flight = calls.max(1);
+        self.fill_places(now);
+    }
+
+    /// The next thing to carry out. Call until `None` after every wish and all news.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outbox.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest, and what is waited for.
+    pub fn poll_timeout(&self) -> Option<(Moment, WaitingFor)> {
+        let (moment, timer) = self.timers.next()?;
+        Some((moment, self.waiting_for(timer)))
+    }
+
+    /// Time has passed. Calling too early or too often is harmless.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        while let Some(timer) = self.timers.pop_due(now) {
+            match timer {
+                Timer::Abandoned => self.forget_abandoned(),
+                Timer::Breaker => self.probe_for_breaker(now),
+                Timer::Close => self.finish_closing(),
+                Timer::Credentials => self.credentials_failed(now),
+                Timer::Dial => self.dial_due(now),
+                Timer::Exchange(id) => self.exchange_due(now, id),
+                Timer::Gates => self.gates_due(now),
+                Timer::Listener => self.open_listener(now),
+                Timer::Notice(id) => self.notice_due(now, id),
+                Timer::Pulse => self.pulse_due(now),
+                Timer::Renewal => self.renewal_due(now),
+                Timer::Restore => self.give_up_restoring(),
+            }
+        }
+    }
+
+    fn new_exchange(
+        &mut self,
+        now: Moment,
+        call: CallName,
+        params: Params,
+        rule: ReplayRule,
+        deadline: Deadline,
+    ) -> ExchangeId {
+        self.ids.exchange = self.ids.exchange.next();
+        let id = self.ids.exchange;
+        self.exchanges.insert(id, Exchange::new(id, call, params, rule, now, deadline));
+        id
+    }
+
+    /// Why a new call is not even begun.
+    fn refusal(&self, now: Moment) -> Option<Ending> {
+        if self.closing.is_begun() {
+            return Some(Ending::new(Kind::Closed, Reason::Nothing));
+        }
+        let wait = match self.breaker.state() {
+            breaker::State::Closed => return None,
+            breaker::State::Open { until } => until.since(now),
+            breaker::State::Probing => pulse::LIMIT,
+        };
+        Some(Ending::new(Kind::BreakerOpen, Reason::Nothing).with_retry_after(wait))
+    }
+
+    fn act(&mut self, action: Action) {
+        self.outbox.push_back(Output::Act(action));
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.outbox.push_back(Output::Tell(event));
+    }
+
+    fn next_wire_id(&mut self) -> u64 {
+        self.ids.wire += 1;
+        self.ids.wire
+    }
+}
+
+/// The pseudo-call that only makes a session.
+const CONNECT: &str = "initialize";
+
+fn tool_name(params: Option<&Json>) -> Option<Arc<str>> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: Arc<str>,
+    }
+
+    params?.read::<Named>().map(|named| named.name)
+}

@@ -1,0 +1,335 @@
+//! News from the world: each names the attempt it belongs to, and finds its owner here.
+//!
+//! News of an attempt that is not outstanding, because it was aborted, is over, or never was,
+//! changes nothing.
+
+use bytes::Bytes;
+
+use super::Link;
+use super::attempts::Owner;
+use super::inbox::Source;
+use crate::event::Event;
+use crate::exchange::{
+    Asked, Exchange, Live, Novelty, Phase, PostReading, Via, read_post, read_resume,
+};
+use crate::failure::{Cause, Failure};
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, ExchangeId};
+use crate::message::{Answer, Incoming, Message};
+use crate::moment::Moment;
+use crate::session::names_a_lost_session;
+use crate::sse;
+
+impl Link {
+    /// The head of an answer arrived. A stream is followed by events and an end or failure,
+    /// anything else by its whole body or a failure.
+    pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
+        let Some(known) = self.attempts.get(&attempt) else { return };
+        let (owner, generation) = (known.owner.clone(), known.generation);
+        self.note_answered(now);
+        match owner {
+            Owner::Abandoned => {
+                self.drain(attempt);
+                self.abandoned_answered(generation, head.session);
+                self.closing_progressed();
+            }
+            Owner::Delete => {
+                self.drain(attempt);
+                self.closing_progressed();
+            }
+            Owner::Dial => {}
+            Owner::Exchange(id) => self.exchange_head(now, attempt, id, head),
+            Owner::Handshake => self.handshake_head(now, head),
+            Owner::Listener => self.listener_head(now, attempt, &head),
+            Owner::Notice(id) => {
+                self.drain(attempt);
+                self.owed_answered(now, id, &head);
+            }
+            Owner::Pulse => self.pulse_head(head),
+            Owner::Restore { call, .. } => {
+                if !head.status.is_success() {
+                    self.drain(attempt);
+                    self.restore_failed(call);
+                }
+            }
+        }
+    }
+
+    /// The whole body of an answer that is no stream arrived.
+    pub fn handle_body(&mut self, now: Moment, attempt: AttemptId, body: &Bytes) {
+        let Some(known) = self.attempts.remove(&attempt) else { return };
+        match known.owner {
+            Owner::Exchange(id) => self.exchange_body(now, id, attempt, body),
+            Owner::Handshake => self.handshake_body(now, body),
+            Owner::Pulse => self.pulse_body(now, body),
+            Owner::Restore { call, .. } => {
+                let messages = Incoming::parse(body).map(Incoming::into_messages);
+                let is_error = |message: &Message| {
+                    matches!(message, Message::Response { answer: Answer::Error(_), .. })
+                };
+                if messages.is_ok_and(|messages| messages.iter().any(is_error)) {
+                    self.restore_failed(call);
+                }
+            }
+            Owner::Abandoned | Owner::Delete => self.closing_progressed(),
+            Owner::Dial | Owner::Listener | Owner::Notice(_) => {}
+        }
+    }
+
+    /// An event arrived on a stream.
+    pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::Event) {
+        let Some(known) = self.attempts.get(&attempt) else { return };
+        let (owner, generation) = (known.owner.clone(), known.generation);
+        match owner {
+            Owner::Exchange(id) => return self.exchange_event(now, attempt, id, event),
+            Owner::Listener => return self.listener_event(now, generation, event),
+            _ => {}
+        }
+        if !event.is_message() || event.data.is_empty() {
+            return;
+        }
+        let Ok(incoming) = Incoming::parse(&event.data) else {
+            return self.tell(Event::UnreadableEvent);
+        };
+        for message in incoming.into_messages() {
+            let is_taken = match &owner {
+                Owner::Handshake => self.handshake_heard(now, &message),
+                Owner::Pulse => self.ping_heard(now, &message),
+                Owner::Restore { call, wire_id } => {
+                    self.restore_heard(attempt, call, *wire_id, &message)
+                }
+                _ => false,
+            };
+            if !is_taken {
+                self.take_in_all(now, owner.clone(), generation, vec![message]);
+            }
+        }
+    }
+
+    /// A comment arrived on a stream: the server is alive, and says no more.
+    pub fn handle_comment(&mut self, now: Moment, attempt: AttemptId) {
+        let Some(Owner::Exchange(id)) = self.attempts.get(&attempt).map(|known| &known.owner)
+        else {
+            return;
+        };
+        let id = *id;
+        if let Some(live) = self.stream_of(id, attempt) {
+            live.last_sign = now;
+            self.set_alarm(id);
+        }
+    }
+
+    /// A stream ended as HTTP says that it should.
+    pub fn handle_end(&mut self, now: Moment, attempt: AttemptId) {
+        let Some(known) = self.attempts.remove(&attempt) else { return };
+        let closed = Failure::unknown(Cause::Closed);
+        match known.owner {
+            Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
+            Owner::Exchange(id) => {
+                self.begin_outage();
+                self.decide(now, id, Exchange::stream_ended);
+            }
+            Owner::Handshake => self.handshake_broke(now, closed),
+            Owner::Listener => self.listener_ended(now),
+            Owner::Pulse => self.ping_failed(now, &closed),
+            Owner::Restore { call, .. } => self.restore_failed(call),
+            Owner::Abandoned | Owner::Delete => self.closing_progressed(),
+            Owner::Dial | Owner::Notice(_) => {}
+        }
+    }
+
+    /// An attempt failed below HTTP.
+    pub fn handle_failure(&mut self, now: Moment, attempt: AttemptId, failure: Failure) {
+        let Some(known) = self.attempts.remove(&attempt) else { return };
+        let is_headless = match known.owner {
+            Owner::Exchange(id) => self.is_headless(id, attempt),
+            Owner::Listener => false,
+            _ => true,
+        };
+        self.note_transport_failure(now, &failure, is_headless);
+        match known.owner {
+            Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
+            Owner::Exchange(id) => self.exchange_failed(now, id, attempt, failure),
+            Owner::Handshake => self.handshake_broke(now, failure),
+            Owner::Listener => self.listener_ended(now),
+            Owner::Notice(id) => self.owed_failed(now, id, failure),
+            Owner::Pulse => self.ping_failed(now, &failure),
+            Owner::Restore { call, .. } => self.restore_failed(call),
+            Owner::Abandoned | Owner::Delete => self.closing_progressed(),
+            Owner::Dial => {}
+        }
+    }
+
+    fn exchange_head(&mut self, now: Moment, attempt: AttemptId, id: ExchangeId, head: AnswerHead) {
+        let Some(live) = self.stream_of(id, attempt) else { return };
+        live.last_sign = now;
+        if !head.is_stream() {
+            live.phase = Phase::Body(head);
+            return self.set_alarm(id);
+        }
+        live.phase = Phase::Stream { opened: now, heard: false, fruitful: false };
+        let replaced = live.replaces.take();
+        if let Some(old) = replaced {
+            self.abort(old.attempt);
+            if let Some(exchange) = self.exchanges.get_mut(&id) {
+                exchange.trail.stream_ended();
+            }
+        }
+        self.set_alarm(id);
+        self.canary_returned(now, id);
+    }
+
+    fn exchange_body(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId, body: &Bytes) {
+        if self.is_side_stream(now, id, attempt) {
+            return;
+        }
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(sent) = exchange.sent.clone() else { return };
+        let Some(live) = exchange.live_mut() else { return };
+        live.last_sign = now;
+        let via = live.via;
+        let Phase::Body(head) = &live.phase else { return };
+        let assume_unexecuted = &self.policy.assume_unexecuted;
+        let asked = Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted };
+        match via {
+            Via::Post => {
+                let answer = read_post(head, body, asked);
+                self.take_in_all(now, Owner::Exchange(id), sent.generation(), answer.others);
+                if !matches!(answer.reading, PostReading::Deferred { .. }) {
+                    self.canary_returned(now, id);
+                }
+                self.decide(now, id, |exchange, rules| {
+                    exchange.post_answered(rules, answer.reading)
+                });
+            }
+            Via::Resume => {
+                let (reading, others) = read_resume(head, body, asked);
+                self.take_in_all(now, Owner::Exchange(id), sent.generation(), others);
+                self.decide(now, id, |exchange, rules| exchange.resume_answered(rules, reading));
+            }
+        }
+    }
+
+    fn exchange_failed(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        failure: Failure,
+    ) {
+        let live = self.stream_of(id, attempt);
+        let is_refused = live.is_some_and(
+            |live| matches!(&live.phase, Phase::Body(head) if !head.status.is_success()),
+        );
+        if is_refused {
+            // The status is known; only the words are missing.
+            return self.exchange_body(now, id, attempt, &Bytes::new());
+        }
+        self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
+    }
+
+    fn exchange_event(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        event: &sse::Event,
+    ) {
+        let is_resumable = self.era.resumes_streams();
+        let Some(live) = self.stream_of(id, attempt) else { return };
+        live.last_sign = now;
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        if let Some(retry) = event.retry.filter(|_| is_resumable) {
+            exchange.trail.note_retry(retry);
+        }
+        let is_empty = !event.is_message() || event.data.is_empty();
+        let messages = if is_empty {
+            Ok(Vec::new())
+        } else {
+            Incoming::parse(&event.data).map(Incoming::into_messages)
+        };
+        let Ok(messages) = messages else {
+            // Row 16: the resume point stays before it.
+            self.set_alarm(id);
+            return self.tell(Event::UnreadableEvent);
+        };
+        let novelty = match is_resumable {
+            true => exchange.trail.advance(event.id.as_ref()),
+            false => Novelty::Fresh,
+        };
+        self.set_alarm(id);
+        self.exchange_messages(now, attempt, id, novelty, messages);
+    }
+
+    /// Hands over what an event carried; the answer comes last, because nothing follows it.
+    fn exchange_messages(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        novelty: Novelty,
+        messages: Vec<Message>,
+    ) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(sent) = exchange.sent.as_ref() else { return };
+        let (wire_id, generation) = (sent.wire_id, sent.generation());
+        let is_ours = |message: &Message| match message {
+            Message::Response { id: Some(id), .. } => id.number() == Some(wire_id),
+            Message::Response { id: None, answer } => matches!(answer, Answer::Error(_)),
+            _ => false,
+        };
+        let (ours, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_ours);
+        let is_first = exchange.heard(attempt, novelty, !others.is_empty());
+        for message in others {
+            let is_answer = matches!(message, Message::Response { .. });
+            // A replay is dropped, but never an answer that somebody may still wait for.
+            if novelty == Novelty::Fresh || is_answer {
+                let source = Source { generation, exchange: Some(id), attempt: Some(attempt) };
+                self.take_in(now, source, message);
+            }
+        }
+        if let Some(Message::Response { answer, .. }) = ours.into_iter().next() {
+            self.exchange_answered(now, attempt, id, answer, is_first);
+        }
+    }
+
+    fn exchange_answered(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        answer: Answer,
+        is_first: bool,
+    ) {
+        let words = answer.error().map(|error| error.message).unwrap_or_default();
+        if !(is_first && names_a_lost_session(&words)) {
+            return self.finish(now, id, Ok(answer), Some(attempt));
+        }
+        self.drain(attempt);
+        let reading = PostReading::Suspected(answer);
+        self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
+    }
+
+    /// The stream of an exchange that this attempt is: its own, or the one being replaced.
+    fn stream_of(&mut self, id: ExchangeId, attempt: AttemptId) -> Option<&mut Live> {
+        let mut live = self.exchanges.get_mut(&id)?.live_mut()?;
+        if live.attempt != attempt {
+            live = live.replaces.as_deref_mut()?;
+        }
+        (live.attempt == attempt).then_some(live)
+    }
+
+    fn is_headless(&mut self, id: ExchangeId, attempt: AttemptId) -> bool {
+        self.stream_of(id, attempt).is_some_and(|live| matches!(live.phase, Phase::Asked))
+    }
+
+    /// Row 19: of two streams, one is over; the call goes on with the other.
+    fn is_side_stream(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let is_side = exchange.lose_side_stream(now, attempt);
+        if is_side {
+            self.set_alarm(id);
+        }
+        is_side
+    }
+}

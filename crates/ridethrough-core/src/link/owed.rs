@@ -1,0 +1,315 @@
+//! Messages we owe: answers to the server, cancellations, notifications of the application.
+//!
+//! None of them has an answer of its own, so each is bounded by what it belongs to: an answer by
+//! the exchange or session that asked, a cancellation by 5 s, a notification by its own patience.
+//! They bypass gates and the limit of calls in flight.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::Link;
+use super::attempts::Owner;
+use super::inbox::Question;
+use super::timers::Timer;
+use crate::event::Event;
+use crate::exchange::{Ending, Sent};
+use crate::failure::{Cause, Delivery, Failure};
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId};
+use crate::message::{Answer, Json, answer_body, notification_body};
+use crate::moment::Moment;
+use crate::outcome::{CallError, CallName, Kind, Reason};
+use crate::output::{Address, Output, Verb};
+
+/// A message on its way to the server.
+#[derive(Debug)]
+pub(super) struct Owed {
+    due: Due,
+    body: Bytes,
+    call: CallName,
+    began: Moment,
+    attempts: u32,
+    resends: u32,
+    delivery: Delivery,
+    state: State,
+}
+
+/// What is owed, and to which session.
+#[derive(Clone, Debug)]
+enum Due {
+    Answer {
+        to: Address,
+        exchange: Option<ExchangeId>,
+    },
+    Cancelled {
+        to: Address,
+    },
+    /// To whichever session there is.
+    Notification,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    AwaitLink { until: Moment },
+    AwaitSession { until: Moment },
+    Out { attempt: AttemptId, until: Moment },
+    Paused { until: Moment },
+}
+
+impl Owed {
+    pub(super) const fn waits_for_link(&self) -> bool {
+        matches!(self.state, State::AwaitLink { .. })
+    }
+
+    pub(super) const fn waits_for_session(&self) -> bool {
+        matches!(self.state, State::AwaitSession { .. })
+    }
+
+    const fn due_at(&self) -> Moment {
+        match self.state {
+            State::AwaitLink { until }
+            | State::AwaitSession { until }
+            | State::Out { until, .. }
+            | State::Paused { until } => until,
+        }
+    }
+}
+
+impl Link {
+    /// Tells the server something. Ends by exactly one [`Output::Noticed`].
+    pub fn notify(
+        &mut self,
+        now: Moment,
+        method: impl Into<std::sync::Arc<str>>,
+        params: Option<&Json>,
+    ) -> NoticeId {
+        let call = CallName { method: method.into(), tool: None };
+        let body = notification_body(&call.method, params);
+        let id = self.owe(now, Due::Notification, call, body);
+        match self.closing.is_begun() {
+            true => self.owed_ended(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing))),
+            false => self.send_owed(now, id),
+        }
+        id
+    }
+
+    pub(super) fn owe_answer(&mut self, now: Moment, question: &Question, answer: &Answer) {
+        let Question { generation, exchange, .. } = *question;
+        let ready = self.session.ready().map(|ready| &ready.address);
+        let sent = exchange.and_then(|id| self.exchanges.get(&id)?.sent.as_ref()).map(|it| &it.to);
+        let asked_by = ready.into_iter().chain(sent).find(|to| to.generation == generation);
+        // Without a session to send it to, nobody is left who asked.
+        let Some(to) = asked_by.cloned() else { return };
+        let call = CallName { method: "answer".into(), tool: None };
+        let due = Due::Answer { to, exchange };
+        let id = self.owe(now, due, call, answer_body(&question.id, answer));
+        self.send_owed(now, id);
+    }
+
+    pub(super) fn owe_cancel(&mut self, now: Moment, sent: &Sent) {
+        let params = format!(r#"{{"requestId":{}}}"#, sent.wire_id);
+        let params = Json::new(params).expect("made of valid JSON");
+        let call = CallName { method: "notifications/cancelled".into(), tool: None };
+        let body = notification_body(&call.method, Some(&params));
+        let due = Due::Cancelled { to: sent.to.clone() };
+        let id = self.owe(now, due, call, body);
+        self.send_owed(now, id);
+    }
+
+    fn owe(&mut self, now: Moment, due: Due, call: CallName, body: Bytes) -> NoticeId {
+        self.ids.notice = self.ids.notice.next();
+        let state = State::Paused { until: now };
+        let (attempts, resends, delivery) = (0, 0, Delivery::NotSent);
+        let owed = Owed { due, body, call, began: now, attempts, resends, delivery, state };
+        self.owed.insert(self.ids.notice, owed);
+        self.ids.notice
+    }
+
+    fn send_owed(&mut self, now: Moment, id: NoticeId) {
+        let patience = now + self.patience();
+        let Some(owed) = self.owed.get(&id) else { return };
+        let (to, limit) = match &owed.due {
+            Due::Cancelled { to } => (to.clone(), CANCEL_LIMIT),
+            _ if !self.dial.is_connected() => {
+                self.owed_waits(id, State::AwaitLink { until: patience });
+                return self.drive_dial(now);
+            }
+            Due::Answer { to, .. } => (to.clone(), LIMIT),
+            Due::Notification => {
+                let Some(ready) = self.session.ready() else {
+                    self.owed_waits(id, State::AwaitSession { until: patience });
+                    return self.ensure_session(now);
+                };
+                (ready.address.clone(), LIMIT)
+            }
+        };
+        let verb = Verb::Post { body: owed.body.clone() };
+        let attempt = self.request(Owner::Notice(id), verb, to);
+        if let Some(owed) = self.owed.get_mut(&id) {
+            owed.attempts += 1;
+        }
+        self.owed_waits(id, State::Out { attempt, until: now + limit });
+    }
+
+    fn owed_waits(&mut self, id: NoticeId, state: State) {
+        if let Some(owed) = self.owed.get_mut(&id) {
+            owed.state = state;
+            let due = owed.due_at();
+            self.timers.set(Timer::Notice(id), Some(due));
+        }
+    }
+
+    pub(super) fn notice_due(&mut self, now: Moment, id: NoticeId) {
+        let Some(owed) = self.owed.get(&id) else { return };
+        match owed.state {
+            State::Paused { .. } => self.send_owed(now, id),
+            State::Out { attempt, .. } => {
+                self.abort(attempt);
+                self.owed_failed(now, id, Failure::unknown(Cause::TimedOut));
+            }
+            State::AwaitLink { .. } | State::AwaitSession { .. } => {
+                let reason = self.last_failure.as_ref().map(|(_, reason)| reason.clone());
+                let ending = Ending::new(Kind::Unreachable, reason.unwrap_or(Reason::Nothing));
+                self.owed_ended(now, id, Err(ending));
+            }
+        }
+    }
+
+    /// The server answered the POST.
+    pub(super) fn owed_answered(&mut self, now: Moment, id: NoticeId, head: &AnswerHead) {
+        let Some(owed) = self.owed.get_mut(&id) else { return };
+        let status = head.status;
+        let code = status.as_u16();
+        if status.is_success() || matches!(owed.due, Due::Cancelled { .. }) {
+            return self.owed_ended(now, id, Ok(()));
+        }
+        let is_deferral = matches!(code, 425 | 429) || (code == 503 && head.retry_after.is_some());
+        let is_doubtful = !is_deferral && (code == 408 || status.is_server_error());
+        owed.delivery =
+            owed.delivery.max(if is_doubtful { Delivery::Unknown } else { Delivery::Refused });
+        let may_repeat = match owed.due {
+            Due::Answer { .. } => is_deferral || is_doubtful,
+            _ => is_deferral && owed.resends < self.policy.resends,
+        };
+        if may_repeat {
+            return self.owed_again(now, id, head.retry_after);
+        }
+        let to = match &owed.due {
+            Due::Answer { to, .. } => Some(to),
+            _ => self.session.ready().map(|ready| &ready.address),
+        };
+        let lost = to.filter(|to| to.session.is_some()).map(|to| to.generation);
+        let kind = match code {
+            401 => Kind::Unauthorized,
+            404 | 410 if lost.is_some() => Kind::SessionLost,
+            _ if is_doubtful => Kind::Interrupted,
+            _ => Kind::Rejected { status: code },
+        };
+        let ending =
+            Ending { retry_after: head.retry_after, ..Ending::new(kind, Reason::Status(status)) };
+        self.owed_ended(now, id, Err(ending));
+        if let (Kind::SessionLost, Some(generation)) = (kind, lost) {
+            self.lose_session(now, generation);
+        }
+    }
+
+    pub(super) fn owed_failed(&mut self, now: Moment, id: NoticeId, failure: Failure) {
+        let until = now + self.patience();
+        let Some(owed) = self.owed.get_mut(&id) else { return };
+        owed.delivery = owed.delivery.max(failure.delivery);
+        match (&owed.due, failure.delivery) {
+            (Due::Cancelled { .. }, _) => self.owed_ended(now, id, Ok(())),
+            (_, Delivery::NotSent) => {
+                self.owed_waits(id, State::AwaitLink { until });
+                self.drive_dial(now);
+            }
+            (Due::Answer { .. }, _) => self.owed_again(now, id, None),
+            (Due::Notification, _) => {
+                let ending = Ending::new(Kind::Interrupted, Reason::Transport(failure));
+                self.owed_ended(now, id, Err(ending));
+            }
+        }
+    }
+
+    fn owed_again(&mut self, now: Moment, id: NoticeId, hint: Option<Duration>) {
+        let Some(owed) = self.owed.get_mut(&id) else { return };
+        let backoff = self.policy.backoff.full_jitter(owed.resends, &mut self.dice);
+        owed.resends += 1;
+        self.owed_waits(id, State::Paused { until: now + hint.unwrap_or(backoff) });
+    }
+
+    /// The one place where a message that we owe ends.
+    fn owed_ended(&mut self, now: Moment, id: NoticeId, outcome: Result<(), Ending>) {
+        let Some(owed) = self.owed.remove(&id) else { return };
+        self.timers.set(Timer::Notice(id), None);
+        if let State::Out { attempt, .. } = owed.state {
+            self.abort(attempt);
+        }
+        if !matches!(owed.due, Due::Notification) {
+            return;
+        }
+        if let Err(ending) = &outcome {
+            self.tell(Event::NotificationDropped { reason: ending.reason.clone() });
+        }
+        let outcome = outcome.map_err(|ending| CallError {
+            kind: ending.kind,
+            delivery: owed.delivery,
+            call: owed.call,
+            attempts: owed.attempts,
+            elapsed: now.since(owed.began),
+            retry_after: ending.retry_after,
+            reason: ending.reason,
+        });
+        self.outbox.push_back(Output::Noticed { notice: id, outcome });
+    }
+
+    /// The connection is back: what waited for it goes out.
+    pub(super) fn release_link_notices(&mut self, now: Moment) {
+        for id in self.owed_where(Owed::waits_for_link) {
+            self.send_owed(now, id);
+        }
+    }
+
+    pub(super) fn release_session_notices(&mut self, now: Moment) {
+        for id in self.owed_where(Owed::waits_for_session) {
+            self.send_owed(now, id);
+        }
+    }
+
+    /// There will be no session: nothing can be told to it.
+    pub(super) fn drop_session_notices(&mut self, now: Moment, ending: &Ending) {
+        for id in self.owed_where(Owed::waits_for_session) {
+            self.owed_ended(now, id, Err(ending.clone()));
+        }
+    }
+
+    /// Answers are for the session, and the exchange, that asked.
+    pub(super) fn drop_answers(
+        &mut self,
+        now: Moment,
+        is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
+    ) {
+        let void = self.owed_where(|owed| match owed.due {
+            Due::Answer { ref to, exchange } => is_void(to.generation, exchange),
+            _ => false,
+        });
+        for id in void {
+            self.owed_ended(now, id, Ok(()));
+        }
+    }
+
+    /// The link is closed under all of them.
+    pub(super) fn close_notices(&mut self, now: Moment) {
+        for id in self.owed_where(|_| true) {
+            self.owed_ended(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
+        }
+    }
+
+    fn owed_where(&self, matches: impl Fn(&Owed) -> bool) -> Vec<NoticeId> {
+        self.owed.iter().filter(|(_, owed)| matches(owed)).map(|(id, _)| *id).collect()
+    }
+}
+
+const CANCEL_LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(30);

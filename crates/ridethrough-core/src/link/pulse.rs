@@ -1,0 +1,137 @@
+//! One harmless question, asked when somebody must know whether the server is there.
+//!
+//! Three things ask it: a call that has been silent for 30 s (row 19), a suspicion that the
+//! session is lost, and an open breaker whose time is up. They share one ping, because one answer
+//! tells them all what each wants to know. Nothing here touches a call of the application.
+
+use std::time::Duration;
+
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, CredentialsId, Generation};
+use crate::moment::Moment;
+
+/// The ping of a link and who waits for it.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    state: State,
+    pub(crate) askers: Askers,
+    /// The head of the answer, while its body is on its way.
+    pub(crate) head: Option<AnswerHead>,
+    /// Connects for a ping that failed, in a row.
+    refused: u32,
+    /// Pings in a row that were accepted and not answered.
+    unanswered: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    #[default]
+    Idle,
+    Out(Ping),
+    /// The last one failed; the next follows then.
+    Resting {
+        until: Moment,
+    },
+}
+
+/// A ping that is out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ping {
+    pub(crate) attempt: AttemptId,
+    pub(crate) wire_id: u64,
+    pub(crate) generation: Generation,
+    pub(crate) credentials: CredentialsId,
+    pub(crate) until: Moment,
+}
+
+/// Who waits for the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Askers {
+    pub(crate) breaker: bool,
+    pub(crate) session: bool,
+    pub(crate) silence: bool,
+}
+
+/// What a ping brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// An HTTP answer that is no JSON-RPC reply: alive, and nothing more is known.
+    Http,
+    /// The session is gone: alive, too.
+    Lost,
+    /// No connection could be made.
+    Refused,
+    /// A JSON-RPC reply.
+    Reply,
+    /// Nothing, or a connection that broke.
+    Unanswered,
+}
+
+/// What row 19 makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    Alive,
+    Dead,
+    /// Ask again at that moment.
+    Unsure {
+        again: Moment,
+    },
+}
+
+impl Pulse {
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) const fn ping(&self) -> Option<Ping> {
+        match self.state {
+            State::Out(ping) => Some(ping),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn sent(&mut self, ping: Ping) {
+        self.state = State::Out(ping);
+    }
+
+    /// The pause is over, or the question has no one left who asks it.
+    pub(crate) const fn rest_over(&mut self) {
+        if matches!(self.state, State::Resting { .. }) {
+            self.state = State::Idle;
+        }
+    }
+
+    /// Books what a ping brought.
+    pub(crate) fn learn(&mut self, now: Moment, sign: Sign) -> Health {
+        self.state = State::Idle;
+        match sign {
+            Sign::Http | Sign::Lost | Sign::Reply => {
+                (self.refused, self.unanswered) = (0, 0);
+                return Health::Alive;
+            }
+            Sign::Refused => self.refused += 1,
+            Sign::Unanswered => self.unanswered += 1,
+        }
+        if self.refused >= DEAD_AFTER_REFUSED || self.unanswered >= DEAD_AFTER_UNANSWERED {
+            (self.refused, self.unanswered) = (0, 0);
+            return Health::Dead;
+        }
+        let pause = if sign == Sign::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
+        Health::Unsure { again: now + pause }
+    }
+
+    /// Row 19 still wants to know: ask again at that moment.
+    pub(crate) const fn rest(&mut self, until: Moment) {
+        self.state = State::Resting { until };
+    }
+}
+
+/// How long a ping may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
+/// Silence after which a call asks, and the pace of asking.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(30);
+/// Silence after which a call whose stream can be resumed is resumed beside it.
+pub(crate) const RESUME_BESIDE: Duration = Duration::from_secs(120);
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
+const DEAD_AFTER_REFUSED: u32 = 2;
+const DEAD_AFTER_UNANSWERED: u32 = 4;

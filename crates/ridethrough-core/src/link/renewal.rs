@@ -1,0 +1,202 @@
+//! Sessions and their renewal: one handshake at a time, however many calls wait for it.
+//!
+//! ```text
+//!   Absent ──somebody needs it──▶ Renewing: initialize ▶ initialized ──▶ Ready (generation + 1)
+//!     ▲                              │    ▲                                │
+//!     │                       failed ▼    │ time is up                     │
+//!     │                            Paused ┘                                │
+//!     └─────────────────────────── lost ◀──────────────────────────────────┘
+//! ```
+//! Each handshake takes a new generation, so "newer than the one I lost" is a comparison. The
+//! loop is bounded by the patience of those who wait, never by a count of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::backoff::{YOUNG, gap};
+use crate::dice::Dice;
+use crate::era::{Era, Version};
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, Generation};
+use crate::message::{Answer, Json};
+use crate::moment::Moment;
+use crate::outcome::Reason;
+use crate::output::Address;
+
+/// The session of a link.
+#[derive(Debug)]
+pub(crate) enum Session {
+    Absent,
+    Ready(Ready),
+    Renewing(Renewal),
+}
+
+/// A session that calls can use.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) address: Address,
+    pub(crate) version: Version,
+    /// The whole result of `initialize`.
+    pub(crate) server: Option<Json>,
+}
+
+impl Ready {
+    /// A session in which requests name the revision, if it has a header for that.
+    pub(crate) fn new(version: Version, address: Address, server: Option<Json>) -> Self {
+        let header = Some(version).filter(|version| version.has_version_header());
+        Self { address: Address { version: header, ..address }, version, server }
+    }
+
+    pub(crate) const fn generation(&self) -> Generation {
+        self.address.generation
+    }
+}
+
+/// A handshake that is under way, or paused before its next try.
+#[derive(Debug)]
+pub(crate) struct Renewal {
+    pub(crate) stage: Stage,
+    began: Moment,
+    late: u32,
+    /// Times the server asked to come back later.
+    pub(crate) deferrals: u32,
+    pub(crate) credentials_renewed: bool,
+    pub(crate) redirects: u32,
+    pub(crate) target: Option<Arc<str>>,
+    /// Why the last try failed.
+    pub(crate) last: Reason,
+}
+
+#[derive(Debug)]
+pub(crate) enum Stage {
+    AwaitCredentials,
+    AwaitLink,
+    Initialize(Initialize),
+    /// The server knows us; it must also accept that we know it.
+    Initialized {
+        attempt: AttemptId,
+        until: Moment,
+        ready: Ready,
+    },
+    Paused {
+        until: Moment,
+    },
+}
+
+/// An `initialize` that is out.
+#[derive(Debug)]
+pub(crate) struct Initialize {
+    pub(crate) attempt: AttemptId,
+    pub(crate) wire_id: u64,
+    pub(crate) generation: Generation,
+    pub(crate) until: Moment,
+    pub(crate) head: Option<AnswerHead>,
+}
+
+impl Session {
+    /// Before the first call: sessions are made when needed; the stateless era needs none.
+    pub(crate) fn new(era: Era) -> Self {
+        match era {
+            Era::Legacy => Self::Absent,
+            Era::Modern => {
+                let address = Address { generation: Generation::new(1), ..Address::default() };
+                Self::Ready(Ready::new(Version::V2026_07_28, address, None))
+            }
+        }
+    }
+
+    pub(crate) const fn ready(&self) -> Option<&Ready> {
+        match self {
+            Self::Ready(ready) => Some(ready),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn renewal(&mut self) -> Option<&mut Renewal> {
+        match self {
+            Self::Renewing(renewal) => Some(renewal),
+            _ => None,
+        }
+    }
+}
+
+impl Renewal {
+    pub(crate) const fn new(now: Moment) -> Self {
+        Self {
+            stage: Stage::AwaitLink,
+            began: now,
+            late: 0,
+            deferrals: 0,
+            credentials_renewed: false,
+            redirects: 0,
+            target: None,
+            last: Reason::Nothing,
+        }
+    }
+
+    /// The attempt that is out, if one is.
+    pub(crate) const fn attempt(&self) -> Option<AttemptId> {
+        match &self.stage {
+            Stage::Initialize(Initialize { attempt, .. }) | Stage::Initialized { attempt, .. } => {
+                Some(*attempt)
+            }
+            _ => None,
+        }
+    }
+
+    /// The moment at which something is due.
+    pub(crate) const fn due(&self) -> Option<Moment> {
+        match &self.stage {
+            Stage::Initialize(Initialize { until, .. })
+            | Stage::Initialized { until, .. }
+            | Stage::Paused { until } => Some(*until),
+            Stage::AwaitCredentials | Stage::AwaitLink => None,
+        }
+    }
+
+    /// A try failed in a way that time may heal. Returns when the next one is due.
+    pub(crate) fn pause(
+        &mut self,
+        now: Moment,
+        hint: Option<Duration>,
+        reason: Reason,
+        dice: &mut Dice,
+    ) -> Moment {
+        let age = now.since(self.began);
+        let wait = gap(age, self.late, dice).max(hint.unwrap_or_default());
+        if age >= YOUNG {
+            self.late = self.late.saturating_add(1);
+        }
+        self.last = reason;
+        let until = now + wait;
+        self.stage = Stage::Paused { until };
+        until
+    }
+}
+
+/// Reads the result of `initialize`; an error names what cannot be spoken.
+pub(crate) fn agreed_version(answer: &Answer) -> Result<Version, Arc<str>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Agreed {
+        protocol_version: String,
+    }
+
+    let Answer::Result(result) = answer else {
+        return Err(answer.error().unwrap_or_default().message.into());
+    };
+    let Some(agreed) = result.read::<Agreed>() else { return Err("no protocol version".into()) };
+    // A server that echoes whatever it is offered is still one that answered `initialize`.
+    Version::parse(&agreed.protocol_version)
+        .filter(|version| version.era() == Era::Legacy)
+        .ok_or_else(|| agreed.protocol_version.into())
+}
+
+/// How long one handshake message may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(15);
+/// How long an abandoned `initialize` is listened to, so that its session can be deleted.
+pub(crate) const ABANDONED_LIMIT: Duration = Duration::from_secs(45);
+/// Row 2 for the handshake.
+pub(crate) const MOST_DEFERRALS: u32 = 3;

@@ -1,0 +1,108 @@
+//! What an operator may ask: where the link stands and what it waits for.
+
+use super::renewal::{Ready, Session, Stage};
+use super::timers::Timer;
+use super::{Link, breaker};
+use crate::era::{Era, Version};
+use crate::exchange::{State, Waiting};
+use crate::ids::{ExchangeId, Generation};
+use crate::moment::Moment;
+use crate::outcome::Reason;
+
+/// A snapshot of a link.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The session in force.
+    pub generation: Option<Generation>,
+    /// The era spoken.
+    pub era: Era,
+    /// The revision agreed on.
+    pub version: Option<Version>,
+    /// Whether new calls go out.
+    pub breaker: breaker::State,
+    /// Calls that hold a place in flight.
+    pub in_flight: usize,
+    /// Calls that have not ended, in flight or not.
+    pub calls: usize,
+    /// The last thing that went wrong, and when.
+    pub last_failure: Option<(Moment, Reason)>,
+    /// What is waited for, and until when.
+    pub waiting: Option<(Moment, WaitingFor)>,
+}
+
+/// What a link waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitingFor {
+    /// An answer to this call, a word about its silence, or its deadline.
+    Answer(ExchangeId),
+    /// The pause before this call is repeated or resumed.
+    Backoff(ExchangeId),
+    /// The breaker's probe.
+    Breaker,
+    /// The end of closing.
+    Close,
+    /// The next connect.
+    Connection,
+    /// New credentials.
+    Credentials,
+    /// The server's own wish for time.
+    Gate,
+    /// An answer to the handshake, or the pause before the next one.
+    Handshake,
+    /// The pause before the standing stream is opened again.
+    Listener,
+    /// A message that we owe.
+    Notice,
+    /// The patience of this call, which waits for a connection or a session.
+    Patience(ExchangeId),
+    /// An answer to a ping, or the pause before the next one.
+    Ping,
+}
+
+impl Link {
+    /// Where the link stands.
+    pub fn status(&self) -> Status {
+        Status {
+            generation: self.session.ready().map(Ready::generation),
+            era: self.era,
+            version: self.agreed_version(),
+            breaker: self.breaker.state(),
+            in_flight: self.placed.len(),
+            calls: self.exchanges.len(),
+            last_failure: self.last_failure.clone(),
+            waiting: self.poll_timeout(),
+        }
+    }
+
+    pub(super) fn waiting_for(&self, timer: Timer) -> WaitingFor {
+        match timer {
+            Timer::Breaker => WaitingFor::Breaker,
+            Timer::Close => WaitingFor::Close,
+            Timer::Credentials => WaitingFor::Credentials,
+            Timer::Dial => WaitingFor::Connection,
+            Timer::Exchange(id) => self.exchange_waits_for(id),
+            Timer::Gates => WaitingFor::Gate,
+            Timer::Listener => WaitingFor::Listener,
+            Timer::Notice(_) => WaitingFor::Notice,
+            Timer::Pulse => WaitingFor::Ping,
+            Timer::Abandoned | Timer::Renewal | Timer::Restore => WaitingFor::Handshake,
+        }
+    }
+
+    fn exchange_waits_for(&self, id: ExchangeId) -> WaitingFor {
+        match self.exchanges.get(&id).map(|exchange| &exchange.state) {
+            Some(State::Waiting(Waiting::Until { .. })) => WaitingFor::Backoff(id),
+            Some(State::Waiting(Waiting::Link { .. } | Waiting::Session { .. })) => {
+                WaitingFor::Patience(id)
+            }
+            Some(State::Waiting(Waiting::Gate)) => WaitingFor::Gate,
+            Some(State::Waiting(Waiting::Credentials(_))) => WaitingFor::Credentials,
+            _ => WaitingFor::Answer(id),
+        }
+    }
+
+    /// Whether a handshake is under way, for those who watch.
+    pub fn is_renewing(&self) -> bool {
+        matches!(&self.session, Session::Renewing(renewal) if !matches!(renewal.stage, Stage::Paused { .. }))
+    }
+}

@@ -1,0 +1,88 @@
+//! One table of everything the link waits for.
+//!
+//! No other file keeps a wake-up time in order. Each timer has at most one moment; setting it
+//! again moves it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{ExchangeId, NoticeId};
+use crate::moment::Moment;
+
+/// The reasons to wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Abandoned,
+    Breaker,
+    Close,
+    Credentials,
+    Dial,
+    Exchange(ExchangeId),
+    Gates,
+    Listener,
+    Notice(NoticeId),
+    Pulse,
+    Renewal,
+    Restore,
+}
+
+/// Timers by reason and by moment.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    moments: BTreeMap<Timer, Moment>,
+    order: BTreeSet<(Moment, Timer)>,
+}
+
+impl Timers {
+    /// Moves a timer, or stops it.
+    pub(crate) fn set(&mut self, timer: Timer, moment: Option<Moment>) {
+        let old = match moment {
+            Some(moment) => self.moments.insert(timer, moment),
+            None => self.moments.remove(&timer),
+        };
+        if old == moment {
+            return;
+        }
+        if let Some(old) = old {
+            self.order.remove(&(old, timer));
+        }
+        if let Some(moment) = moment {
+            self.order.insert((moment, timer));
+        }
+    }
+
+    /// The next one to fire.
+    pub(crate) fn next(&self) -> Option<(Moment, Timer)> {
+        self.order.first().copied()
+    }
+
+    /// Takes out one timer that is due.
+    pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Timer> {
+        let (moment, timer) = self.next()?;
+        (moment <= now).then(|| {
+            self.set(timer, None);
+            timer
+        })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_is_set_again_fires_only_at_its_last_moment() {
+        let mut timers = Timers::default();
+        timers.set(Timer::Dial, Some(Moment::secs(1)));
+        timers.set(Timer::Dial, Some(Moment::secs(3)));
+        timers.set(Timer::Close, Some(Moment::secs(2)));
+
+        assert_eq!(timers.pop_due(Moment::secs(1)), None);
+        assert_eq!(timers.pop_due(Moment::secs(5)), Some(Timer::Close));
+        assert_eq!(timers.pop_due(Moment::secs(5)), Some(Timer::Dial));
+        assert_eq!(timers.next(), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! The standing stream: what the server says without being asked.
+//!
+//! ```text
+//!   Off ──session ready──▶ Opening ──200──▶ Open
+//!                            ▲  │             │ ended or cut
+//!                 time is up │  │ refused     ▼
+//!                            └── Waiting ◀────┘        405, or 404 at first: Unsupported
+//! ```
+//! Optional and isolated: nothing on it may fail a call or end a session. There is never more than
+//! one. It backs off from 1 s to 5 min and starts over only after a stream that stayed good.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::backoff::Window;
+use crate::dice::Dice;
+use crate::head::AnswerHead;
+use crate::ids::AttemptId;
+use crate::moment::Moment;
+use crate::sse::EventId;
+
+/// The standing stream of the current session.
+#[derive(Debug, Default)]
+pub(crate) struct Listener {
+    state: State,
+    failures: u32,
+    last_event_id: Option<EventId>,
+    retry: Option<Duration>,
+    /// Whether a stream was ever open in this session: a 404 means something else then.
+    was_open: bool,
+    lost_at: Option<Moment>,
+    credentials_renewed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The session is being asked about.
+    Checking,
+    #[default]
+    Off,
+    Open {
+        attempt: AttemptId,
+        since: Moment,
+    },
+    Opening {
+        attempt: AttemptId,
+    },
+    /// This server has none.
+    Unsupported,
+    Waiting {
+        until: Moment,
+    },
+}
+
+/// What the link must do about an answer to the GET.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// A 404 on a stream that was open before: is the session still there?
+    CheckSession,
+    /// It is open; the gap to tell, if there was one.
+    Opened {
+        gap: Option<Duration>,
+    },
+    RenewCredentials,
+    Unsupported,
+    Wait {
+        until: Moment,
+    },
+}
+
+impl Listener {
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The attempt that is out, if one is.
+    pub(crate) const fn attempt(&self) -> Option<AttemptId> {
+        match self.state {
+            State::Open { attempt, .. } | State::Opening { attempt } => Some(attempt),
+            _ => None,
+        }
+    }
+
+    /// Whether it waits for word about its session.
+    pub(crate) fn is_checking(&self) -> bool {
+        self.state == State::Checking
+    }
+
+    pub(crate) const fn last_event_id(&self) -> Option<&EventId> {
+        self.last_event_id.as_ref()
+    }
+
+    /// A new session: what belonged to the old one is forgotten. Returns the attempt to abort.
+    pub(crate) fn session_changed(&mut self, now: Moment) -> Option<AttemptId> {
+        let old = self.attempt();
+        let lost_at = self.lost_at.or(old.map(|_| now));
+        *self = Self { lost_at, ..Self::default() };
+        old
+    }
+
+    pub(crate) const fn opening(&mut self, attempt: AttemptId) {
+        self.state = State::Opening { attempt };
+    }
+
+    /// The server answered the GET.
+    pub(crate) fn answered(&mut self, now: Moment, head: &AnswerHead, dice: &mut Dice) -> Verdict {
+        if head.is_stream()
+            && let Some(attempt) = self.attempt()
+        {
+            self.state = State::Open { attempt, since: now };
+            self.was_open = true;
+            let gap = self.lost_at.take().map(|lost| now.since(lost));
+            return Verdict::Opened { gap };
+        }
+        match head.status {
+            StatusCode::METHOD_NOT_ALLOWED => self.unsupported(),
+            StatusCode::NOT_FOUND if !self.was_open => self.unsupported(),
+            StatusCode::NOT_FOUND => {
+                self.state = State::Checking;
+                Verdict::CheckSession
+            }
+            StatusCode::UNAUTHORIZED if !self.credentials_renewed => {
+                self.credentials_renewed = true;
+                self.state = State::Off;
+                Verdict::RenewCredentials
+            }
+            _ => Verdict::Wait { until: self.back_off(now, head.retry_after, dice) },
+        }
+    }
+
+    /// The stream ended, was cut, or could not be opened. Returns when to try again.
+    pub(crate) fn ended(&mut self, now: Moment, stable_after: Duration, dice: &mut Dice) -> Moment {
+        if let State::Open { since, .. } = self.state {
+            self.lost_at = Some(now);
+            // Accepted is not good: only a stream that lasted proves that the next one may.
+            if now.since(since) >= stable_after {
+                self.failures = 0;
+                self.credentials_renewed = false;
+            }
+        }
+        self.back_off(now, None, dice)
+    }
+
+    /// The session was asked about and is there: try again later.
+    pub(crate) fn session_is_alive(&mut self, now: Moment, dice: &mut Dice) -> Option<Moment> {
+        (self.state == State::Checking).then(|| self.back_off(now, None, dice))
+    }
+
+    /// The server can be reached again: no need to sit out a pause that an outage made long.
+    pub(crate) fn link_is_back(&mut self, now: Moment, dice: &mut Dice) {
+        if let State::Waiting { until } = self.state {
+            let soon = now + PAUSE.half_jitter(0, dice);
+            self.state = State::Waiting { until: until.min(soon) };
+        }
+    }
+
+    pub(crate) fn note_event(&mut self, id: Option<&EventId>, retry: Option<Duration>) {
+        if let Some(id) = id {
+            self.last_event_id = (!id.is_empty()).then(|| id.clone());
+        }
+        self.retry = retry.or(self.retry);
+    }
+
+    /// Stops for good, or until the next session. Returns the attempt to abort.
+    pub(crate) fn stop(&mut self) -> Option<AttemptId> {
+        let attempt = self.attempt();
+        self.state = State::Off;
+        attempt
+    }
+
+    fn unsupported(&mut self) -> Verdict {
+        self.state = State::Unsupported;
+        Verdict::Unsupported
+    }
+
+    fn back_off(&mut self, now: Moment, hint: Option<Duration>, dice: &mut Dice) -> Moment {
+        let pause = PAUSE.half_jitter(self.failures, dice);
+        let hint = hint.max(self.retry).unwrap_or_default();
+        self.failures = self.failures.saturating_add(1);
+        self.lost_at = self.lost_at.or(Some(now));
+        let until = now + pause.max(hint);
+        self.state = State::Waiting { until };
+        until
+    }
+}
+
+const PAUSE: Window = Window { first: Duration::from_secs(1), most: Duration::from_secs(300) };

@@ -1,0 +1,210 @@
+//! Reading messages: one, or a batch as 2025-03-26 allows.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{Answer, Id, Json, Message};
+
+/// The messages that arrived together, in their order; almost always one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// A JSON-RPC batch.
+    Batch(Vec<Message>),
+    /// One message.
+    One(Message),
+}
+
+/// The bytes are no JSON-RPC message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a JSON-RPC message")]
+pub struct NotJsonRpc;
+
+impl Incoming {
+    /// Reads a body, or the data of an event.
+    pub fn parse(text: &Bytes) -> Result<Self, NotJsonRpc> {
+        let is_batch = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+        if !is_batch {
+            return message(text, text).map(Self::One);
+        }
+        let parts: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| NotJsonRpc)?;
+        let messages = parts.iter().map(|part| message(text, part.get().as_bytes()));
+        messages.collect::<Result<_, _>>().map(Self::Batch)
+    }
+
+    /// The messages, in their order.
+    pub fn into_messages(self) -> Vec<Message> {
+        match self {
+            Self::Batch(messages) => messages,
+            Self::One(message) => vec![message],
+        }
+    }
+}
+
+fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
+    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|_| NotJsonRpc)?;
+    let keep = |value: &RawValue| Json::part_of(source, value);
+    let id = envelope.id.filter(|id| is_id(id)).map(|id| Id::new(keep(id)));
+    let params = envelope.params.filter(|params| params.get() != "null").map(keep);
+    let error = envelope.error.filter(|error| error.get() != "null");
+    match (envelope.method, id, error, envelope.result) {
+        (Some(method), Some(id), ..) => Ok(Message::Request { id, method: method.into(), params }),
+        (Some(method), None, ..) => Ok(Message::Notification { method: method.into(), params }),
+        (None, id, Some(error), _) => {
+            Ok(Message::Response { id, answer: Answer::Error(keep(error)) })
+        }
+        (None, id, None, Some(result)) => {
+            Ok(Message::Response { id, answer: Answer::Result(keep(result)) })
+        }
+        (None, _, None, None) => Err(NotJsonRpc),
+    }
+}
+
+/// Numbers and strings are ids; `null` is how servers say that they could not read ours.
+fn is_id(value: &RawValue) -> bool {
+    value.get().starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit())
+}
+
+/// The members of a message that have a meaning to us; the last of two equal keys wins.
+#[derive(Default)]
+struct Envelope<'a> {
+    id: Option<&'a RawValue>,
+    method: Option<Cow<'a, str>>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Error,
+    Id,
+    Method,
+    Params,
+    Result,
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'a> Deserialize<'a> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'a> Visitor<'a> for Reader {
+            type Value = Envelope<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON-RPC message")
+            }
+
+            fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut envelope = Envelope::default();
+                while let Some(key) = map.next_key()? {
+                    // Every value is taken raw first: `"result": null` is a result.
+                    let value: &RawValue = map.next_value()?;
+                    match key {
+                        Key::Error => envelope.error = Some(value),
+                        Key::Id => envelope.id = Some(value),
+                        Key::Method => envelope.method = text(value),
+                        Key::Params => envelope.params = Some(value),
+                        Key::Result => envelope.result = Some(value),
+                        Key::Unknown => {}
+                    }
+                }
+                Ok(envelope)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+fn text(value: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    serde_json::from_str(value.get()).ok().map(|Text(text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_kept_as_the_bytes_it_was() {
+        let result = r#"{"z":1.10, "a":123456789012345678901234567890, "a":2,"x":"\u00e9"}"#;
+        let text =
+            Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result},"extra":[]}}"#));
+
+        let Ok(Incoming::One(Message::Response { id, answer })) = Incoming::parse(&text) else {
+            panic!("not read as a response");
+        };
+
+        assert_eq!(id.and_then(|id| id.number()), Some(7));
+        assert_eq!(answer.json().as_str(), result);
+        assert!(text.as_ptr_range().contains(&answer.json().as_bytes().as_ptr()), "was copied");
+    }
+
+    #[test]
+    fn the_kind_follows_from_the_members() {
+        assert!(matches!(one(r#"{"id":1,"method":"m"}"#), Ok(Message::Request { .. })));
+        assert!(matches!(one(r#"{"method":"m","params":null}"#), Ok(Message::Notification { .. })));
+        assert!(matches!(one(r#"{"id":1,"result":null}"#), Ok(Message::Response { .. })));
+        assert!(matches!(
+            one(r#"{"id":null,"error":{"code":1}}"#),
+            Ok(Message::Response { id: None, answer: Answer::Error(_) })
+        ));
+        assert!(matches!(
+            one(r#"{"id":1,"error":null,"result":{}}"#),
+            Ok(Message::Response { answer: Answer::Result(_), .. })
+        ));
+    }
+
+    #[test]
+    fn what_is_not_json_rpc_is_refused() {
+        for text in ["", "{}", "7", "nope", r#"{"id":1}"#, r#"{"method":1}"#, "[{}]"] {
+            assert_eq!(Incoming::parse(&Bytes::from(text)), Err(NotJsonRpc), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_batch_of_2025_03_26_is_received_in_its_order() {
+        let text = Bytes::from_static(br#" [{"method":"a"},{"id":3,"result":{}}] "#);
+
+        let messages = Incoming::parse(&text).unwrap().into_messages();
+
+        assert!(matches!(&messages[0], Message::Notification { method, .. } if &**method == "a"));
+        assert!(matches!(&messages[1], Message::Response { .. }));
+    }
+
+    #[test]
+    fn our_number_is_recognised_however_the_server_echoes_it() {
+        for (raw, number) in
+            [("7", Some(7)), ("7.0", Some(7)), ("\"7\"", Some(7)), ("7.5", None), ("\"x\"", None)]
+        {
+            let Ok(Message::Response { id, .. }) = one(&format!(r#"{{"id":{raw},"result":0}}"#))
+            else {
+                panic!("not a response");
+            };
+            assert_eq!(id.unwrap().number(), number, "{raw}");
+        }
+    }
+
+    #[test]
+    fn depth_does_not_overflow_the_stack() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+
+        assert!(one(&format!(r#"{{"id":1,"result":{deep}}}"#)).is_ok());
+    }
+
+    fn one(text: &str) -> Result<Message, NotJsonRpc> {
+        let mut messages =
+            Incoming::parse(&Bytes::copy_from_slice(text.as_bytes()))?.into_messages();
+        messages.pop().ok_or(NotJsonRpc)
+    }
+}

@@ -1,0 +1,219 @@
+//! Writing messages around bytes that are not ours.
+//!
+//! Params are copied once, as they are. The only thing ever changed in them is the value of
+//! `_meta.progressToken`: each send needs a token of its own, so ours stands in for the caller's
+//! on the wire and the caller's is put back into each progress notification.
+
+use std::ops::Range;
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::{Answer, Id, Json, member};
+
+/// The params of a request, with the place where a progress token goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Params {
+    text: Option<Json>,
+    slot: Option<Slot>,
+    /// The token that the caller wrote, if it wrote one.
+    pub(crate) caller_token: Option<Json>,
+}
+
+/// Where our token goes, and what must stand around it there.
+#[derive(Clone, Debug)]
+struct Slot {
+    place: Range<usize>,
+    before: &'static str,
+    after: &'static str,
+}
+
+impl Params {
+    /// Prepares params; `wants_progress` makes room for a token where the caller wrote none.
+    pub(crate) fn new(text: Option<Json>, wants_progress: bool) -> Self {
+        let Some(json) = &text else {
+            let text = wants_progress.then(|| Json::trusted(Bytes::from_static(b"{}")));
+            let slot = wants_progress.then(|| meta_slot("{}")).flatten();
+            return Self { text, slot, caller_token: None };
+        };
+        let whole = json.as_str();
+        let meta = member(whole, "_meta");
+        let token = meta.clone().and_then(|meta| {
+            let token = member(&whole[meta.clone()], "progressToken")?;
+            Some(meta.start + token.start..meta.start + token.end)
+        });
+        let caller_token = token.clone().map(|token| Json::trusted(json.as_bytes().slice(token)));
+        let slot = match (token, meta) {
+            (Some(place), _) => Some(Slot { place, before: "", after: "" }),
+            _ if !wants_progress => None,
+            (None, Some(meta)) => token_slot(whole, meta),
+            (None, None) => meta_slot(whole),
+        };
+        Self { text, slot, caller_token }
+    }
+
+    /// The text without a token of ours.
+    pub(crate) const fn text(&self) -> Option<&Json> {
+        self.text.as_ref()
+    }
+
+    /// The whole request, with `id` as its id and as its progress token.
+    pub(crate) fn request_body(&self, id: u64, method: &str) -> Bytes {
+        let length = self.text.as_ref().map_or(0, |text| text.as_bytes().len());
+        let mut body = BytesMut::with_capacity(length + method.len() + 128);
+        put(&mut body, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#));
+        put_string(&mut body, method);
+        if let Some(text) = &self.text {
+            put(&mut body, r#","params":"#);
+            match &self.slot {
+                None => body.put_slice(text.as_bytes()),
+                Some(slot) => {
+                    let text = text.as_str();
+                    put(&mut body, &text[..slot.place.start]);
+                    put(&mut body, &format!("{}{id}{}", slot.before, slot.after));
+                    put(&mut body, &text[slot.place.end..]);
+                }
+            }
+        }
+        put(&mut body, "}");
+        body.freeze()
+    }
+}
+
+/// A notification of ours.
+pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
+    let mut body = BytesMut::new();
+    put(&mut body, r#"{"jsonrpc":"2.0","method":"#);
+    put_string(&mut body, method);
+    if let Some(params) = params {
+        put(&mut body, r#","params":"#);
+        body.put_slice(params.as_bytes());
+    }
+    put(&mut body, "}");
+    body.freeze()
+}
+
+/// Our answer to a request of the server.
+pub(crate) fn answer_body(id: &Id, answer: &Answer) -> Bytes {
+    let (key, json) = match answer {
+        Answer::Error(json) => ("error", json),
+        Answer::Result(json) => ("result", json),
+    };
+    let mut body = BytesMut::with_capacity(json.as_bytes().len() + 64);
+    put(&mut body, r#"{"jsonrpc":"2.0","id":"#);
+    body.put_slice(id.json().as_bytes());
+    put(&mut body, &format!(r#","{key}":"#));
+    body.put_slice(json.as_bytes());
+    put(&mut body, "}");
+    body.freeze()
+}
+
+/// Progress params with the caller's token where ours stands.
+pub(crate) fn with_caller_token(params: Json, token: Option<&Json>) -> Json {
+    let Some((token, place)) = token.zip(member(params.as_str(), "progressToken")) else {
+        return params;
+    };
+    let text = params.as_str();
+    let restored = [&text[..place.start], token.as_str(), &text[place.end..]].concat();
+    Json::trusted(restored.into())
+}
+
+/// Room inside a `_meta` that has no token yet.
+fn token_slot(whole: &str, meta: Range<usize>) -> Option<Slot> {
+    let inside = whole.get(meta.clone())?.strip_prefix('{')?;
+    let after = if is_empty_inside(inside) { "" } else { "," };
+    let start = meta.start + 1;
+    Some(Slot { place: start..start, before: r#""progressToken":"#, after })
+}
+
+/// Room for a `_meta` where there is none.
+fn meta_slot(whole: &str) -> Option<Slot> {
+    let start = whole.find('{')? + 1;
+    let after = if is_empty_inside(&whole[start..]) { "}" } else { "}," };
+    whole.trim_start().starts_with('{').then_some(Slot {
+        place: start..start,
+        before: r#""_meta":{"progressToken":"#,
+        after,
+    })
+}
+
+fn is_empty_inside(inside: &str) -> bool {
+    inside.trim_start().starts_with('}')
+}
+
+fn put(body: &mut BytesMut, text: &str) {
+    body.put_slice(text.as_bytes());
+}
+
+fn put_string(body: &mut BytesMut, text: &str) {
+    let quoted = serde_json::to_string(text).expect("a string is always JSON");
+    put(body, &quoted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn params_pass_through_byte_for_byte_if_nobody_wants_progress() {
+        let text = r#"{ "n":1.10 ,"n":2, "_meta":{"x":1} }"#;
+
+        assert_eq!(body(Some(text), false), text);
+        assert_eq!(
+            Params::new(None, false).request_body(3, "ping").as_ref(),
+            br#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#
+        );
+    }
+
+    #[test]
+    fn a_token_is_written_wherever_there_is_room_for_it() {
+        let cases = [
+            (None, r#"{"_meta":{"progressToken":3}}"#),
+            (Some("{}"), r#"{"_meta":{"progressToken":3}}"#),
+            (Some(r#"{"a":1}"#), r#"{"_meta":{"progressToken":3},"a":1}"#),
+            (Some(r#"{"_meta":{ },"a":1}"#), r#"{"_meta":{"progressToken":3 },"a":1}"#),
+            (Some(r#"{"_meta":{"x":1}}"#), r#"{"_meta":{"progressToken":3,"x":1}}"#),
+        ];
+        for (params, expected) in cases {
+            assert_eq!(body(params, true), expected);
+        }
+    }
+
+    #[test]
+    fn the_callers_token_is_replaced_on_the_wire_and_put_back_on_the_way_home() {
+        let text = Json::new(r#"{"a":1,"_meta":{"progressToken":"mine"}}"#).unwrap();
+        let params = Params::new(Some(text), false);
+        let news = Json::new(r#"{"progressToken":3,"progress":0.50}"#).unwrap();
+
+        assert_eq!(
+            params.request_body(3, "m"),
+            r#"{"jsonrpc":"2.0","id":3,"method":"m","params":{"a":1,"_meta":{"progressToken":3}}}"#
+        );
+        assert_eq!(
+            with_caller_token(news, params.caller_token.as_ref()).as_str(),
+            r#"{"progressToken":"mine","progress":0.50}"#
+        );
+    }
+
+    #[test]
+    fn params_that_are_no_object_are_left_alone() {
+        assert_eq!(body(Some("[1,{}]"), true), "[1,{}]");
+        assert_eq!(body(Some(r#"{"_meta":null}"#), true), r#"{"_meta":null}"#);
+    }
+
+    #[test]
+    fn an_answer_echoes_the_servers_id_as_it_was_written() {
+        let id = Id::new(Json::new("\"a-1\"").unwrap());
+        let answer = Answer::Result(Json::new("{}").unwrap());
+
+        assert_eq!(answer_body(&id, &answer), r#"{"jsonrpc":"2.0","id":"a-1","result":{}}"#);
+    }
+
+    /// The params of a request with id 3.
+    fn body(params: Option<&str>, wants_progress: bool) -> String {
+        let text = params.map(|text| Json::new(text.to_owned()).unwrap());
+        let body = Params::new(text, wants_progress).request_body(3, "m");
+        let text = std::str::from_utf8(&body).unwrap();
+        let start = text.find(r#""params":"#).map_or(text.len() - 1, |at| at + 9);
+        text[start..text.len() - 1].to_owned()
+    }
+}

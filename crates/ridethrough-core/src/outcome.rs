@@ -1,0 +1,237 @@
+//! How a call ends: with its answer, or with an error that says what is known.
+//!
+//! A JSON-RPC error from the server is an answer. A [`CallError`] means that there is none, and
+//! says what happened, what was tried, and whether the server may have run the request.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::failure::{Delivery, Failure};
+use crate::message::Answer;
+
+/// The single end of an exchange.
+pub type Outcome = Result<Answer, CallError>;
+
+/// A call that ended without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallError {
+    /// Which promise of the decision table applied.
+    pub kind: Kind,
+    /// What is known about the server having acted.
+    pub delivery: Delivery,
+    /// What was asked.
+    pub call: CallName,
+    /// HTTP requests made for this call: sends and resumes.
+    pub attempts: u32,
+    /// Time from the wish to the end.
+    pub elapsed: Duration,
+    /// How long the server, or the breaker, asks to be left alone.
+    pub retry_after: Option<Duration>,
+    /// What happened last.
+    pub reason: Reason,
+}
+
+impl CallError {
+    /// Whether the server may have run the request.
+    pub fn may_have_run(&self) -> bool {
+        self.delivery == Delivery::Unknown
+    }
+
+    /// The whole story in three parts: what happened, what was tried, what to do.
+    pub fn report(&self) -> String {
+        let attempts = match self.attempts {
+            0 => "nothing was sent".to_owned(),
+            1 => "1 attempt".to_owned(),
+            n => format!("{n} attempts"),
+        };
+        let held_back = if self.may_have_run() && self.kind == Kind::Interrupted {
+            format!(
+                "; not sent again, because `{}` is not marked safe to repeat",
+                self.call.subject()
+            )
+        } else {
+            String::new()
+        };
+        let elapsed = self.elapsed.as_secs_f64();
+        format!("{self}\n  tried: {attempts} in {elapsed:.1} s{held_back}\nhint: {}", self.advice())
+    }
+
+    fn advice(&self) -> String {
+        let subject = self.call.subject();
+        if let Some(wait) = self.retry_after {
+            return format!("try again in {:.1} s", wait.as_secs_f64());
+        }
+        if self.may_have_run() {
+            return format!("check whether `{subject}` took effect before you repeat it");
+        }
+        match self.kind {
+            Kind::Unauthorized => "check the credentials for this server".to_owned(),
+            Kind::Unreachable => "check the address and that the server is running".to_owned(),
+            Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
+            _ => format!("`{subject}` did not run; it can be called again"),
+        }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.call, self.kind)?;
+        match &self.reason {
+            Reason::Nothing => Ok(()),
+            reason => write!(f, ": {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// What was asked, for messages to people: the method, and the tool if one was called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallName {
+    /// The JSON-RPC method.
+    pub method: Arc<str>,
+    /// The tool of a `tools/call`.
+    pub tool: Option<Arc<str>>,
+}
+
+impl CallName {
+    fn subject(&self) -> &str {
+        self.tool.as_deref().unwrap_or(&self.method)
+    }
+}
+
+impl fmt::Display for CallName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.tool {
+            Some(tool) => write!(f, "{} `{tool}`", self.method),
+            None => write!(f, "`{}`", self.method),
+        }
+    }
+}
+
+/// The ways in which a call ends without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The breaker is open: the call was not attempted.
+    BreakerOpen,
+    /// The caller gave up.
+    Cancelled,
+    /// The link was closed under the call.
+    Closed,
+    /// The call's own time was over.
+    DeadlinePassed,
+    /// Everything that may be tried was tried.
+    Exhausted,
+    /// The server speaks no revision of the protocol that we do.
+    Incompatible,
+    /// The connection broke while the request may have been with the server.
+    Interrupted,
+    /// The server broke the protocol or a limit.
+    PeerMisbehaved,
+    /// The server refused the request.
+    Rejected {
+        /// With this status.
+        status: u16,
+    },
+    /// The session was lost, and again after it was renewed, or could not be renewed.
+    SessionLost,
+    /// The credentials were refused.
+    Unauthorized,
+    /// No connection could be made.
+    Unreachable,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BreakerOpen => f.write_str("was held back: the server keeps failing"),
+            Self::Cancelled => f.write_str("was cancelled"),
+            Self::Closed => f.write_str("ended because the link was closed"),
+            Self::DeadlinePassed => f.write_str("passed its deadline"),
+            Self::Exhausted => f.write_str("gave up"),
+            Self::Incompatible => f.write_str("cannot be spoken to this server"),
+            Self::Interrupted => f.write_str("was interrupted"),
+            Self::PeerMisbehaved => f.write_str("got an answer that breaks the protocol"),
+            Self::Rejected { status } => write!(f, "was rejected with status {status}"),
+            Self::SessionLost => f.write_str("lost its session"),
+            Self::Unauthorized => f.write_str("was not authorized"),
+            Self::Unreachable => f.write_str("could not reach the server"),
+        }
+    }
+}
+
+/// What happened last, in the terms of the layer where it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The kind says it all.
+    Nothing,
+    /// A rule of ours.
+    Rule(&'static str),
+    /// The server's own words.
+    Said(Arc<str>),
+    /// An HTTP status.
+    Status(StatusCode),
+    /// The connection.
+    Transport(Failure),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Rule(rule) => f.write_str(rule),
+            Self::Said(words) => write!(f, "the server said `{words}`"),
+            Self::Status(status) => write!(f, "status {}", status.as_u16()),
+            Self::Transport(failure) => write!(f, "{failure}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Cause;
+
+    #[test]
+    fn a_report_says_what_happened_what_was_tried_and_what_to_do() {
+        let error = CallError {
+            kind: Kind::Interrupted,
+            delivery: Delivery::Unknown,
+            call: CallName { method: "tools/call".into(), tool: Some("deploy".into()) },
+            attempts: 1,
+            elapsed: Duration::from_millis(2300),
+            retry_after: None,
+            reason: Reason::Transport(Failure::unknown(Cause::Reset)),
+        };
+
+        assert_eq!(
+            error.report(),
+            "tools/call `deploy` was interrupted: connection reset\n  \
+             tried: 1 attempt in 2.3 s; not sent again, because `deploy` is not marked safe to repeat\n\
+             hint: check whether `deploy` took effect before you repeat it"
+        );
+    }
+
+    #[test]
+    fn the_same_words_never_claim_a_run_that_cannot_have_happened() {
+        let error = CallError {
+            kind: Kind::Unreachable,
+            delivery: Delivery::NotSent,
+            call: CallName { method: "ping".into(), tool: None },
+            attempts: 0,
+            elapsed: Duration::from_secs(10),
+            retry_after: None,
+            reason: Reason::Transport(Failure::not_sent(Cause::ConnectRefused)),
+        };
+
+        assert_eq!(
+            error.report(),
+            "`ping` could not reach the server: connection refused\n  \
+             tried: nothing was sent in 10.0 s\n\
+             hint: check the address and that the server is running"
+        );
+    }
+}

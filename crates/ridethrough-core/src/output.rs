@@ -1,0 +1,159 @@
+//! The one way out of the machine: what to do, what to hand over, what to tell.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::era::Version;
+use crate::event::Event;
+use crate::head::Challenge;
+use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
+use crate::message::Json;
+use crate::outcome::{CallError, Outcome};
+use crate::session::{Carried, SessionId};
+use crate::sse::EventId;
+
+/// One thing that the driver must carry out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Do this, and report what comes of it.
+    Act(Action),
+    /// Hand this to the application.
+    Deliver(Delivered),
+    /// This exchange is over; nothing else follows for it.
+    Finish {
+        /// Which.
+        exchange: ExchangeId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// This notification of the application is over.
+    Noticed {
+        /// Which.
+        notice: NoticeId,
+        /// Whether the server took it.
+        outcome: Result<(), CallError>,
+    },
+    /// Tell whoever watches.
+    Tell(Event),
+}
+
+/// Something to perform. News about an attempt that is not outstanding any more is ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Stop an attempt and close what it holds. No news of it is wanted.
+    Abort {
+        /// Which.
+        attempt: AttemptId,
+    },
+    /// The link is closed: nothing follows.
+    Closed,
+    /// Make one connection, for the next requests to use, and report by `handle_connect`.
+    Dial {
+        /// Names this connect.
+        attempt: AttemptId,
+    },
+    /// All that matters is known: read the rest of the answer for its connection's sake, within
+    /// these bounds, and close it otherwise. No news of it is wanted.
+    Drain {
+        /// Which.
+        attempt: AttemptId,
+        /// For so long.
+        within: Duration,
+        /// So many bytes.
+        bytes: usize,
+    },
+    /// Bring better credentials than these and report by `handle_credentials`.
+    RenewCredentials {
+        /// The ones that were refused.
+        rejected: CredentialsId,
+        /// What the server asked for.
+        challenge: Option<Challenge>,
+    },
+    /// Make an HTTP request and report its head, body, events, end or failure.
+    Send(Outgoing),
+}
+
+/// One HTTP request to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Names this request in all news about it.
+    pub attempt: AttemptId,
+    /// What to do.
+    pub verb: Verb,
+    /// Where to.
+    pub to: Address,
+    /// The credentials to use: those of this number.
+    pub credentials: CredentialsId,
+}
+
+/// Where a request goes: to which session, in which revision, by which path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// Which session this belongs to: cookies must not cross generations.
+    pub generation: Generation,
+    /// The session to name, if the server issued an id.
+    pub session: Option<SessionId>,
+    /// The revision to name, once one is agreed on and has the header.
+    pub version: Option<Version>,
+    /// Path and query, if a redirect led away from the configured ones.
+    pub target: Option<Arc<str>>,
+}
+
+impl Address {
+    /// Whether a request to it names a session.
+    pub const fn carried(&self) -> Carried {
+        match self.session {
+            Some(_) => Carried::Session,
+            None => Carried::NoSession,
+        }
+    }
+}
+
+/// The three requests of Streamable HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// End the session.
+    Delete,
+    /// Open the standing stream, or resume a stream after this event.
+    Get {
+        /// The last event seen.
+        last_event_id: Option<EventId>,
+    },
+    /// Send one message.
+    Post {
+        /// The message.
+        body: Bytes,
+    },
+}
+
+/// Something from the server for the application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    /// A notification, and the call on whose stream it came.
+    Notification {
+        /// The call, if it belongs to one.
+        exchange: Option<ExchangeId>,
+        /// What happened.
+        method: Box<str>,
+        /// The details, as sent.
+        params: Option<Json>,
+    },
+    /// A question; answer it with `Link::answer`.
+    Question {
+        /// Names the question.
+        question: QuestionId,
+        /// The call on whose stream it came.
+        exchange: Option<ExchangeId>,
+        /// What is asked.
+        method: Box<str>,
+        /// The details, as sent.
+        params: Option<Json>,
+    },
+    /// Nobody wants the answer to this question any more.
+    Withdrawn {
+        /// Which.
+        question: QuestionId,
+    },
+}

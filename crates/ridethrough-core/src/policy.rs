@@ -1,0 +1,281 @@
+//! How hard to try: the settings of recovery, checked once.
+//!
+//! A policy is settings only; counters live with what they count. Every default has its reason
+//! beside it, and a builder that was given nonsense names all of it at once.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::backoff::Window;
+use crate::replay::TrustHints;
+
+/// The settings of recovery for one link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveryPolicy {
+    pub(crate) tool_deadline: Duration,
+    pub(crate) deadline: Duration,
+    pub(crate) patience: Duration,
+    pub(crate) first_patience: Duration,
+    pub(crate) backoff: Window,
+    pub(crate) resumes: u32,
+    pub(crate) resends: u32,
+    pub(crate) stable_after: Duration,
+    pub(crate) in_flight: usize,
+    pub(crate) assume_unexecuted: Vec<StatusCode>,
+    pub(crate) trust_hints: TrustHints,
+}
+
+impl RecoveryPolicy {
+    /// For a person who waits: the defaults.
+    pub fn interactive() -> Self {
+        Self {
+            // Never a hang: every call has a deadline, and tools may take their time.
+            tool_deadline: Duration::from_secs(600),
+            deadline: Duration::from_secs(60),
+            // A restart takes seconds, a deployment half a minute.
+            patience: Duration::from_secs(30),
+            // Before the first success a wrong address is likelier than an outage.
+            first_patience: Duration::from_secs(10),
+            backoff: Window { first: Duration::from_millis(100), most: Duration::from_secs(10) },
+            // 12 s on average, 23 s at most: a stream that leads nowhere ends in under 30 s.
+            resumes: 8,
+            resends: 3,
+            // Flapping must not become a hot loop.
+            stable_after: Duration::from_secs(5),
+            in_flight: 256,
+            assume_unexecuted: Vec::new(),
+            trust_hints: TrustHints::ReadOnly,
+        }
+    }
+
+    /// For work that nobody watches: outlast an outage of half an hour.
+    pub fn unattended() -> Self {
+        let hour = Duration::from_secs(3600);
+        Self {
+            tool_deadline: hour,
+            deadline: hour,
+            patience: hour / 2,
+            first_patience: hour / 2,
+            ..Self::interactive()
+        }
+    }
+
+    /// One attempt. What the server refused (a lost session, a 401) or asked for (polling) stays.
+    pub fn never() -> Self {
+        Self {
+            patience: Duration::ZERO,
+            first_patience: Duration::ZERO,
+            resumes: 0,
+            resends: 0,
+            ..Self::interactive()
+        }
+    }
+
+    /// Starts from this policy and changes parts of it.
+    pub const fn builder(self) -> PolicyBuilder {
+        PolicyBuilder { policy: self }
+    }
+}
+
+impl Default for RecoveryPolicy {
+    fn default() -> Self {
+        Self::interactive()
+    }
+}
+
+/// Changes to a policy, checked together by [`PolicyBuilder::build`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct PolicyBuilder {
+    policy: RecoveryPolicy,
+}
+
+impl PolicyBuilder {
+    /// The deadline of `tools/call` where the call names none.
+    pub const fn tool_deadline(mut self, deadline: Duration) -> Self {
+        self.policy.tool_deadline = deadline;
+        self
+    }
+
+    /// The deadline of every other method where the call names none.
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.policy.deadline = deadline;
+        self
+    }
+
+    /// How long a call waits, in all, for a connection or a session.
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.policy.patience = patience;
+        self
+    }
+
+    /// The same before the first connect ever succeeded.
+    pub const fn first_patience(mut self, patience: Duration) -> Self {
+        self.policy.first_patience = patience;
+        self
+    }
+
+    /// The window of waits before resumes and re-sends.
+    pub const fn backoff(mut self, window: Window) -> Self {
+        self.policy.backoff = window;
+        self
+    }
+
+    /// Resumes in a row without progress.
+    pub const fn resumes(mut self, resumes: u32) -> Self {
+        self.policy.resumes = resumes;
+        self
+    }
+
+    /// Re-sends of one call.
+    pub const fn resends(mut self, resends: u32) -> Self {
+        self.policy.resends = resends;
+        self
+    }
+
+    /// How long a stream stays open before its end counts as an intermediary's time limit.
+    pub const fn stable_after(mut self, time: Duration) -> Self {
+        self.policy.stable_after = time;
+        self
+    }
+
+    /// Calls in flight at once; the rest wait in order.
+    pub const fn in_flight(mut self, calls: usize) -> Self {
+        self.policy.in_flight = calls;
+        self
+    }
+
+    /// Statuses that this server, by the operator's word, sends only for requests it did not run.
+    pub fn assume_unexecuted(mut self, statuses: impl IntoIterator<Item = StatusCode>) -> Self {
+        self.policy.assume_unexecuted = statuses.into_iter().collect();
+        self
+    }
+
+    /// Which of a tool's own annotations are believed.
+    pub const fn trust_hints(mut self, trust: TrustHints) -> Self {
+        self.policy.trust_hints = trust;
+        self
+    }
+
+    /// Checks everything and names all that is out of bounds.
+    pub fn build(self) -> Result<RecoveryPolicy, PolicyError> {
+        let policy = self.policy;
+        let mut faults = Faults::default();
+        let second = Duration::from_secs(1);
+        let year = Duration::from_secs(365 * 24 * 3600);
+        faults.time("tool_deadline", policy.tool_deadline, second / 1000, year);
+        faults.time("deadline", policy.deadline, second / 1000, year);
+        faults.time("patience", policy.patience, Duration::ZERO, year);
+        faults.time("first_patience", policy.first_patience, Duration::ZERO, year);
+        faults.time("backoff.first", policy.backoff.first, second / 100, 60 * second);
+        faults.time("backoff.most", policy.backoff.most, policy.backoff.first, 3600 * second);
+        faults.time("stable_after", policy.stable_after, second / 10, 3600 * second);
+        faults.number("resumes", policy.resumes as usize, 0, 100);
+        faults.number("resends", policy.resends as usize, 0, 10);
+        faults.number("in_flight", policy.in_flight, 1, 100_000);
+        for status in &policy.assume_unexecuted {
+            let is_assumable = matches!(status.as_u16(), 408 | 502 | 503 | 504);
+            faults.check(
+                "assume_unexecuted",
+                is_assumable,
+                status.as_str(),
+                "408, 502, 503 or 504",
+            );
+        }
+        match faults.0.is_empty() {
+            true => Ok(policy),
+            false => Err(PolicyError { faults: faults.0 }),
+        }
+    }
+}
+
+/// Everything that is wrong with a policy: field, value and bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    faults: Vec<String>,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.faults.join("; "))
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn time(&mut self, field: &str, value: Duration, least: Duration, most: Duration) {
+        let is_within = (least..=most).contains(&value);
+        self.check(field, is_within, &format!("{value:?}"), &format!("{least:?} to {most:?}"));
+    }
+
+    fn number(&mut self, field: &str, value: usize, least: usize, most: usize) {
+        let is_within = (least..=most).contains(&value);
+        self.check(field, is_within, &value.to_string(), &format!("{least} to {most}"));
+    }
+
+    fn check(&mut self, field: &str, is_right: bool, value: &str, bound: &str) {
+        if !is_right {
+            self.0.push(format!("`{field}` is {value}, must be {bound}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let policy = RecoveryPolicy::default();
+
+        assert_eq!(policy.backoff.first, Duration::from_millis(100));
+        assert_eq!(policy.backoff.most, Duration::from_secs(10));
+        assert_eq!((policy.resumes, policy.resends, policy.in_flight), (8, 3, 256));
+        assert_eq!(policy.stable_after, Duration::from_secs(5));
+        assert_eq!(policy.tool_deadline, Duration::from_secs(600));
+        assert_eq!(policy.deadline, Duration::from_secs(60));
+        assert_eq!(policy.patience, Duration::from_secs(30));
+        assert_eq!(policy.first_patience, Duration::from_secs(10));
+    }
+
+    #[test]
+    fn unattended_waits_half_an_hour_and_gives_every_method_an_hour() {
+        let policy = RecoveryPolicy::unattended();
+
+        assert_eq!(policy.patience, Duration::from_secs(1800));
+        assert_eq!(policy.deadline, Duration::from_secs(3600));
+        assert_eq!(policy.tool_deadline, Duration::from_secs(3600));
+    }
+
+    #[test]
+    fn every_preset_passes_its_own_check() {
+        for policy in
+            [RecoveryPolicy::interactive(), RecoveryPolicy::unattended(), RecoveryPolicy::never()]
+        {
+            assert_eq!(policy.clone().builder().build(), Ok(policy));
+        }
+    }
+
+    #[test]
+    fn a_builder_names_everything_that_is_wrong_at_once() {
+        let error = RecoveryPolicy::default()
+            .builder()
+            .in_flight(0)
+            .resumes(5000)
+            .assume_unexecuted([StatusCode::OK])
+            .build()
+            .unwrap_err();
+
+        assert_eq!(
+            error.to_string(),
+            "`resumes` is 5000, must be 0 to 100; `in_flight` is 0, must be 1 to 100000; \
+             `assume_unexecuted` is 200, must be 408, 502, 503 or 504"
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! May this request be sent twice?
+//!
+//! A request that may have reached the server is repeated only if a second run does no harm. That
+//! is known for methods that read, for calls that the caller marked, and for tools that say so
+//! themselves, as far as their word is trusted. Everything else is unsafe: the honest end of an
+//! interrupted deployment is a doubt, not a second deployment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::message::Json;
+use crate::outcome::CallName;
+
+/// What the caller says about repeating a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplayRule {
+    /// Decide by the method and by what the tool says of itself.
+    #[default]
+    ByNature,
+    /// A second run does no harm.
+    Repeatable,
+}
+
+/// Which of a tool's own annotations are believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrustHints {
+    /// None: only the caller's word counts.
+    None,
+    /// `readOnlyHint`: a tool that changes nothing can run twice.
+    #[default]
+    ReadOnly,
+    /// `idempotentHint` too.
+    All,
+}
+
+/// What the server's tools say about themselves, learnt from `tools/list` answers.
+#[derive(Clone, Debug, Default)]
+pub struct KnownTools {
+    tools: BTreeMap<Arc<str>, Annotations>,
+    /// Fingerprint of the first page, to notice that the tools changed under us.
+    first_page: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Annotations {
+    read_only_hint: bool,
+    idempotent_hint: bool,
+}
+
+impl KnownTools {
+    /// Reads one page; the first page replaces what was known before.
+    ///
+    /// Returns whether the first page differs from the one learnt before.
+    pub fn learn(&mut self, page: &Json, is_first: bool) -> bool {
+        let mut changed = false;
+        if is_first {
+            let fingerprint = fingerprint(page.as_bytes());
+            changed = self.first_page.replace(fingerprint).is_some_and(|old| old != fingerprint);
+            self.tools.clear();
+        }
+        for tool in page.read::<Page>().unwrap_or_default().tools {
+            // A server can list without end; what does not fit is simply not known to be safe.
+            if self.tools.len() >= MOST_TOOLS || tool.name.len() > LONGEST_NAME {
+                break;
+            }
+            self.tools.insert(tool.name.into(), tool.annotations.unwrap_or_default());
+        }
+        changed
+    }
+
+    /// The server says that its tools changed: nothing is known until they are listed again.
+    pub fn forget(&mut self) {
+        self.tools.clear();
+    }
+
+    /// Whether the request may be sent again after it may have arrived.
+    pub fn is_safe(&self, call: &CallName, rule: ReplayRule, trust: TrustHints) -> bool {
+        if rule == ReplayRule::Repeatable || reads_only(&call.method) {
+            return true;
+        }
+        let Some(hints) = call.tool.as_ref().and_then(|tool| self.tools.get(tool)) else {
+            return false;
+        };
+        match trust {
+            TrustHints::None => false,
+            TrustHints::ReadOnly => hints.read_only_hint,
+            TrustHints::All => hints.read_only_hint || hints.idempotent_hint,
+        }
+    }
+}
+
+/// Whether a method, by its meaning in the protocol, does no harm when it runs twice.
+fn reads_only(method: &str) -> bool {
+    method.ends_with("/list") || SAFE_METHODS.contains(&method)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Page {
+    tools: Vec<Tool>,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    name: String,
+    #[serde(default)]
+    annotations: Option<Annotations>,
+}
+
+/// FNV-1a: enough to notice a change, not to resist an adversary.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+const MOST_TOOLS: usize = 10_000;
+const LONGEST_NAME: usize = 512;
+
+const SAFE_METHODS: [&str; 13] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "prompts/get",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/result",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_that_read_are_safe_and_a_tool_call_is_not() {
+        let tools = KnownTools::default();
+
+        for method in SAFE_METHODS.into_iter().chain(["tools/list", "resources/templates/list"]) {
+            assert!(tools.is_safe(&call(method, None), ReplayRule::ByNature, TrustHints::None));
+        }
+        for method in ["tools/call", "tasks/update", "sampling/createMessage", "x/unknown"] {
+            assert!(!tools.is_safe(&call(method, None), ReplayRule::ByNature, TrustHints::All));
+        }
+    }
+
+    #[test]
+    fn a_call_that_the_caller_marked_repeatable_is_safe() {
+        let tools = KnownTools::default();
+
+        assert!(tools.is_safe(&tool("deploy"), ReplayRule::Repeatable, TrustHints::None));
+    }
+
+    #[test]
+    fn a_read_only_tool_is_trusted_by_default_and_an_idempotent_one_only_if_asked() {
+        let tools = learnt();
+        let is_safe = |name, trust| tools.is_safe(&tool(name), ReplayRule::ByNature, trust);
+
+        assert!(is_safe("read", TrustHints::default()));
+        assert!(!is_safe("read", TrustHints::None));
+        assert!(!is_safe("put", TrustHints::default()));
+        assert!(is_safe("put", TrustHints::All));
+        assert!(!is_safe("deploy", TrustHints::All));
+        assert!(!is_safe("never-listed", TrustHints::All));
+    }
+
+    #[test]
+    fn tools_are_forgotten_when_the_list_changed_and_learnt_again() {
+        let mut tools = learnt();
+
+        tools.forget();
+
+        assert!(!tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::All));
+        assert!(!tools.learn(&page(), true), "the list is the same as before");
+        assert!(tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::ReadOnly));
+    }
+
+    #[test]
+    fn a_second_page_adds_to_the_first_and_a_new_first_page_replaces_it() {
+        let mut tools = learnt();
+        let second = Json::new(r#"{"tools":[{"name":"two","annotations":{"readOnlyHint":true}}]}"#);
+
+        tools.learn(&second.unwrap(), false);
+
+        assert!(tools.is_safe(&tool("two"), ReplayRule::ByNature, TrustHints::ReadOnly));
+        assert!(tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::ReadOnly));
+        assert!(tools.learn(&Json::new(r#"{"tools":[]}"#).unwrap(), true), "the list changed");
+        assert!(!tools.is_safe(&tool("two"), ReplayRule::ByNature, TrustHints::ReadOnly));
+    }
+
+    fn learnt() -> KnownTools {
+        let mut tools = KnownTools::default();
+        tools.learn(&page(), true);
+        tools
+    }
+
+    fn page() -> Json {
+        Json::new(
+            r#"{"tools":[
+                {"name":"read","annotations":{"readOnlyHint":true}},
+                {"name":"put","annotations":{"idempotentHint":true,"title":"x"}},
+                {"name":"odd","annotations":null},
+                {"name":"deploy"}]}"#,
+        )
+        .unwrap()
+    }
+
+    fn call(method: &str, tool: Option<&str>) -> CallName {
+        CallName { method: method.into(), tool: tool.map(Into::into) }
+    }
+
+    fn tool(name: &str) -> CallName {
+        call("tools/call", Some(name))
+    }
+}

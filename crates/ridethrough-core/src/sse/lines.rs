@@ -1,0 +1,301 @@
+//! Cuts a stream into lines, wherever its chunks happen to be cut, and keeps blocks within the limit.
+//!
+//! A line that lies in one chunk is left there; only one that spans chunks is copied together. No byte
+//! is searched for a line end again because more have come, and comments are dropped as they are read.
+//!
+//! ```text
+//!                   +-------------- LF --------------+
+//!                   v                                |
+//! StreamStart --> LineStart --> InField or InComment +-- CR --> AfterCr: a LineStart that
+//!                                  |                            swallows one LF first
+//!                                  +-- over the limit --> Spent
+//! ```
+
+use std::collections::VecDeque;
+use std::mem;
+use std::ops::Range;
+
+use bytes::Bytes;
+use memchr::memchr2;
+
+use super::TooLarge;
+use super::block::Block;
+
+/// The stream as far as it has been fed, cut up to some place.
+pub(super) struct Lines {
+    limit: usize,
+    /// How many bytes the field lines of the current block have brought so far.
+    used: usize,
+    place: Place,
+    /// The start of a field line whose end has not been seen; empty outside of [`Place::InField`].
+    begun: Vec<u8>,
+    /// How many of the first bytes of `begun` are known to be ASCII.
+    begun_ascii: usize,
+    /// The chunk being read; empty if it has been let go.
+    chunk: Bytes,
+    /// How much of `chunk` has been read.
+    at: usize,
+    /// Chunks that were fed while `chunk` was being read.
+    waiting: VecDeque<Bytes>,
+}
+
+/// Why reading stopped, other than for want of bytes.
+pub(super) enum Stop {
+    /// An empty line: the block is complete.
+    Blank,
+    /// The end of a comment line.
+    Comment,
+    /// The block has outgrown the limit.
+    TooLarge(TooLarge),
+}
+
+/// What the next byte belongs to, in the order a stream passes through.
+#[derive(Clone, Copy)]
+enum Place {
+    /// The start of the stream; so many bytes have matched the byte order mark.
+    StreamStart(usize),
+    /// The start of a line.
+    LineStart,
+    /// A field line.
+    InField,
+    /// A comment line.
+    InComment,
+    /// The start of a line after CR. The CR has ended its line already, so that nobody waits for a
+    /// byte that may never come; an LF that follows is still part of that line end.
+    AfterCr,
+    /// Nowhere: a block was too large.
+    Spent,
+}
+
+impl Lines {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            used: 0,
+            place: Place::StreamStart(0),
+            begun: Vec::new(),
+            begun_ascii: 0,
+            chunk: Bytes::new(),
+            at: 0,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn feed(&mut self, chunk: Bytes) {
+        if matches!(self.place, Place::Spent) {
+            return;
+        }
+        // A chunk that has been read to its end must stay until `read` has settled the block, and
+        // `read` never leaves an empty one in its place while others wait.
+        if self.chunk.is_empty() {
+            self.chunk = chunk;
+        } else {
+            self.waiting.push_back(chunk);
+        }
+    }
+
+    /// The chunk being read, in which the block may have left its data.
+    pub(super) fn chunk(&self) -> &Bytes {
+        &self.chunk
+    }
+
+    /// Adds field lines to `block` until something stops it; `None` once everything fed has been read.
+    pub(super) fn read(&mut self, block: &mut Block) -> Option<Stop> {
+        loop {
+            let Some(&next) = self.chunk.get(self.at) else {
+                block.settle(&self.chunk);
+                self.next_chunk()?;
+                continue;
+            };
+            let stop = match (self.place, next) {
+                (Place::StreamStart(matched), _) => {
+                    self.skip_byte_order_mark(matched, next);
+                    None
+                }
+                (Place::AfterCr, b'\n') => {
+                    self.at += 1;
+                    self.place = Place::LineStart;
+                    None
+                }
+                (Place::LineStart | Place::AfterCr, b'\n' | b'\r') => {
+                    self.used = 0;
+                    self.pass(0).then_some(Stop::Blank)
+                }
+                (Place::LineStart | Place::AfterCr, b':') => {
+                    self.place = Place::InComment;
+                    None
+                }
+                (Place::LineStart | Place::AfterCr | Place::InField, _) => self.read_field(block),
+                (Place::InComment, _) => self.skip_comment(),
+                (Place::Spent, _) => return None,
+            };
+            if stop.is_some() {
+                return stop;
+            }
+        }
+    }
+
+    fn next_chunk(&mut self) -> Option<()> {
+        // The old one is let go even if none follows, so that an idle stream holds nothing.
+        self.chunk = Bytes::new();
+        self.at = 0;
+        self.chunk = self.waiting.pop_front()?;
+        Some(())
+    }
+
+    fn skip_byte_order_mark(&mut self, matched: usize, next: u8) {
+        let (before, after) = BYTE_ORDER_MARK.split_at(matched);
+        match after {
+            [expected, rest @ ..] if *expected == next => {
+                self.at += 1;
+                self.place = if rest.is_empty() {
+                    Place::LineStart
+                } else {
+                    Place::StreamStart(matched + 1)
+                };
+            }
+            _ if before.is_empty() => self.place = Place::LineStart,
+            // What began like the mark turns out to be the start of some field's name.
+            _ => {
+                self.begun.extend_from_slice(before);
+                self.used = before.len();
+                self.place = Place::InField;
+            }
+        }
+    }
+
+    fn skip_comment(&mut self) -> Option<Stop> {
+        let rest = self.chunk.get(self.at..).unwrap_or_default();
+        let len = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        self.pass(len).then_some(Stop::Comment)
+    }
+
+    /// Reads on in a field line, and adds it to `block` if its end is there.
+    fn read_field(&mut self, block: &mut Block) -> Option<Stop> {
+        let start = self.at;
+        let Piece { len, ascii } = measure(self.chunk.get(start..).unwrap_or_default());
+        self.used = self.used.saturating_add(len);
+        if self.used > self.limit {
+            return Some(Stop::TooLarge(self.give_up()));
+        }
+
+        self.place = Place::InField;
+        let is_whole = self.pass(len);
+        let range = start..start + len;
+        if is_whole && self.begun.is_empty() {
+            block.add(&self.chunk, range, ascii);
+            return None;
+        }
+        self.keep(range, ascii);
+        if is_whole {
+            let line = Bytes::from(mem::take(&mut self.begun));
+            block.add(&line, 0..line.len(), mem::take(&mut self.begun_ascii));
+            block.settle(&line);
+        }
+        None
+    }
+
+    /// Keeps a piece of a field line until the rest of it comes.
+    fn keep(&mut self, range: Range<usize>, ascii: usize) {
+        if self.begun.is_empty() {
+            // Appending the second piece would double the room; doing it at once spares a copy.
+            self.begun.reserve(2 * range.len());
+        }
+        if self.begun_ascii == self.begun.len() {
+            self.begun_ascii += ascii;
+        }
+        self.begun.extend_from_slice(self.chunk.get(range).unwrap_or_default());
+    }
+
+    /// Goes past `len` bytes and the line end after them; says whether that end was there.
+    fn pass(&mut self, len: usize) -> bool {
+        self.at += len;
+        let Some(&end) = self.chunk.get(self.at) else {
+            return false;
+        };
+        self.at += 1;
+        self.place = if end == b'\r' { Place::AfterCr } else { Place::LineStart };
+        true
+    }
+
+    fn give_up(&mut self) -> TooLarge {
+        let limit = self.limit;
+        *self = Self { place: Place::Spent, ..Self::new(limit) };
+        TooLarge { limit }
+    }
+}
+
+/// What a chunk holds of a line.
+struct Piece {
+    /// How many bytes come before the line end, or the end of the chunk.
+    len: usize,
+    /// How many of the first of them are known to be ASCII.
+    ascii: usize,
+}
+
+/// Finds the end of the line that `bytes` begin with.
+///
+/// Looking for it and then for bytes that may not be UTF-8 would be two walks over every event. The
+/// usual line is long and printable ASCII, and for that one walk settles both.
+fn measure(bytes: &[u8]) -> Piece {
+    let (blocks, _) = bytes.as_chunks::<PLAIN_BLOCK>();
+    let plain = PLAIN_BLOCK * blocks.iter().take_while(|block| is_plain(block)).count();
+    let rest = bytes.get(plain..).unwrap_or_default();
+    match memchr2(b'\n', b'\r', rest) {
+        Some(end) => Piece { len: plain + end, ascii: plain },
+        None if rest.is_ascii() => Piece { len: bytes.len(), ascii: bytes.len() },
+        None => Piece { len: bytes.len(), ascii: plain },
+    }
+}
+
+/// Whether there is neither a line end nor anything beyond ASCII in `block`; may err on the side of no.
+fn is_plain(block: &[u8; PLAIN_BLOCK]) -> bool {
+    // As signed numbers, LF and CR are below 0x0e, and what is not ASCII is below zero. A fold without
+    // a way out, because that is what the compiler turns into a few vector instructions.
+    !block.iter().fold(false, |is_odd, &byte| is_odd | (byte.cast_signed() < 0x0e))
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Four vectors of the smallest kind; shorter blocks branch more often, longer ones gain nothing.
+const PLAIN_BLOCK: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_comment_is_not_buffered() {
+        let mut lines = Lines::new(8);
+
+        lines.feed(Bytes::from_static(b": "));
+        for _ in 0..100 {
+            lines.feed(Bytes::from(vec![b'x'; 1000]));
+            assert!(lines.read(&mut Block::default()).is_none());
+        }
+
+        assert_eq!(lines.begun.capacity(), 0);
+        assert!(lines.chunk.is_empty() && lines.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_line_is_measured_right_wherever_its_end_and_its_first_odd_byte_are() {
+        for len in 0..200 {
+            for odd in 0..=len {
+                for byte in [0x00, b'\t', 0x0e, 0x7f, 0x80, 0xff] {
+                    let mut line = vec![b'x'; len];
+                    line.splice(odd..(odd + 1).min(len), [byte]);
+                    let piece = measure(&line);
+                    assert_eq!(piece.len, line.len());
+                    assert!(line[..piece.ascii].is_ascii());
+
+                    for end in *b"\r\n" {
+                        let piece = measure(&[&line[..], &[end], b"\n more"].concat());
+                        assert_eq!(piece.len, line.len());
+                        assert!(line[..piece.ascii].is_ascii());
+                    }
+                }
+            }
+        }
+    }
+}

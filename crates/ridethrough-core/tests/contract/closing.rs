@@ -1,0 +1,138 @@
+//! Closing, and what an operator can see.
+
+use ridethrough_core::breaker::State;
+use ridethrough_core::{Delivery, Era, Kind, Reason, Verb, Version, WaitingFor};
+
+use crate::rig::{Rig, head, secs, session};
+
+#[test]
+fn closing_ends_every_exchange_once_and_deletes_the_session() {
+    let mut rig = Rig::connected();
+    let ids = [rig.call("one"), rig.list()];
+    rig.sent.clear();
+
+    rig.close();
+
+    for id in ids {
+        assert_eq!(rig.kind(id), Kind::Closed);
+        assert_eq!(rig.error(id).delivery, Delivery::Unknown, "it was out");
+    }
+    let delete = rig.next();
+    assert_eq!((&delete.verb, session(&delete)), (&Verb::Delete, Some("s1")));
+    assert_eq!(delete.to.version, Some(Version::V2025_11_25));
+    assert!(!rig.closed);
+    rig.link.handle_head(
+        rig.now,
+        delete.attempt,
+        head(200, ridethrough_core::head::Content::Nothing),
+    );
+    rig.pump();
+    assert!(rig.closed);
+    assert_eq!(rig.link.poll_timeout(), None);
+}
+
+#[test]
+fn closing_waits_at_most_5_s_for_the_delete() {
+    let mut rig = Rig::connected();
+
+    rig.close();
+    rig.advance(secs(4));
+    assert!(!rig.closed);
+    rig.advance(secs(1));
+
+    assert!(rig.closed);
+}
+
+#[test]
+fn closing_during_a_handshake_waits_at_most_5_s_and_deletes_what_comes_of_it() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+
+    rig.close();
+    assert_eq!(rig.kind(id), Kind::Closed);
+    assert!(!rig.closed);
+    rig.accept_initialize(&initialize, "late");
+    rig.pump();
+
+    let delete = rig.next();
+    assert_eq!((&delete.verb, session(&delete)), (&Verb::Delete, Some("late")));
+    rig.advance(secs(5));
+    assert!(rig.closed);
+}
+
+#[test]
+fn a_loss_that_arrives_while_closing_is_closed() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.close();
+    rig.status(&post, 404);
+
+    assert_eq!(rig.kind(id), Kind::Closed);
+    assert_eq!(rig.handshakes, 1);
+}
+
+#[test]
+fn calls_that_wait_in_line_are_not_sent_by_closing() {
+    let policy =
+        ridethrough_core::RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    let ids: Vec<_> = (0..5).map(|_| rig.call("deploy")).collect();
+    rig.sent.clear();
+
+    rig.close();
+
+    assert!(ids.iter().all(|id| rig.kind(*id) == Kind::Closed));
+    assert!(rig.sent.iter().all(|it| it.verb == Verb::Delete), "{:?}", rig.sent);
+}
+
+#[test]
+fn a_closed_link_refuses_everything_at_once() {
+    let mut rig = Rig::connected();
+    rig.close();
+    rig.advance(secs(5));
+    rig.sent.clear();
+
+    let call = rig.call("deploy");
+    let connect = rig.link.connect(rig.now, None);
+    let notice = rig.link.notify(rig.now, "notifications/x", None);
+    rig.pump();
+
+    assert_eq!((rig.kind(call), rig.kind(connect)), (Kind::Closed, Kind::Closed));
+    assert!(rig.noticed[&notice].is_err());
+    rig.nothing_sent();
+}
+
+#[test]
+fn status_tells_where_the_link_stands_and_what_it_waits_for() {
+    let mut rig = Rig::new();
+    assert_eq!(rig.link.status().generation, None);
+    rig.connect();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event_id(&post, "e1", "");
+    rig.reset(&post);
+
+    let status = rig.link.status();
+
+    assert!(status.generation.is_some());
+    assert_eq!((status.era, status.version), (Era::Legacy, Some(Version::V2025_11_25)));
+    assert_eq!((status.breaker, status.in_flight, status.calls), (State::Closed, 1, 1));
+    assert!(matches!(status.last_failure, Some((at, Reason::Transport(_))) if at == rig.now));
+    assert!(matches!(status.waiting, Some((_, WaitingFor::Backoff(waits))) if waits == id));
+}
+
+#[test]
+fn connect_answers_with_the_whole_result_of_initialize() {
+    let mut rig = Rig::new();
+
+    let id = rig.link.connect(rig.now, None);
+    rig.pump();
+
+    assert!(rig.result(id).contains(r#""serverInfo":{"name":"model""#));
+}

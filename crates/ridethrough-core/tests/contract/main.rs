@@ -1,0 +1,20 @@
+//! The contract, row by row: each test's name is a sentence of the decision table.
+//!
+//! `docs/recovery.md` lists every row with its tests; `table.rs` checks that list.
+
+#![allow(clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
+mod rig;
+
+mod breaking;
+mod closing;
+mod connecting;
+mod eras;
+mod owing;
+mod polling;
+mod refusing;
+mod resuming;
+mod sending;
+mod sessions;
+mod silence;
+mod standing;

@@ -1,0 +1,198 @@
+//! Messages we owe: answers to the server, cancellations, notifications of the application.
+
+use ridethrough_core::message::Answer;
+use ridethrough_core::{Delivered, Delivery, ExchangeId, Kind, Outgoing, QuestionId};
+
+use crate::rig::{Rig, body, json, method, secs, session};
+
+#[test]
+fn a_question_is_answered_to_the_session_that_asked() {
+    let (mut rig, _, _, question) = asked();
+
+    rig.link.answer(rig.now, question, &Answer::Result(json(r#"{"roots":[]}"#)));
+    rig.pump();
+
+    let answer = rig.post();
+    assert_eq!(body(&answer), r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#);
+    assert_eq!(session(&answer), Some("s1"));
+}
+
+#[test]
+fn an_answer_is_repeated_until_the_server_takes_it() {
+    let (mut rig, _, _, question) = asked();
+    rig.link.answer(rig.now, question, &Answer::Result(json("1")));
+    rig.pump();
+
+    for status in [503, 502, 429] {
+        let answer = rig.post();
+        rig.status(&answer, status);
+        rig.advance_to_send();
+    }
+    let answer = rig.post();
+    rig.reset(&answer);
+    rig.advance_to_send();
+    let answer = rig.post();
+    rig.status(&answer, 202);
+    rig.advance(secs(20));
+
+    rig.nothing_sent();
+}
+
+#[test]
+fn an_answer_is_dropped_and_its_handler_stopped_when_the_exchange_ends() {
+    let (mut rig, _, post, question) = asked();
+    rig.event_result(&post, &post, "1");
+    assert!(rig.delivered.contains(&Delivered::Withdrawn { question }));
+
+    rig.link.answer(rig.now, question, &Answer::Result(json("1")));
+    rig.pump();
+
+    rig.nothing_sent();
+
+    let (mut rig, _, post, question) = asked();
+    rig.link.answer(rig.now, question, &Answer::Result(json("1")));
+    rig.pump();
+    let answer = rig.post();
+    rig.status(&answer, 503);
+    rig.event_result(&post, &post, "1");
+    rig.advance(secs(25));
+    rig.nothing_sent();
+}
+
+#[test]
+fn an_answer_is_dropped_when_its_generation_ends() {
+    let (mut rig, _, _, question) = asked();
+    let other = rig.call("other");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(other), "{}");
+
+    rig.link.answer(rig.now, question, &Answer::Result(json("1")));
+    rig.pump();
+
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_ping_of_the_server_is_answered_by_the_machine() {
+    let (mut rig, _, post, _) = asked();
+
+    rig.event(&post, r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#);
+
+    assert_eq!(body(&rig.post()), r#"{"jsonrpc":"2.0","id":5,"result":{}}"#);
+}
+
+#[test]
+fn a_question_that_the_server_takes_back_is_withdrawn() {
+    let (mut rig, _, post, question) = asked();
+
+    let cancelled = r#"{"method":"notifications/cancelled","params":{"requestId":"q"}}"#;
+    rig.event(&post, cancelled);
+
+    assert!(rig.delivered.contains(&Delivered::Withdrawn { question }));
+}
+
+#[test]
+fn a_cancellation_is_sent_once_and_its_fate_ignored() {
+    for is_answered in [false, true] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        rig.post();
+        rig.cancel(id);
+        let cancelled = rig.post();
+
+        if is_answered {
+            rig.status(&cancelled, 503);
+        } else {
+            rig.advance(secs(5));
+            assert!(rig.aborted.contains(&cancelled.attempt), "it has 5 s");
+        }
+        rig.advance(secs(60));
+
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_cancellation_goes_to_the_generation_of_its_request() {
+    let mut rig = Rig::connected();
+    let (streaming, _) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.open(&one);
+    rig.status(&two, 404);
+    rig.post();
+
+    rig.cancel(streaming);
+
+    assert_eq!(session(&rig.post()), Some("s1"));
+}
+
+#[test]
+fn a_notification_waits_for_the_link_and_for_a_busy_server_and_for_nothing_else() {
+    let mut rig = Rig::connected();
+    let notice = rig.link.notify(rig.now, "notifications/roots/list_changed", None);
+    rig.pump();
+    let post = rig.post();
+    rig.refuse_connection(&post);
+    rig.dial_succeeds();
+    let post = rig.post();
+    rig.busy(&post, 429, secs(3));
+    assert!(rig.advance_to_send() >= secs(3));
+    let post = rig.post();
+    rig.status(&post, 202);
+    assert_eq!(rig.noticed[&notice], Ok(()));
+
+    let notice = rig.link.notify(rig.now, "notifications/roots/list_changed", None);
+    rig.pump();
+    let post = rig.post();
+    rig.status(&post, 502);
+    let error = rig.noticed[&notice].as_ref().unwrap_err();
+    assert_eq!((error.kind, error.delivery), (Kind::Interrupted, Delivery::Unknown));
+}
+
+#[test]
+fn a_notification_makes_a_session_if_there_is_none() {
+    let mut rig = Rig::new();
+
+    rig.link.notify(rig.now, "notifications/roots/list_changed", None);
+    rig.pump();
+
+    let post = rig.post();
+    assert_eq!(method(&post).as_deref(), Some("notifications/roots/list_changed"));
+    assert_eq!(session(&post), Some("s1"));
+}
+
+#[test]
+fn a_notification_that_cannot_be_sent_ends_with_its_patience() {
+    let mut rig = Rig::connected();
+    let notice = rig.link.notify(rig.now, "notifications/roots/list_changed", None);
+    rig.pump();
+    let post = rig.post();
+    rig.refuse_connection(&post);
+
+    while !rig.noticed.contains_key(&notice) {
+        while !rig.dials.is_empty() {
+            rig.dial_fails();
+        }
+        rig.advance(crate::rig::millis(50));
+    }
+
+    let error = rig.noticed[&notice].as_ref().unwrap_err();
+    assert_eq!((error.kind, error.elapsed), (Kind::Unreachable, secs(30)));
+}
+
+/// A call on whose stream the server has asked something.
+fn asked() -> (Rig, ExchangeId, Outgoing, QuestionId) {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event(&post, r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#);
+    let Some(Delivered::Question { question, .. }) = rig.delivered.last() else {
+        panic!("not asked");
+    };
+    let question = *question;
+    (rig, id, post, question)
+}

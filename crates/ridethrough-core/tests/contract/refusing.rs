@@ -1,0 +1,257 @@
+//! Rows 22 and 23, and flow control: a server that is there and says no.
+
+use ridethrough_core::head::{Challenge, Content};
+use ridethrough_core::{Delivery, Event, Kind, NoCredentials};
+
+use crate::rig::{Rig, head, millis, secs, session};
+
+#[test]
+fn a_401_renews_the_credentials_once_for_all_callers_and_never_touches_the_session() {
+    let mut rig = Rig::connected();
+    let ids: Vec<_> = (0..50).map(|_| rig.call("deploy")).collect();
+    let posts: Vec<_> = (0..50).map(|_| rig.post()).collect();
+
+    for post in &posts {
+        rig.challenge(post);
+    }
+    assert_eq!(rig.credentials_asked, 1);
+    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.pump();
+
+    for _ in 0..50 {
+        let again = rig.post();
+        assert_eq!(session(&again), Some("s1"));
+        assert!(again.credentials > posts[0].credentials);
+        rig.reply(&again, "{}");
+    }
+    assert!(ids.iter().all(|id| rig.finished[id].is_ok()));
+    assert_eq!((rig.credentials_asked, rig.handshakes), (1, 1));
+}
+
+#[test]
+fn a_late_401_of_old_credentials_is_old_news() {
+    let mut rig = Rig::connected();
+    let (_, late) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.challenge(&one);
+    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.pump();
+    rig.post();
+
+    rig.challenge(&two);
+
+    assert_eq!(rig.credentials_asked, 1);
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(late), "{}");
+}
+
+#[test]
+fn a_401_with_renewed_credentials_ends_the_call() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.challenge(&post);
+    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.pump();
+
+    let again = rig.post();
+    rig.challenge(&again);
+
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+    assert_eq!(rig.error(id).delivery, Delivery::Refused);
+}
+
+#[test]
+fn credentials_that_cannot_be_renewed_within_30_s_end_the_call() {
+    let mut rig = Rig::connected();
+    let (failed, timed_out) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.challenge(&one);
+    rig.link.handle_credentials(rig.now, Err(NoCredentials));
+    rig.pump();
+    assert_eq!(rig.kind(failed), Kind::Unauthorized);
+
+    rig.challenge(&two);
+    rig.advance(secs(30));
+
+    assert_eq!(rig.kind(timed_out), Kind::Unauthorized);
+    assert_eq!(rig.error(timed_out).elapsed, secs(30));
+}
+
+#[test]
+fn a_401_without_a_challenge_and_without_words_of_a_session_is_about_credentials() {
+    let mut rig = Rig::connected();
+    rig.call("deploy");
+    let post = rig.post();
+
+    rig.refuse(&post, 401, -32000, "Unauthorized");
+
+    assert_eq!(rig.credentials_asked, 1);
+}
+
+#[test]
+fn a_403_for_scope_is_stepped_up_at_most_twice() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+
+    for _ in 0..2 {
+        let post = rig.post();
+        rig.answer_with(&post, scope_head(), "");
+        rig.link.handle_credentials(rig.now, Ok(()));
+        rig.pump();
+    }
+    let post = rig.post();
+    rig.answer_with(&post, scope_head(), "");
+
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+    assert_eq!(rig.credentials_asked, 2);
+}
+
+#[test]
+fn any_other_403_is_a_rejection() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 403);
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 403 });
+    assert_eq!(rig.credentials_asked, 0);
+}
+
+#[test]
+fn a_429_closes_the_gate_of_its_method_and_tool_and_no_other() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 429, secs(5));
+
+    rig.call("busy");
+    rig.nothing_sent();
+    rig.call("other");
+
+    assert_eq!(rig.sent.len(), 1, "only the other tool's call goes out");
+}
+
+#[test]
+fn a_503_with_retry_after_closes_the_gate_of_the_server() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 503, secs(5));
+
+    rig.call("other");
+    rig.list();
+
+    rig.nothing_sent();
+}
+
+#[test]
+fn the_oldest_waiter_is_the_canary_and_its_outcome_opens_the_gate() {
+    let mut rig = Rig::connected();
+    let oldest = rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 429, secs(5));
+    for _ in 0..10 {
+        rig.call("busy");
+    }
+
+    rig.advance(secs(5));
+    let canary = rig.post();
+    rig.nothing_sent();
+    rig.reply(&canary, "{}");
+
+    assert_eq!(rig.result(oldest), "{}");
+    assert_eq!(rig.sent.len(), 10);
+    assert!(rig.told.iter().any(|it| matches!(it, Event::GateOpened { .. })));
+}
+
+#[test]
+fn a_canary_that_is_deferred_again_closes_the_gate_again() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 429, secs(5));
+    rig.call("busy");
+    rig.advance(secs(5));
+    let canary = rig.post();
+
+    rig.busy(&canary, 429, secs(5));
+    rig.advance(millis(4900));
+
+    rig.nothing_sent();
+    rig.advance(millis(200));
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_canary_without_an_outcome_for_1_s_opens_the_gate() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 429, secs(5));
+    rig.call("busy");
+    rig.advance(secs(5));
+    rig.post();
+
+    rig.advance(millis(900));
+    rig.nothing_sent();
+    rig.advance(millis(100));
+
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_canary_that_is_cancelled_lets_the_next_one_go() {
+    let mut rig = Rig::connected();
+    let first = rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 429, secs(5));
+    rig.call("busy");
+    rig.advance(secs(4));
+
+    rig.cancel(first);
+    rig.advance(secs(1));
+
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_hint_beyond_a_waiters_own_time_ends_it_now_unsent() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 503, secs(120));
+
+    let id = rig.list();
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 503 });
+    assert_eq!(rig.error(id).delivery, Delivery::NotSent);
+    assert_eq!(rig.error(id).retry_after, Some(secs(120)));
+}
+
+#[test]
+fn resumes_cancels_probes_and_renewal_are_never_gated() {
+    let mut rig = Rig::connected();
+    let streaming = rig.call("stream");
+    let stream = rig.post();
+    rig.open(&stream);
+    rig.event_id(&stream, "e1", "");
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 503, secs(60));
+
+    rig.end(&stream);
+    rig.advance(millis(200));
+
+    rig.get();
+    rig.cancel(streaming);
+    assert_eq!(crate::rig::method(&rig.post()).as_deref(), Some("notifications/cancelled"));
+}
+
+fn scope_head() -> ridethrough_core::AnswerHead {
+    let mut head = head(403, Content::Nothing);
+    head.challenge = Some(Challenge::Scope("admin".into()));
+    head
+}

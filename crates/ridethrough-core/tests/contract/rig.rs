@@ -1,0 +1,468 @@
+//! A machine on a bench: time moved by hand, the server's part spoken by the test.
+//!
+//! The rig drains the machine after every input and sorts what came out. Unless a test says
+//! otherwise it plays the handshake itself (sessions `s1`, `s2`, …, no standing stream), so that a
+//! test shows only what it is about.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use ridethrough_core::head::{Challenge, Content};
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::session::SessionId;
+use ridethrough_core::sse;
+use ridethrough_core::{
+    Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, Delivered, Era, Event,
+    ExchangeId, Failure, Identity, Kind, Link, Moment, NoticeId, Outcome, Outgoing, Output,
+    RecoveryPolicy, Request, Verb,
+};
+
+pub(crate) struct Rig {
+    pub(crate) link: Link,
+    pub(crate) now: Moment,
+    /// Requests that the test has not looked at yet, handshakes that the rig plays left out.
+    pub(crate) sent: VecDeque<Outgoing>,
+    pub(crate) dials: VecDeque<AttemptId>,
+    pub(crate) finished: BTreeMap<ExchangeId, Outcome>,
+    pub(crate) noticed: BTreeMap<NoticeId, Result<(), CallError>>,
+    pub(crate) delivered: Vec<Delivered>,
+    pub(crate) told: Vec<Event>,
+    pub(crate) aborted: Vec<AttemptId>,
+    pub(crate) drained: Vec<AttemptId>,
+    pub(crate) credentials_asked: usize,
+    pub(crate) closed: bool,
+    /// Whether the rig answers handshakes by itself.
+    pub(crate) plays_handshake: bool,
+    /// Whether the rig answers the GET of a standing stream by 405.
+    pub(crate) refuses_listener: bool,
+    /// `initialize` requests seen.
+    pub(crate) handshakes: usize,
+}
+
+impl Rig {
+    /// A link with the default policy, in the legacy era.
+    pub(crate) fn new() -> Self {
+        Self::with(Era::Legacy, RecoveryPolicy::default())
+    }
+
+    pub(crate) fn with_policy(policy: RecoveryPolicy) -> Self {
+        Self::with(Era::Legacy, policy)
+    }
+
+    pub(crate) fn modern() -> Self {
+        Self::with(Era::Modern, RecoveryPolicy::default())
+    }
+
+    pub(crate) fn with(era: Era, policy: RecoveryPolicy) -> Self {
+        let identity = Identity {
+            info: json(r#"{"name":"rig","version":"1"}"#),
+            capabilities: Json::empty_object(),
+        };
+        Self {
+            link: Link::new(Moment::START, era, identity, policy, 42),
+            now: Moment::START,
+            sent: VecDeque::new(),
+            dials: VecDeque::new(),
+            finished: BTreeMap::new(),
+            noticed: BTreeMap::new(),
+            delivered: Vec::new(),
+            told: Vec::new(),
+            aborted: Vec::new(),
+            drained: Vec::new(),
+            credentials_asked: 0,
+            closed: false,
+            plays_handshake: true,
+            refuses_listener: true,
+            handshakes: 0,
+        }
+    }
+
+    /// The same with a session in place.
+    pub(crate) fn connected() -> Self {
+        let mut rig = Self::new();
+        rig.connect();
+        rig
+    }
+
+    pub(crate) fn connect(&mut self) {
+        let id = self.link.connect(self.now, None);
+        self.pump();
+        assert!(self.finished[&id].is_ok(), "the rig's own handshake failed");
+        self.told.clear();
+        self.drained.clear();
+    }
+
+    // Wishes.
+
+    /// Calls a tool that is not known to be safe.
+    pub(crate) fn call(&mut self, tool: &str) -> ExchangeId {
+        self.call_with(tool, CallOptions::default())
+    }
+
+    pub(crate) fn call_with(&mut self, tool: &str, options: CallOptions) -> ExchangeId {
+        let params = Some(json(&format!(r#"{{"name":"{tool}"}}"#)));
+        self.send(Request { method: "tools/call".into(), params, options })
+    }
+
+    /// Sends a request that is safe by its method.
+    pub(crate) fn list(&mut self) -> ExchangeId {
+        self.request("tools/list")
+    }
+
+    pub(crate) fn request(&mut self, method: &str) -> ExchangeId {
+        let options = CallOptions::default();
+        self.send(Request { method: method.into(), params: None, options })
+    }
+
+    pub(crate) fn send(&mut self, request: Request) -> ExchangeId {
+        let id = self.link.send(self.now, request);
+        self.pump();
+        id
+    }
+
+    pub(crate) fn cancel(&mut self, id: ExchangeId) {
+        self.link.cancel(self.now, id);
+        self.pump();
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.link.close(self.now);
+        self.pump();
+    }
+
+    // What came out.
+
+    /// The next request, which must be a POST.
+    pub(crate) fn post(&mut self) -> Outgoing {
+        let next = self.next();
+        assert!(matches!(next.verb, Verb::Post { .. }), "not a POST: {next:?}");
+        next
+    }
+
+    /// The next request, which must be a GET.
+    pub(crate) fn get(&mut self) -> Outgoing {
+        let next = self.next();
+        assert!(matches!(next.verb, Verb::Get { .. }), "not a GET: {next:?}");
+        next
+    }
+
+    pub(crate) fn next(&mut self) -> Outgoing {
+        self.sent.pop_front().expect("the machine should have sent a request")
+    }
+
+    pub(crate) fn nothing_sent(&self) {
+        assert!(self.sent.is_empty(), "unexpected: {:?}", self.sent);
+    }
+
+    /// The error with which an exchange ended.
+    pub(crate) fn error(&self, id: ExchangeId) -> &CallError {
+        let outcome = self.finished.get(&id).expect("the exchange should be over");
+        outcome.as_ref().expect_err("it should have failed")
+    }
+
+    pub(crate) fn kind(&self, id: ExchangeId) -> Kind {
+        self.error(id).kind
+    }
+
+    /// The result with which an exchange ended.
+    pub(crate) fn result(&self, id: ExchangeId) -> &str {
+        match self.finished.get(&id).expect("the exchange should be over") {
+            Ok(Answer::Result(json)) => json.as_str(),
+            other => panic!("not a result: {other:?}"),
+        }
+    }
+
+    pub(crate) fn is_open(&self, id: ExchangeId) -> bool {
+        !self.finished.contains_key(&id)
+    }
+
+    // The server's part.
+
+    /// Answers by JSON with this result.
+    pub(crate) fn reply(&mut self, request: &Outgoing, result: &str) {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, wire_id(request));
+        self.answer(request, 200, Content::Json, &body);
+    }
+
+    /// Answers by a JSON-RPC error.
+    pub(crate) fn refuse(&mut self, request: &Outgoing, status: u16, code: i64, message: &str) {
+        let id = wire_id(request);
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#
+        );
+        self.answer(request, status, Content::Json, &body);
+    }
+
+    /// Answers by a bare status.
+    pub(crate) fn status(&mut self, request: &Outgoing, status: u16) {
+        self.answer(request, status, Content::Nothing, "");
+    }
+
+    pub(crate) fn answer(&mut self, request: &Outgoing, status: u16, content: Content, body: &str) {
+        self.answer_with(request, head(status, content), body);
+    }
+
+    pub(crate) fn answer_with(&mut self, request: &Outgoing, head: AnswerHead, body: &str) {
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        self.link.handle_head(self.now, request.attempt, head);
+        self.link.handle_body(self.now, request.attempt, &body);
+        self.pump();
+    }
+
+    /// Answers by a status that says when to come back.
+    pub(crate) fn busy(&mut self, request: &Outgoing, status: u16, retry_after: Duration) {
+        let mut head = head(status, Content::Nothing);
+        head.retry_after = Some(retry_after);
+        self.answer_with(request, head, "");
+    }
+
+    /// Answers by 401 with a challenge.
+    pub(crate) fn challenge(&mut self, request: &Outgoing) {
+        let mut head = head(401, Content::Nothing);
+        head.challenge = Some(Challenge::Credentials);
+        self.answer_with(request, head, "");
+    }
+
+    /// Opens a stream.
+    pub(crate) fn open(&mut self, request: &Outgoing) {
+        self.link.handle_head(self.now, request.attempt, head(200, Content::EventStream));
+        self.pump();
+    }
+
+    /// Sends an event without an id.
+    pub(crate) fn event(&mut self, request: &Outgoing, data: &str) {
+        self.event_with(request, None, data);
+    }
+
+    /// Sends an event with an id; empty data makes it a priming event.
+    pub(crate) fn event_id(&mut self, request: &Outgoing, id: &str, data: &str) {
+        self.event_with(request, Some(id), data);
+    }
+
+    pub(crate) fn event_with(&mut self, request: &Outgoing, id: Option<&str>, data: &str) {
+        let event = sse::Event {
+            kind: None,
+            data: Bytes::copy_from_slice(data.as_bytes()),
+            id: id.map(sse::EventId::from),
+            retry: None,
+        };
+        self.raw_event(request, &event);
+    }
+
+    pub(crate) fn retry(&mut self, request: &Outgoing, id: &str, retry: Duration) {
+        let id = Some(sse::EventId::from(id));
+        let event = sse::Event { kind: None, data: Bytes::new(), id, retry: Some(retry) };
+        self.raw_event(request, &event);
+    }
+
+    pub(crate) fn raw_event(&mut self, request: &Outgoing, event: &sse::Event) {
+        self.link.handle_event(self.now, request.attempt, event);
+        self.pump();
+    }
+
+    /// Sends the result of `asked` on the stream that answers `carrier`.
+    pub(crate) fn event_result(&mut self, carrier: &Outgoing, asked: &Outgoing, result: &str) {
+        let data = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, wire_id(asked));
+        self.event(carrier, &data);
+    }
+
+    pub(crate) fn end(&mut self, request: &Outgoing) {
+        self.link.handle_end(self.now, request.attempt);
+        self.pump();
+    }
+
+    pub(crate) fn fail(&mut self, request: &Outgoing, failure: Failure) {
+        self.link.handle_failure(self.now, request.attempt, failure);
+        self.pump();
+    }
+
+    pub(crate) fn reset(&mut self, request: &Outgoing) {
+        self.fail(request, Failure::unknown(Cause::Reset));
+    }
+
+    pub(crate) fn refuse_connection(&mut self, request: &Outgoing) {
+        self.fail(request, Failure::not_sent(Cause::ConnectRefused));
+    }
+
+    pub(crate) fn dial_succeeds(&mut self) {
+        let attempt = self.dials.pop_front().expect("the machine should have dialed");
+        self.link.handle_connect(self.now, attempt, Ok(()));
+        self.pump();
+    }
+
+    pub(crate) fn dial_fails(&mut self) {
+        self.dial_fails_with(Cause::ConnectRefused);
+    }
+
+    pub(crate) fn dial_fails_with(&mut self, cause: Cause) {
+        let attempt = self.dials.pop_front().expect("the machine should have dialed");
+        self.link.handle_connect(self.now, attempt, Err(Failure::not_sent(cause)));
+        self.pump();
+    }
+
+    // Time.
+
+    /// Lets time pass, waking the machine whenever it asks for it.
+    pub(crate) fn advance(&mut self, time: Duration) {
+        let end = self.now + time;
+        while let Some((moment, _)) = self.link.poll_timeout()
+            && moment <= end
+        {
+            self.now = self.now.max(moment);
+            self.link.handle_timeout(self.now);
+            self.pump();
+        }
+        self.now = end;
+    }
+
+    /// Lets time pass until the next request, and says how long that took.
+    pub(crate) fn advance_to_send(&mut self) -> Duration {
+        let began = self.now;
+        while self.sent.is_empty() {
+            assert!(
+                self.now.since(began) < Duration::from_secs(3600),
+                "nothing was sent for an hour"
+            );
+            self.step();
+        }
+        self.now.since(began)
+    }
+
+    /// Lets time pass until the next connect.
+    pub(crate) fn advance_to_dial(&mut self) -> Duration {
+        let began = self.now;
+        while self.dials.is_empty() {
+            self.step();
+        }
+        self.now.since(began)
+    }
+
+    /// Lets time pass until this exchange is over.
+    pub(crate) fn advance_to_end(&mut self, id: ExchangeId) -> Duration {
+        let began = self.now;
+        while self.is_open(id) {
+            self.step();
+        }
+        self.now.since(began)
+    }
+
+    fn step(&mut self) {
+        let (moment, _) = self.link.poll_timeout().expect("the machine should wait for something");
+        self.now = self.now.max(moment);
+        self.link.handle_timeout(self.now);
+        self.pump();
+    }
+
+    /// Drains the machine and sorts what came out.
+    pub(crate) fn pump(&mut self) {
+        while let Some(output) = self.link.poll_output() {
+            match output {
+                Output::Act(Action::Abort { attempt }) => self.aborted.push(attempt),
+                Output::Act(Action::Closed) => self.closed = true,
+                Output::Act(Action::Dial { attempt }) => self.dials.push_back(attempt),
+                Output::Act(Action::Drain { attempt, .. }) => self.drained.push(attempt),
+                Output::Act(Action::RenewCredentials { .. }) => self.credentials_asked += 1,
+                Output::Act(Action::Send(request)) => self.take(request),
+                Output::Deliver(delivered) => self.delivered.push(delivered),
+                Output::Finish { exchange, outcome } => {
+                    let before = self.finished.insert(exchange, outcome);
+                    assert!(before.is_none(), "{exchange} ended twice");
+                }
+                Output::Noticed { notice, outcome } => {
+                    let before = self.noticed.insert(notice, outcome);
+                    assert!(before.is_none(), "{notice} ended twice");
+                }
+                Output::Tell(event) => self.told.push(event),
+            }
+        }
+    }
+
+    fn take(&mut self, request: Outgoing) {
+        let method = method(&request);
+        let is_listener = matches!(request.verb, Verb::Get { last_event_id: None });
+        match method.as_deref() {
+            Some("initialize") => {
+                self.handshakes += 1;
+                if !self.plays_handshake {
+                    return self.sent.push_back(request);
+                }
+                let session = format!("s{}", self.handshakes);
+                self.accept_initialize(&request, &session);
+            }
+            Some("notifications/initialized") if self.plays_handshake => {
+                self.link.handle_head(self.now, request.attempt, head(202, Content::Nothing));
+            }
+            _ if is_listener && self.refuses_listener => {
+                self.link.handle_head(self.now, request.attempt, head(405, Content::Nothing));
+            }
+            _ => self.sent.push_back(request),
+        }
+    }
+
+    /// Answers `initialize` with a session of this name.
+    pub(crate) fn accept_initialize(&mut self, request: &Outgoing, session: &str) {
+        let mut head = head(200, Content::Json);
+        head.session = SessionId::new(session);
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"model","version":"1"}}}}}}"#,
+            wire_id(request)
+        );
+        self.link.handle_head(self.now, request.attempt, head);
+        self.link.handle_body(self.now, request.attempt, &Bytes::from(body));
+    }
+}
+
+pub(crate) fn json(text: &str) -> Json {
+    Json::new(text.to_owned()).expect("valid JSON")
+}
+
+pub(crate) fn head(status: u16, content: Content) -> AnswerHead {
+    AnswerHead::new(StatusCode::from_u16(status).expect("a status"), content)
+}
+
+/// The text of a POST.
+pub(crate) fn body(request: &Outgoing) -> &str {
+    match &request.verb {
+        Verb::Post { body } => std::str::from_utf8(body).expect("UTF-8"),
+        other => panic!("no POST: {other:?}"),
+    }
+}
+
+fn member<T: for<'a> serde::Deserialize<'a>>(request: &Outgoing, key: &str) -> Option<T> {
+    let Verb::Post { body } = &request.verb else { return None };
+    let value: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+    serde_json::from_value(value.get(key)?.clone()).ok()
+}
+
+/// The id of a request on the wire.
+pub(crate) fn wire_id(request: &Outgoing) -> u64 {
+    member(request, "id").expect("an id")
+}
+
+/// The method of a POST.
+pub(crate) fn method(request: &Outgoing) -> Option<String> {
+    member(request, "method")
+}
+
+/// The session that a request names.
+pub(crate) fn session(request: &Outgoing) -> Option<&str> {
+    request.to.session.as_ref().map(SessionId::as_str)
+}
+
+/// The event after which a GET resumes.
+pub(crate) fn resumes_after(request: &Outgoing) -> Option<&str> {
+    match &request.verb {
+        Verb::Get { last_event_id } => last_event_id.as_ref().map(|id| id.as_str()),
+        _ => None,
+    }
+}
+
+pub(crate) const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+pub(crate) const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}

@@ -1,0 +1,665 @@
+//! Rows 2, 3, 4, 15 to 18, 20, 21 and 24: what a POST may meet, and the ends a call can have.
+
+use ridethrough_core::failure::Failure;
+use ridethrough_core::head::{Content, Redirect};
+use ridethrough_core::message::Answer;
+use ridethrough_core::{
+    CallOptions, Cause, Delivered, Delivery, Event, Kind, RecoveryPolicy, ReplayRule, TrustHints,
+};
+
+use crate::rig::{Rig, body, head, json, method, millis, secs, wire_id};
+
+#[test]
+fn a_429_or_425_or_503_with_retry_after_is_waited_out_and_sent_again() {
+    for status in [429, 425, 503] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.busy(&post, status, secs(7));
+
+        let waited = rig.advance_to_send();
+        assert!(waited >= secs(7), "a hint is never undercut: {waited:?}");
+        let again = rig.post();
+        assert_ne!(wire_id(&again), wire_id(&post), "a re-send takes a new id");
+        rig.reply(&again, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+}
+
+#[test]
+fn at_most_3_re_sends_follow_over_rows_2_3_and_7_together() {
+    let mut rig = Rig::connected();
+    let id = rig.list();
+
+    let post = rig.post();
+    rig.busy(&post, 429, millis(10));
+    rig.advance_to_send();
+    let post = rig.post();
+    rig.status(&post, 502);
+    rig.advance_to_send();
+    rig.sent.retain(|each| method(each).as_deref() == Some("tools/list"));
+    let post = rig.post();
+    rig.open(&post);
+    rig.end(&post);
+    rig.advance_to_send();
+    rig.sent.retain(|each| method(each).as_deref() == Some("tools/list"));
+    let post = rig.post();
+    rig.busy(&post, 429, millis(10));
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 429 });
+    assert_eq!(rig.error(id).attempts, 4);
+    assert_eq!(rig.error(id).retry_after, Some(millis(10)));
+}
+
+#[test]
+fn a_hint_longer_than_what_is_left_of_the_calls_time_ends_it_now() {
+    let mut rig = Rig::connected();
+    let id = rig.list();
+    let post = rig.post();
+
+    rig.busy(&post, 429, secs(61));
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 429 });
+    assert_eq!(rig.error(id).retry_after, Some(secs(61)));
+    assert_eq!(rig.error(id).delivery, Delivery::Refused);
+    assert_eq!(rig.error(id).elapsed, secs(0));
+}
+
+#[test]
+fn any_number_the_server_gives_is_checked_arithmetic() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.busy(&post, 503, std::time::Duration::MAX);
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 503 });
+}
+
+#[test]
+fn an_unsafe_call_answered_502_504_408_or_bare_503_stops() {
+    for status in [502, 504, 408, 503] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.status(&post, status);
+
+        assert_eq!(rig.kind(id), Kind::Interrupted);
+        assert!(rig.error(id).may_have_run());
+        rig.advance(secs(700));
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn an_unsafe_call_whose_connection_broke_before_the_head_stops() {
+    for cause in [Cause::Reset, Cause::Closed] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.fail(&post, Failure::unknown(cause));
+
+        assert_eq!(rig.kind(id), Kind::Interrupted);
+        assert!(rig.error(id).may_have_run());
+        assert_eq!(rig.error(id).attempts, 1);
+    }
+}
+
+#[test]
+fn a_safe_call_that_may_have_arrived_is_sent_again() {
+    let mut rig = Rig::connected();
+    let id = rig.list();
+    let post = rig.post();
+
+    rig.reset(&post);
+    rig.advance_to_send();
+
+    let cancelled = rig.post();
+    assert_eq!(method(&cancelled).as_deref(), Some("notifications/cancelled"));
+    assert!(body(&cancelled).contains(&format!(r#""requestId":{}"#, wire_id(&post))));
+    let again = rig.post();
+    assert_ne!(wire_id(&again), wire_id(&post));
+    rig.reply(&again, r#"{"tools":[]}"#);
+    assert_eq!(rig.result(id), r#"{"tools":[]}"#);
+}
+
+#[test]
+fn the_operator_may_declare_statuses_that_never_ran() {
+    let policy = RecoveryPolicy::default()
+        .builder()
+        .assume_unexecuted([http::StatusCode::BAD_GATEWAY])
+        .build()
+        .unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 502);
+    rig.advance_to_send();
+    let again = rig.post();
+    rig.reply(&again, "{}");
+
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_tool_that_calls_itself_read_only_is_sent_again_and_an_idempotent_one_only_if_trusted() {
+    for (trust, tool, repeats) in [
+        (TrustHints::ReadOnly, "look", true),
+        (TrustHints::ReadOnly, "put", false),
+        (TrustHints::All, "put", true),
+        (TrustHints::None, "look", false),
+    ] {
+        let policy = RecoveryPolicy::default().builder().trust_hints(trust).build().unwrap();
+        let mut rig = Rig::with_policy(policy);
+        rig.connect();
+        learn_tools(&mut rig);
+        let id = rig.call(tool);
+        let post = rig.post();
+
+        rig.status(&post, 502);
+
+        assert_eq!(rig.is_open(id), repeats, "{trust:?} {tool}");
+    }
+}
+
+#[test]
+fn annotations_are_learnt_again_after_the_list_changed() {
+    let mut rig = Rig::connected();
+    rig.refuses_listener = false;
+    learn_tools(&mut rig);
+    let carrier = rig.call("deploy");
+    let stream = rig.post();
+    rig.open(&stream);
+    rig.event(&stream, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+
+    let id = rig.call("look");
+    let post = rig.post();
+    rig.status(&post, 502);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted, "what it said of itself is void");
+    learn_tools(&mut rig);
+    let id = rig.call("look");
+    let post = rig.post();
+    rig.status(&post, 502);
+    assert!(rig.is_open(id), "learnt again");
+    assert!(rig.is_open(carrier));
+}
+
+#[test]
+fn a_call_that_the_caller_marked_repeatable_is_sent_again() {
+    let mut rig = Rig::connected();
+    let options = CallOptions { replay: ReplayRule::Repeatable, ..CallOptions::default() };
+    let id = rig.call_with("deploy", options);
+    let post = rig.post();
+
+    rig.status(&post, 502);
+
+    assert!(rig.is_open(id));
+}
+
+#[test]
+fn any_other_status_stops_and_a_5xx_leaves_doubt() {
+    for (status, delivery) in [
+        (400, Delivery::Refused),
+        (403, Delivery::Refused),
+        (413, Delivery::Refused),
+        (500, Delivery::Unknown),
+        (501, Delivery::Unknown),
+    ] {
+        let mut rig = Rig::connected();
+        let id = rig.list();
+        let post = rig.post();
+
+        rig.status(&post, status);
+
+        assert_eq!(rig.kind(id), Kind::Rejected { status });
+        assert_eq!(rig.error(id).delivery, delivery);
+    }
+}
+
+#[test]
+fn a_json_rpc_error_in_the_body_is_the_answer_and_passes_through() {
+    for status in [400, 403, 500, 502] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.refuse(&post, status, -32000, "no");
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))), "{status}");
+    }
+}
+
+#[test]
+fn an_error_with_a_null_or_missing_id_is_the_answer_to_the_request_it_answers() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"bad"}}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"bad"}}"#,
+    ] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.answer(&post, 400, Content::Json, text);
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    }
+}
+
+#[test]
+fn the_answer_is_handed_over_at_once_and_the_stream_is_drained_behind_it() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+
+    rig.event_result(&post, &post, r#"{"ok":true}"#);
+
+    assert_eq!(rig.result(id), r#"{"ok":true}"#);
+    assert_eq!(rig.drained, [post.attempt]);
+    assert!(rig.aborted.is_empty());
+}
+
+#[test]
+fn an_error_is_as_final_as_a_result() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event_id(&post, "1", "");
+
+    rig.event(
+        &post,
+        &format!(r#"{{"id":{},"error":{{"code":-1,"message":"failed"}}}}"#, wire_id(&post)),
+    );
+    rig.reset(&post);
+    rig.advance(secs(700));
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    rig.nothing_sent();
+}
+
+#[test]
+fn nothing_happens_for_an_exchange_after_its_final_answer() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.retry(&post, "1", millis(0));
+    rig.event_result(&post, &post, "1");
+
+    rig.event_result(&post, &post, "2");
+    rig.event(&post, r#"{"method":"notifications/message","params":{}}"#);
+    rig.reset(&post);
+    rig.advance(secs(700));
+
+    assert_eq!(rig.result(id), "1");
+    assert!(rig.delivered.is_empty());
+    rig.nothing_sent();
+}
+
+#[test]
+fn an_event_that_is_no_json_rpc_is_skipped_and_not_resumed_past() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event_id(&post, "good", "");
+
+    rig.event_id(&post, "bad", "what?");
+
+    assert!(rig.told.contains(&Event::UnreadableEvent));
+    rig.reset(&post);
+    rig.advance_to_send();
+    let resume = rig.get();
+    assert_eq!(crate::rig::resumes_after(&resume), Some("good"));
+    assert!(rig.is_open(id));
+}
+
+#[test]
+fn a_body_that_is_no_json_rpc_stops_the_call() {
+    for text in ["what?", "{}", "[1]"] {
+        let mut rig = Rig::connected();
+        let id = rig.list();
+        let post = rig.post();
+
+        rig.answer(&post, 200, Content::Json, text);
+
+        assert_eq!(rig.kind(id), Kind::PeerMisbehaved);
+        assert!(rig.error(id).may_have_run());
+    }
+}
+
+#[test]
+fn any_stream_of_a_generation_may_carry_any_calls_answer() {
+    let mut rig = Rig::connected();
+    let (first, second) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.open(&one);
+    rig.open(&two);
+
+    rig.event_result(&one, &two, "2");
+    rig.event_result(&two, &one, "1");
+    rig.event_result(&one, &one, "1");
+
+    assert_eq!((rig.result(first), rig.result(second)), ("1", "2"));
+}
+
+#[test]
+fn an_answer_to_an_unknown_id_is_ignored_and_told() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+
+    rig.event(&post, r#"{"jsonrpc":"2.0","id":999999,"result":{}}"#);
+
+    assert!(rig.is_open(id));
+    assert!(rig.told.contains(&Event::StrayAnswer));
+}
+
+#[test]
+fn a_request_that_is_only_accepted_is_given_10_s_for_its_answer_to_come_elsewhere() {
+    let mut rig = Rig::connected();
+    let (waiting, carrier) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.open(&two);
+    rig.status(&one, 202);
+    rig.advance(secs(9));
+    rig.event_result(&two, &one, "1");
+    assert_eq!(rig.result(waiting), "1");
+
+    let never = rig.call("three");
+    let three = rig.post();
+    rig.status(&three, 202);
+    rig.advance(secs(10));
+
+    assert_eq!(rig.kind(never), Kind::PeerMisbehaved);
+    assert!(rig.error(never).may_have_run());
+    assert!(rig.is_open(carrier));
+}
+
+#[test]
+fn a_wrong_content_type_or_an_answer_over_the_limit_stops_the_call() {
+    let mut rig = Rig::connected();
+    let html = rig.list();
+    let post = rig.post();
+    rig.answer(&post, 200, Content::Html, "<html>");
+    assert_eq!(rig.kind(html), Kind::PeerMisbehaved);
+
+    let large = rig.list();
+    let post = rig.post();
+    rig.open(&post);
+    rig.fail(&post, Failure::unknown(Cause::TooLarge));
+    assert_eq!(rig.kind(large), Kind::PeerMisbehaved);
+    assert!(rig.error(large).may_have_run());
+}
+
+#[test]
+fn the_deadline_ends_a_call_and_the_server_is_told() {
+    let mut rig = Rig::connected();
+    let id = rig.list();
+    let post = rig.post();
+    rig.open(&post);
+    while rig.is_open(id) {
+        rig.advance(secs(10));
+        rig.link.handle_comment(rig.now, post.attempt);
+    }
+
+    assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+    assert_eq!(rig.error(id).elapsed, secs(60));
+    assert!(rig.error(id).may_have_run());
+    let cancelled = rig.post();
+    assert_eq!(method(&cancelled).as_deref(), Some("notifications/cancelled"));
+    assert_eq!(rig.aborted, [post.attempt]);
+}
+
+#[test]
+fn a_tool_call_has_10_minutes_and_every_other_method_60_s() {
+    let mut rig = Rig::connected();
+    let (tool, other) = (rig.call("deploy"), rig.list());
+    for _ in 0..2 {
+        let post = rig.post();
+        rig.open(&post);
+    }
+
+    rig.sent.clear();
+    keep_alive_for(&mut rig, 700);
+
+    assert_eq!(rig.error(other).elapsed, secs(60));
+    assert_eq!(rig.error(tool).elapsed, secs(600));
+}
+
+#[test]
+fn progress_extends_the_deadline_under_an_absolute_cap() {
+    let mut rig = Rig::connected();
+    let extension = ridethrough_core::Extension { by: secs(50), cap: secs(100) };
+    let options = CallOptions {
+        deadline: Some(secs(50)),
+        extension: Some(extension),
+        progress: true,
+        ..CallOptions::default()
+    };
+    let id = rig.call_with("deploy", options);
+    let post = rig.post();
+    rig.open(&post);
+
+    for step in 1..=3 {
+        rig.advance(secs(40));
+        let token = wire_id(&post);
+        rig.event(
+            &post,
+            &format!(
+                r#"{{"method":"notifications/progress","params":{{"progressToken":{token},"progress":{step}}}}}"#
+            ),
+        );
+    }
+
+    assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+    assert_eq!(rig.error(id).elapsed, secs(100));
+}
+
+#[test]
+fn a_cancelled_call_ends_at_once_and_the_server_is_told_if_it_may_have_the_request() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.cancel(id);
+
+    assert_eq!(rig.kind(id), Kind::Cancelled);
+    assert!(rig.error(id).may_have_run());
+    let cancelled = rig.post();
+    assert!(body(&cancelled).contains(&format!(r#"{{"requestId":{}}}"#, wire_id(&post))));
+    assert_eq!(rig.aborted, [post.attempt]);
+}
+
+#[test]
+fn a_call_that_was_cancelled_before_it_was_sent_is_not_mentioned_to_the_server() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    rig.post();
+
+    rig.cancel(id);
+
+    assert_eq!(rig.kind(id), Kind::Cancelled);
+    assert_eq!(rig.error(id).delivery, Delivery::NotSent);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_cancel_wins_over_any_word_of_an_expired_session() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.cancel(id);
+
+    rig.refuse(&post, 404, -32001, "session expired");
+    rig.advance(secs(60));
+
+    assert_eq!(rig.kind(id), Kind::Cancelled);
+    assert_eq!(rig.handshakes, 1);
+}
+
+#[test]
+fn a_redirect_to_the_same_origin_is_followed_by_307_and_308_at_most_5_times() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    for n in 0..5 {
+        let post = rig.post();
+        let mut head = head(if n % 2 == 0 { 307 } else { 308 }, Content::Nothing);
+        head.redirect = Some(Redirect::SameOrigin(format!("/hop{n}").into()));
+        rig.answer_with(&post, head, "");
+    }
+
+    let post = rig.post();
+    assert_eq!(post.to.target.as_deref(), Some("/hop4"));
+    let mut head = head(307, Content::Nothing);
+    head.redirect = Some(Redirect::SameOrigin("/hop5".into()));
+    rig.answer_with(&post, head, "");
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 307 });
+}
+
+#[test]
+fn a_redirect_to_another_origin_or_by_another_status_stops_naming_the_target() {
+    for (status, redirect) in [
+        (307, Redirect::OtherOrigin("https://elsewhere.example/mcp".into())),
+        (302, Redirect::SameOrigin("/login".into())),
+    ] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+        let mut head = head(status, Content::Nothing);
+        head.redirect = Some(redirect.clone());
+
+        rig.answer_with(&post, head, "");
+
+        assert_eq!(rig.kind(id), Kind::Rejected { status });
+        let (Redirect::OtherOrigin(to) | Redirect::SameOrigin(to)) = redirect;
+        assert!(rig.error(id).to_string().contains(&*to));
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn progress_that_does_not_increase_is_dropped_and_carries_the_callers_token() {
+    let mut rig = Rig::connected();
+    let params = json(r#"{"name":"deploy","_meta":{"progressToken":"mine"}}"#);
+    let request = ridethrough_core::Request {
+        method: "tools/call".into(),
+        params: Some(params),
+        options: CallOptions::default(),
+    };
+    rig.send(request);
+    let post = rig.post();
+    rig.open(&post);
+
+    for progress in ["1", "1", "0.5", "2"] {
+        let token = wire_id(&post);
+        rig.event(
+            &post,
+            &format!(
+                r#"{{"method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+            ),
+        );
+    }
+
+    let told: Vec<_> = rig
+        .delivered
+        .iter()
+        .filter_map(|each| match each {
+            Delivered::Notification { params, .. } => params.as_ref().map(|it| it.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [r#"{"progressToken":"mine","progress":1}"#, r#"{"progressToken":"mine","progress":2}"#]
+    );
+}
+
+#[test]
+fn the_retry_budget_ends_re_sends_and_counts_no_strike() {
+    let mut rig = Rig::connected();
+    // Each of these takes a token; the burst is 100 and no time passes.
+    let ids: Vec<_> = (0..150).map(|_| rig.list()).collect();
+    let posts: Vec<_> = (0..150).map(|_| rig.post()).collect();
+    for post in &posts {
+        rig.status(post, 502);
+    }
+
+    let exhausted = ids.iter().filter(|id| !rig.is_open(**id)).count();
+
+    // 100 in the purse; the deposits of the 150 calls do not fit on top of a full one.
+    assert_eq!(exhausted, 50);
+    let last = *ids.last().unwrap();
+    assert_eq!(rig.kind(last), Kind::Exhausted);
+    assert!(rig.error(last).to_string().contains("budget"));
+    assert_eq!(rig.link.status().breaker, ridethrough_core::breaker::State::Closed);
+}
+
+#[test]
+fn calls_beyond_the_limit_in_flight_wait_in_order() {
+    let policy = RecoveryPolicy::default().builder().in_flight(2).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    let ids: Vec<_> = (0..4).map(|_| rig.call("deploy")).collect();
+    let (one, two) = (rig.post(), rig.post());
+    rig.nothing_sent();
+
+    rig.reply(&two, "2");
+    let three = rig.post();
+    rig.reply(&three, "3");
+    let four = rig.post();
+    rig.reply(&four, "4");
+    rig.reply(&one, "1");
+
+    let results: Vec<_> = ids.iter().map(|id| rig.result(*id)).collect();
+    assert_eq!(results, ["1", "2", "3", "4"]);
+}
+
+#[test]
+fn control_messages_bypass_the_limit_in_flight() {
+    let policy = RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    rig.call("deploy");
+    rig.post();
+    let queued = rig.call("deploy");
+    rig.nothing_sent();
+
+    rig.link.notify(rig.now, "notifications/roots/list_changed", None);
+    rig.pump();
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("notifications/roots/list_changed"));
+    assert!(rig.is_open(queued));
+}
+
+fn learn_tools(rig: &mut Rig) {
+    rig.list();
+    let post = rig.post();
+    rig.reply(
+        &post,
+        r#"{"tools":[{"name":"look","annotations":{"readOnlyHint":true}},
+                     {"name":"put","annotations":{"idempotentHint":true}},{"name":"deploy"}]}"#,
+    );
+}
+
+fn keep_alive_for(rig: &mut Rig, secs: u64) {
+    for _ in 0..secs / 10 {
+        rig.advance(self::secs(10));
+        // Answer whatever is asked, so that nothing but the deadline can end a call.
+        while let Some(request) = rig.sent.pop_front() {
+            if method(&request).as_deref() == Some("ping") {
+                rig.reply(&request, "{}");
+            }
+        }
+    }
+}

@@ -1,0 +1,601 @@
+//! Row 5, the renewal of sessions, and the dialects in which servers report their loss.
+
+use ridethrough_core::head::Content;
+use ridethrough_core::message::Answer;
+use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, Request, Verb};
+
+use crate::rig::{Rig, body, head, json, method, millis, secs, session, wire_id};
+
+#[test]
+fn a_lost_session_is_renewed_and_the_call_sent_again_once() {
+    for method in [
+        "tools/call",
+        "resources/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        "x/anything",
+    ] {
+        let mut rig = Rig::connected();
+        let id = rig.request(method);
+        let post = rig.post();
+
+        rig.status(&post, 404);
+
+        let again = rig.post();
+        assert_eq!((session(&post), session(&again)), (Some("s1"), Some("s2")));
+        rig.reply(&again, "{}");
+        assert_eq!(rig.result(id), "{}");
+        assert_eq!(rig.handshakes, 2);
+    }
+}
+
+#[test]
+fn one_renewal_serves_all_callers() {
+    let mut rig = Rig::connected();
+    rig.plays_handshake = false;
+    let ids: Vec<_> = (0..100).map(|_| rig.call("deploy")).collect();
+    let posts: Vec<_> = (0..100).map(|_| rig.post()).collect();
+
+    for post in &posts {
+        rig.status(post, 404);
+    }
+
+    let initialize = rig.post();
+    assert!(initialize.to.session.is_none(), "a handshake names no session");
+    rig.nothing_sent();
+    rig.accept_initialize(&initialize, "s2");
+    rig.pump();
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+    for _ in 0..100 {
+        let again = rig.post();
+        assert_eq!(session(&again), Some("s2"));
+        rig.reply(&again, "{}");
+    }
+    assert!(ids.iter().all(|id| rig.finished[id].is_ok()));
+    assert_eq!(rig.handshakes, 2);
+    assert_eq!(rig.credentials_asked, 0);
+}
+
+#[test]
+fn lost_again_after_a_renewal_ends_the_call_and_starts_no_renewal() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let again = rig.post();
+
+    rig.status(&again, 404);
+
+    assert_eq!(rig.kind(id), Kind::SessionLost);
+    assert_eq!(rig.error(id).delivery, Delivery::Refused);
+    assert_eq!(rig.handshakes, 2);
+    rig.call("deploy");
+    assert_eq!(session(&rig.post()), Some("s2"), "the next call tries that generation first");
+}
+
+#[test]
+fn sessions_that_die_at_once_cost_at_most_one_handshake_per_call_and_one() {
+    let mut rig = Rig::connected();
+
+    for _ in 0..4 {
+        let id = rig.call("deploy");
+        while rig.is_open(id) {
+            let post = rig.post();
+            rig.status(&post, 404);
+        }
+        assert_eq!(rig.kind(id), Kind::SessionLost);
+    }
+
+    assert!(rig.handshakes <= 5, "{}", rig.handshakes);
+}
+
+#[test]
+fn a_late_404_of_an_old_generation_changes_nothing() {
+    let mut rig = Rig::connected();
+    let (first, second) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.status(&one, 404);
+    let one = rig.post();
+    assert_eq!(session(&one), Some("s2"));
+
+    rig.status(&two, 404);
+
+    let two = rig.post();
+    assert_eq!(session(&two), Some("s2"), "it goes to the newer session");
+    assert_eq!(rig.handshakes, 2, "and renews nothing");
+    rig.reply(&one, "1");
+    rig.reply(&two, "2");
+    assert_eq!((rig.result(first), rig.result(second)), ("1", "2"));
+}
+
+#[test]
+fn a_retry_that_fails_otherwise_shows_that_failure() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let again = rig.post();
+
+    rig.reset(&again);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+    assert_eq!(rig.error(id).delivery, Delivery::Unknown);
+}
+
+#[test]
+fn a_stream_of_the_old_session_goes_on_until_its_own_end() {
+    let mut rig = Rig::connected();
+    let (streaming, lost) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.open(&one);
+
+    rig.status(&two, 404);
+    let again = rig.post();
+    rig.reply(&again, "2");
+    rig.event_result(&one, &one, "1");
+
+    assert_eq!((rig.result(streaming), rig.result(lost)), ("1", "2"));
+}
+
+#[test]
+fn an_answer_on_a_stream_of_another_generation_is_not_taken() {
+    let mut rig = Rig::connected();
+    let (_, lost) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.open(&one);
+    rig.status(&two, 404);
+    let again = rig.post();
+
+    rig.event_result(&one, &again, r#""forged""#);
+
+    assert!(rig.is_open(lost));
+    assert!(rig.told.contains(&Event::StrayAnswer));
+}
+
+#[test]
+fn a_waiting_caller_can_cancel_at_any_moment_and_the_renewal_goes_on_for_the_others() {
+    let mut rig = Rig::connected();
+    rig.plays_handshake = false;
+    let (leaves, stays) = (rig.call("one"), rig.call("two"));
+    for _ in 0..2 {
+        let post = rig.post();
+        rig.status(&post, 404);
+    }
+    let initialize = rig.post();
+
+    rig.cancel(leaves);
+    rig.accept_initialize(&initialize, "s2");
+    rig.pump();
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+
+    assert_eq!(rig.kind(leaves), Kind::Cancelled);
+    let again = rig.post();
+    rig.cancel(stays);
+    assert_eq!(rig.kind(stays), Kind::Cancelled, "also during the retry");
+    assert_eq!(session(&again), Some("s2"));
+}
+
+#[test]
+fn a_handshake_that_fails_in_passing_is_repeated_under_the_patience_of_those_who_wait() {
+    for fault in [404, 500, 502, 503, 504] {
+        let mut rig = Rig::connected();
+        rig.plays_handshake = false;
+        let id = rig.call("deploy");
+        let post = rig.post();
+        rig.status(&post, 404);
+
+        for _ in 0..5 {
+            let initialize = rig.post();
+            rig.status(&initialize, fault);
+            assert!(rig.advance_to_send() <= millis(250));
+        }
+        while rig.is_open(id) {
+            rig.advance(millis(50));
+            while let Some(initialize) = rig.sent.pop_front() {
+                rig.status(&initialize, fault);
+            }
+        }
+
+        assert_eq!(rig.kind(id), Kind::SessionLost);
+        assert_eq!(rig.error(id).delivery, Delivery::Refused, "its own, not the handshake's");
+        assert_eq!(rig.error(id).elapsed, secs(30));
+    }
+}
+
+#[test]
+fn a_first_handshake_that_fails_for_good_is_unreachable() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+
+    while rig.is_open(id) {
+        while let Some(initialize) = rig.sent.pop_front() {
+            rig.status(&initialize, 502);
+        }
+        rig.advance(millis(50));
+    }
+
+    assert_eq!(rig.kind(id), Kind::Unreachable);
+    assert_eq!(rig.error(id).delivery, Delivery::NotSent);
+}
+
+#[test]
+fn a_handshake_has_15_s_and_a_late_answer_to_it_gets_a_delete() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    rig.call("deploy");
+    let initialize = rig.post();
+
+    rig.advance(secs(14));
+    rig.nothing_sent();
+    // Patience before the first connect is 10 s, so somebody else must still wait.
+    rig.call("deploy");
+    rig.advance(secs(2));
+    rig.post();
+    rig.accept_initialize(&initialize, "orphan");
+    rig.pump();
+
+    let delete = rig.next();
+    assert_eq!(delete.verb, Verb::Delete);
+    assert_eq!(session(&delete), Some("orphan"));
+}
+
+#[test]
+fn a_handshake_answered_401_renews_the_credentials_once() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    rig.challenge(&initialize);
+    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.pump();
+
+    let initialize = rig.post();
+    rig.challenge(&initialize);
+
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+    assert_eq!(rig.credentials_asked, 1);
+}
+
+#[test]
+fn a_handshake_answered_429_waits_as_asked_at_most_3_times() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+
+    for _ in 0..3 {
+        let initialize = rig.post();
+        rig.busy(&initialize, 429, secs(2));
+        assert!(rig.advance_to_send() >= secs(2));
+    }
+    let initialize = rig.post();
+    rig.busy(&initialize, 429, secs(2));
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 429 });
+    assert_eq!(rig.error(id).retry_after, Some(secs(2)));
+}
+
+#[test]
+fn a_handshake_that_the_server_refuses_ends_every_waiter_with_that_kind() {
+    for (status, text, kind) in [
+        (403, "", Kind::Rejected { status: 403 }),
+        (200, "<html>", Kind::PeerMisbehaved),
+        (202, "", Kind::PeerMisbehaved),
+    ] {
+        let mut rig = Rig::new();
+        rig.plays_handshake = false;
+        let ids = [rig.call("one"), rig.list()];
+        let initialize = rig.post();
+
+        rig.answer(&initialize, status, Content::Json, text);
+
+        for id in ids {
+            assert_eq!(rig.kind(id), kind);
+            assert_eq!(rig.error(id).delivery, Delivery::NotSent);
+        }
+    }
+}
+
+#[test]
+fn a_handshake_answered_by_a_json_rpc_error_or_a_foreign_revision_is_incompatible() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    rig.refuse(&initialize, 400, -32022, "Unsupported protocol version");
+    assert_eq!(rig.kind(id), Kind::Incompatible);
+    assert!(rig.error(id).to_string().contains("Unsupported protocol version"));
+
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    rig.reply(&initialize, r#"{"protocolVersion":"1999-01-01"}"#);
+    assert_eq!(rig.kind(id), Kind::Incompatible);
+}
+
+#[test]
+fn a_refused_initialized_counts_as_a_failed_renewal() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    rig.accept_initialize(&initialize, "s1");
+    rig.pump();
+    let initialized = rig.post();
+
+    rig.status(&initialized, 500);
+
+    assert!(rig.is_open(id));
+    assert!(matches!(rig.told.last(), Some(Event::SessionRenewalFailed { .. })));
+    rig.advance_to_send();
+    assert_eq!(method(&rig.post()).as_deref(), Some("initialize"));
+}
+
+#[test]
+fn a_handshake_may_be_answered_by_a_stream() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    let mut head = head(200, Content::EventStream);
+    head.session = ridethrough_core::session::SessionId::new("streamed");
+    rig.link.handle_head(rig.now, initialize.attempt, head);
+
+    rig.event_result(&initialize, &initialize, r#"{"protocolVersion":"2025-03-26"}"#);
+
+    let initialized = rig.post();
+    assert_eq!(session(&initialized), Some("streamed"));
+    assert_eq!(initialized.to.version, None, "2025-03-26 has no version header");
+    rig.status(&initialized, 202);
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn every_request_after_the_handshake_names_the_agreed_revision() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    rig.call("deploy");
+    let initialize = rig.post();
+    assert_eq!(initialize.to.version, None, "not on initialize itself");
+    rig.accept_initialize(&initialize, "s1");
+    rig.pump();
+
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+    let post = rig.post();
+
+    for request in [initialized, post] {
+        assert_eq!(request.to.version, Some(ridethrough_core::Version::V2025_11_25));
+    }
+}
+
+#[test]
+fn log_level_and_subscriptions_are_restored_before_the_waiting_calls_go_out() {
+    let mut rig = Rig::connected();
+    tell(&mut rig, "logging/setLevel", r#"{"level":"debug"}"#);
+    tell(&mut rig, "resources/subscribe", r#"{"uri":"file:///a"}"#);
+    tell(&mut rig, "resources/subscribe", r#"{"uri":"file:///b"}"#);
+    tell(&mut rig, "resources/unsubscribe", r#"{"uri":"file:///a"}"#);
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 404);
+
+    let level = rig.post();
+    assert!(body(&level).contains(r#""method":"logging/setLevel","params":{"level":"debug"}"#));
+    let subscribed = rig.post();
+    assert!(body(&subscribed).contains(r#"{"uri":"file:///b"}"#));
+    let again = rig.post();
+    assert_eq!(method(&again).as_deref(), Some("tools/call"));
+    rig.status(&level, 500);
+    assert!(rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })), "told, not fatal");
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_server_that_describes_itself_otherwise_after_a_renewal_is_told() {
+    let mut rig = Rig::connected();
+    rig.plays_handshake = false;
+    rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let initialize = rig.post();
+
+    let result = r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"other"}}"#;
+    rig.reply(&initialize, result);
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+
+    assert!(rig.told.contains(&Event::ServerChanged));
+}
+
+#[test]
+fn a_400_401_409_or_503_that_speaks_of_a_lost_session_is_a_lost_session() {
+    for status in [400, 401, 409, 503] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.refuse(&post, status, -32000, "Bad Request: No valid session ID provided");
+
+        let again = rig.post();
+        assert_eq!(session(&again), Some("s2"), "{status}");
+        rig.reply(&again, "{}");
+        assert_eq!(rig.result(id), "{}");
+        assert_eq!(rig.credentials_asked, 0);
+    }
+}
+
+#[test]
+fn no_such_method_and_wrong_params_are_answers_even_under_404() {
+    for code in [-32601, -32602] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.refuse(&post, 404, code, "Unknown tool");
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+        assert_eq!(rig.handshakes, 1);
+    }
+}
+
+#[test]
+fn the_words_of_a_lost_session_under_200_are_decided_by_one_ping() {
+    for is_stream in [false, true] {
+        for is_lost in [false, true] {
+            let mut rig = Rig::connected();
+            let (first, second) = (rig.call("one"), rig.call("two"));
+            for _ in 0..2 {
+                let post = rig.post();
+                expire(&mut rig, &post, is_stream);
+            }
+
+            let ping = rig.post();
+            assert_eq!(method(&ping).as_deref(), Some("ping"));
+            rig.nothing_sent();
+            if is_lost {
+                rig.status(&ping, 404)
+            } else {
+                rig.reply(&ping, "{}")
+            }
+
+            if is_lost {
+                for _ in 0..2 {
+                    let again = rig.post();
+                    assert_eq!(session(&again), Some("s2"));
+                    rig.reply(&again, "{}");
+                }
+                assert!(rig.finished[&first].is_ok() && rig.finished[&second].is_ok());
+            } else {
+                assert!(matches!(rig.finished[&first], Ok(Answer::Error(_))));
+                assert_eq!(rig.handshakes, 1, "Salesforce's session is not ours");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_undecided_ping_lets_the_error_pass_through() {
+    for status in [500, 401] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+        expire(&mut rig, &post, false);
+        let ping = rig.post();
+
+        rig.status(&ping, status);
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    }
+}
+
+#[test]
+fn the_words_of_a_lost_session_later_on_a_stream_are_simply_the_answer() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event(&post, r#"{"method":"notifications/message","params":{}}"#);
+
+    expire_on_stream(&mut rig, &post);
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    rig.nothing_sent();
+}
+
+#[test]
+fn the_inside_of_a_tools_result_is_never_read_for_a_lost_session() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    let result = r#"{"isError":true,"content":[{"type":"text","text":"Session expired"}]}"#;
+
+    rig.reply(&post, result);
+
+    assert_eq!(rig.result(id), result);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_server_without_session_ids_loses_a_session_by_words_and_not_by_404() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    rig.reply(&initialize, r#"{"protocolVersion":"2025-11-25"}"#);
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+    let post = rig.post();
+    assert!(post.to.session.is_none());
+    rig.status(&post, 404);
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 404 });
+
+    rig.call("deploy");
+    let post = rig.post();
+    rig.refuse(&post, 400, -32000, "Bad Request: Server not initialized");
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("initialize"));
+}
+
+#[test]
+fn keep_connected_makes_a_session_without_a_call() {
+    let mut rig = Rig::new();
+
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+
+    assert_eq!(rig.handshakes, 1);
+    assert!(rig.link.status().generation.is_some());
+}
+
+#[test]
+fn a_handshake_that_cannot_connect_goes_on_when_the_link_is_back() {
+    let mut rig = Rig::connected();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let initialize = rig.post();
+    rig.fail(&initialize, Failure::not_sent(Cause::ConnectRefused));
+
+    rig.dial_succeeds();
+
+    let initialize = rig.post();
+    rig.accept_initialize(&initialize, "s2");
+    rig.pump();
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+fn expire(rig: &mut Rig, post: &ridethrough_core::Outgoing, is_stream: bool) {
+    if is_stream {
+        rig.open(post);
+        expire_on_stream(rig, post);
+    } else {
+        rig.refuse(post, 200, -32600, "Invalid params: Invalid or expired session");
+    }
+}
+
+fn expire_on_stream(rig: &mut Rig, post: &ridethrough_core::Outgoing) {
+    let id = wire_id(post);
+    let text =
+        format!(r#"{{"id":{id},"error":{{"code":1,"message":"Salesforce session expired"}}}}"#);
+    rig.event(post, &text);
+}
+
+fn tell(rig: &mut Rig, method: &str, params: &str) {
+    let options = ridethrough_core::CallOptions::default();
+    rig.send(Request { method: method.into(), params: Some(json(params)), options });
+    let post = rig.post();
+    rig.reply(&post, "{}");
+}

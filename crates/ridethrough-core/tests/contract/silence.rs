@@ -1,0 +1,186 @@
+//! Row 19: nothing arrives, and nobody knows why.
+
+use ridethrough_core::{Delivery, ExchangeId, Kind, Outgoing};
+
+use crate::rig::{Rig, method, resumes_after, secs};
+
+#[test]
+fn a_call_that_is_silent_for_30_s_asks_once_whether_the_server_lives() {
+    let mut rig = Rig::connected();
+    for _ in 0..3 {
+        streaming(&mut rig);
+    }
+
+    rig.advance(secs(29));
+    rig.nothing_sent();
+    rig.advance(secs(1));
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("ping"));
+    rig.nothing_sent();
+}
+
+#[test]
+fn comments_count_as_bytes() {
+    let mut rig = Rig::connected();
+    let (_, post) = streaming(&mut rig);
+
+    for _ in 0..20 {
+        rig.advance(secs(25));
+        rig.link.handle_comment(rig.now, post.attempt);
+    }
+
+    rig.nothing_sent();
+}
+
+#[test]
+fn any_http_answer_to_the_probe_means_alive_and_it_is_asked_again_30_s_later() {
+    for status in [200, 401, 500, 503] {
+        let mut rig = Rig::connected();
+        let (id, _) = streaming(&mut rig);
+        rig.advance(secs(30));
+        let ping = rig.post();
+
+        if status == 200 {
+            rig.reply(&ping, "{}")
+        } else {
+            rig.status(&ping, status)
+        }
+
+        assert_eq!(rig.advance_to_send(), secs(30));
+        assert!(rig.is_open(id));
+    }
+}
+
+#[test]
+fn four_probes_in_a_row_unanswered_mean_dead() {
+    let mut rig = Rig::connected();
+    let (id, post) = streaming(&mut rig);
+
+    rig.advance_to_end(id);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+    assert!(rig.error(id).may_have_run());
+    let elapsed = rig.error(id).elapsed;
+    assert!(elapsed >= secs(120) && elapsed <= secs(135), "about 2 min: {elapsed:?}");
+    assert_eq!(rig.sent.len(), 4);
+    assert!(rig.aborted.contains(&post.attempt));
+}
+
+#[test]
+fn two_refused_connections_mean_dead() {
+    let mut rig = Rig::connected();
+    let (id, _) = streaming(&mut rig);
+    rig.advance(secs(30));
+    let ping = rig.post();
+    rig.refuse_connection(&ping);
+
+    rig.advance_to_send();
+    let ping = rig.post();
+    rig.refuse_connection(&ping);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+    assert_eq!(rig.error(id).delivery, Delivery::Unknown);
+}
+
+#[test]
+fn a_dead_server_makes_a_stream_with_an_event_id_resume() {
+    let mut rig = Rig::connected();
+    let (id, post) = streaming(&mut rig);
+    rig.event_id(&post, "e1", "");
+
+    for _ in 0..4 {
+        rig.advance_to_send();
+        rig.post();
+    }
+    rig.advance_to_send();
+
+    let get = rig.get();
+    assert_eq!(resumes_after(&get), Some("e1"));
+    rig.open(&get);
+    rig.event_result(&get, &post, "1");
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn alive_but_silent_for_2_min_a_stream_is_resumed_beside_the_old_one() {
+    let mut rig = Rig::connected();
+    let (id, post) = stuck(&mut rig);
+
+    let get = rig.get();
+    assert_eq!(resumes_after(&get), Some("e1"));
+    assert!(rig.aborted.is_empty(), "the old stream may still bring the answer");
+    rig.open(&get);
+    assert_eq!(rig.aborted, [post.attempt], "only now it is dropped");
+    rig.event_result(&get, &post, "1");
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn the_old_stream_may_bring_the_answer_while_the_new_one_is_asked_for() {
+    let mut rig = Rig::connected();
+    let (id, post) = stuck(&mut rig);
+    let get = rig.get();
+
+    rig.event_result(&post, &post, "1");
+
+    assert_eq!(rig.result(id), "1");
+    assert_eq!(rig.aborted, [get.attempt]);
+    assert_eq!(rig.drained, [post.attempt]);
+}
+
+#[test]
+fn a_resume_beside_that_is_refused_leaves_the_old_stream_alone() {
+    let mut rig = Rig::connected();
+    let (id, post) = stuck(&mut rig);
+    let get = rig.get();
+
+    rig.status(&get, 409);
+    rig.event_result(&post, &post, "1");
+
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn when_the_old_stream_ends_the_new_one_goes_on() {
+    let mut rig = Rig::connected();
+    let (id, post) = stuck(&mut rig);
+    let get = rig.get();
+
+    rig.reset(&post);
+    rig.open(&get);
+    rig.event_result(&get, &post, "1");
+
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn a_suspended_machine_asks_at_once_and_tells_the_gap() {
+    let mut rig = Rig::connected();
+    streaming(&mut rig);
+
+    rig.link.handle_resumed_from_suspend(rig.now, secs(8 * 3600));
+    rig.pump();
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("ping"));
+    let told = ridethrough_core::Event::Suspended { gap: secs(8 * 3600) };
+    assert!(rig.told.contains(&told));
+}
+
+fn streaming(rig: &mut Rig) -> (ExchangeId, Outgoing) {
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    (id, post)
+}
+
+/// A call that has been silent for two minutes on a server that answers pings.
+fn stuck(rig: &mut Rig) -> (ExchangeId, Outgoing) {
+    let (id, post) = streaming(rig);
+    rig.event_id(&post, "e1", "");
+    for _ in 0..4 {
+        rig.advance_to_send();
+        let ping = rig.post();
+        rig.reply(&ping, "{}");
+    }
+    (id, post)
+}

@@ -1,0 +1,221 @@
+//! The standing stream: optional, isolated, never two.
+
+use ridethrough_core::head::Content;
+use ridethrough_core::{Delivered, Event, Outgoing};
+
+use crate::rig::{Rig, head, method, millis, resumes_after, secs, session};
+
+const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+#[test]
+fn it_is_opened_after_initialized_and_before_the_first_call_is_sent() {
+    let mut rig = Rig::new();
+    rig.refuses_listener = false;
+
+    rig.call("deploy");
+
+    assert_eq!(session(&rig.get()), Some("s1"));
+    assert_eq!(method(&rig.post()).as_deref(), Some("tools/call"));
+}
+
+#[test]
+fn a_405_or_a_404_on_its_first_get_means_none_here_and_it_is_never_asked_again() {
+    for status in [405, 404] {
+        let (mut rig, get) = listening();
+
+        rig.status(&get, status);
+        rig.advance(secs(3600));
+
+        rig.nothing_sent();
+        assert!(rig.told.contains(&Event::ListenerUnsupported));
+        assert_eq!(rig.handshakes, 1);
+    }
+}
+
+#[test]
+fn a_later_404_asks_whether_the_session_lives_and_renews_it_if_not() {
+    for is_lost in [false, true] {
+        let (mut rig, get) = listening();
+        rig.open(&get);
+        rig.end(&get);
+        rig.advance_to_send();
+        let get = rig.get();
+        rig.status(&get, 404);
+
+        let ping = rig.post();
+        assert_eq!(method(&ping).as_deref(), Some("ping"));
+        if is_lost {
+            rig.status(&ping, 404)
+        } else {
+            rig.reply(&ping, "{}")
+        }
+
+        rig.advance_to_send();
+        let get = rig.get();
+        assert_eq!(session(&get), Some(if is_lost { "s2" } else { "s1" }));
+        assert_eq!(rig.handshakes, if is_lost { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn anything_else_backs_off_from_1_s_to_5_min() {
+    for status in [409, 429, 500, 503, 200] {
+        let (mut rig, mut get) = listening();
+        let mut waits = Vec::new();
+
+        for _ in 0..14 {
+            rig.answer(&get, status, Content::Html, "");
+            waits.push(rig.advance_to_send());
+            get = rig.get();
+        }
+
+        assert!(waits[0] >= millis(500) && waits[0] <= secs(1), "{waits:?}");
+        assert!(waits[13] >= secs(150) && waits[13] <= secs(300), "{waits:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_accepted_and_closed_for_ever_costs_at_most_60_gets_in_its_first_hour() {
+    let (mut rig, mut get) = listening();
+    let mut gets = 1;
+
+    while rig.now.elapsed() < secs(3600) {
+        rig.open(&get);
+        rig.event_id(&get, "e", "");
+        rig.end(&get);
+        rig.advance_to_send();
+        get = rig.get();
+        gets += 1;
+    }
+
+    assert!(gets <= 60, "{gets}");
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn backoff_starts_over_only_after_it_stayed_good() {
+    let (mut rig, mut get) = listening();
+    for _ in 0..8 {
+        rig.open(&get);
+        rig.end(&get);
+        rig.advance_to_send();
+        get = rig.get();
+    }
+
+    rig.open(&get);
+    rig.advance(secs(5));
+    rig.end(&get);
+
+    assert!(rig.advance_to_send() <= secs(1));
+}
+
+#[test]
+fn hints_of_the_server_are_never_undercut() {
+    let (mut rig, get) = listening();
+    rig.busy(&get, 503, secs(20));
+    assert!(rig.advance_to_send() >= secs(20));
+    let get = rig.get();
+    rig.open(&get);
+    rig.retry(&get, "e1", secs(40));
+    rig.end(&get);
+
+    assert!(rig.advance_to_send() >= secs(40));
+    assert_eq!(resumes_after(&rig.get()), Some("e1"));
+}
+
+#[test]
+fn there_are_never_two_at_a_time() {
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+
+    let open = rig.sent.iter().filter(|it| method(it).is_none()).count();
+
+    assert_eq!(open, 1, "the new session has its own");
+    assert!(rig.aborted.contains(&get.attempt), "and the old one's is closed");
+    assert!(rig.is_open(id));
+}
+
+#[test]
+fn what_comes_on_it_is_delivered_and_a_gap_is_told() {
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    rig.event(&get, CHANGED);
+    rig.reset(&get);
+    let gap = rig.advance_to_send();
+    let get = rig.get();
+    rig.open(&get);
+    rig.event(&get, CHANGED);
+
+    let news = rig.delivered.iter().filter(|it| matches!(it, Delivered::Notification { .. }));
+    assert_eq!(news.count(), 2);
+    assert!(rig.told.contains(&Event::ListenerBack { gap }));
+}
+
+#[test]
+fn nothing_on_it_may_fail_a_call_or_end_a_session() {
+    for fault in [401, 403, 410, 500, 502] {
+        let (mut rig, get) = listening();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.status(&get, fault);
+        rig.link.handle_credentials(rig.now, Err(ridethrough_core::NoCredentials));
+        rig.pump();
+        rig.reply(&post, "{}");
+
+        assert_eq!(rig.result(id), "{}");
+        assert_eq!(rig.handshakes, 1);
+    }
+}
+
+#[test]
+fn a_401_on_it_renews_the_credentials_and_opens_it_again() {
+    let (mut rig, get) = listening();
+
+    rig.answer_with(&get, head(401, Content::Nothing), "");
+    assert_eq!(rig.credentials_asked, 1);
+    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.pump();
+
+    assert!(rig.get().credentials > get.credentials);
+}
+
+#[test]
+fn it_carries_answers_of_calls_too() {
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 202);
+
+    rig.event_result(&get, &post, "1");
+
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn a_suspended_machine_opens_it_again_at_once() {
+    let (mut rig, get) = listening();
+    rig.open(&get);
+
+    rig.link.handle_resumed_from_suspend(rig.now, secs(60));
+    rig.pump();
+
+    assert!(rig.aborted.contains(&get.attempt));
+    rig.get();
+}
+
+/// A session whose standing stream is asked for.
+fn listening() -> (Rig, Outgoing) {
+    let mut rig = Rig::new();
+    rig.refuses_listener = false;
+    rig.connect();
+    let get = rig.get();
+    (rig, get)
+}

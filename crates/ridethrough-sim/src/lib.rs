@@ -1,0 +1,24 @@
+//! A world for the recovery machine: simulated servers, faults and time, drawn from a seed.
+//!
+//! The machine stands on one side, a model server with an oracle on the other; the network
+//! between them delays, cuts, refuses and swallows. Time moves by hand from one happening to the
+//! next, so an hour costs milliseconds and a seed repeats itself exactly.
+//!
+//! ```text
+//!   run ──▶ World ──▶ Link (ridethrough-core)         what is tested
+//!             │  └──▶ Server ──▶ Faults               what it meets
+//!             └─────▶ Oracle                          what must hold, whatever it meets
+//! ```
+
+mod faults;
+mod oracle;
+mod run;
+mod script;
+mod server;
+pub mod story;
+mod streams;
+mod world;
+
+pub use faults::Faults;
+pub use oracle::Violation;
+pub use run::{Plan, Summary, run, run_seed};

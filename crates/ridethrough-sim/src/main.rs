@@ -1,0 +1,112 @@
+//! `ridethrough-sim`: runs worlds and reports broken promises.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use ridethrough_sim::{Plan, run, run_seed};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match parse(&words) {
+        Ok(Command::Help) => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Replay { seed, calls }) => replay(seed, calls),
+        Ok(Command::Run(plan)) => simulate(plan),
+        Err(wrong) => {
+            eprintln!("error: {wrong}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+enum Command {
+    Help,
+    Replay { seed: u64, calls: u64 },
+    Run(Plan),
+}
+
+fn parse(words: &[&str]) -> Result<Command, String> {
+    let mut plan = Plan::default();
+    let (command, mut rest) = match words {
+        [] | ["--help" | "-h" | "help"] => return Ok(Command::Help),
+        ["run", rest @ ..] => ("run", rest),
+        ["replay", seed, rest @ ..] => {
+            plan.first_seed = number("SEED", seed)?;
+            ("replay", rest)
+        }
+        [other, ..] => return Err(format!("`{other}` is no command")),
+    };
+    while let [flag, value, more @ ..] = rest {
+        match *flag {
+            "--calls" => plan.calls = number(flag, value)?,
+            "--first-seed" => plan.first_seed = number(flag, value)?,
+            "--calls-per-seed" => plan.calls_per_seed = number(flag, value)?.max(1),
+            other => return Err(format!("`{other}` is no option")),
+        }
+        rest = more;
+    }
+    if let [flag] = rest {
+        return Err(format!("`{flag}` needs a value"));
+    }
+    Ok(match command {
+        "replay" => Command::Replay { seed: plan.first_seed, calls: plan.calls_per_seed },
+        _ => Command::Run(plan),
+    })
+}
+
+fn number(name: &str, value: &str) -> Result<u64, String> {
+    value.parse().map_err(|_| format!("`{name}` is `{value}`, must be a whole number"))
+}
+
+fn simulate(plan: Plan) -> ExitCode {
+    let began = Instant::now();
+    let is_watched = std::io::stderr().is_terminal();
+    let mut told = began;
+    let summary = run(plan, |calls| {
+        if is_watched && told.elapsed().as_secs() >= 2 {
+            told = Instant::now();
+            eprint!("\r{calls} of {} calls", plan.calls);
+            _ = std::io::stderr().flush();
+        }
+    });
+    if told != began {
+        eprintln!();
+    }
+    for (kind, count) in &summary.endings {
+        println!("  {count:>9}  {kind}");
+    }
+    for violation in summary.violations.iter().take(20) {
+        println!("violation: {violation}");
+        println!(
+            "  again: ridethrough-sim replay {} --calls-per-seed {}",
+            violation.seed, plan.calls_per_seed
+        );
+    }
+    println!("{summary} ({:.1} s)", began.elapsed().as_secs_f64());
+    exit(summary.violations.is_empty())
+}
+
+fn replay(seed: u64, calls: u64) -> ExitCode {
+    let summary = run_seed(seed, calls);
+    for violation in &summary.violations {
+        println!("violation: {violation}");
+    }
+    println!("{summary}");
+    exit(summary.violations.is_empty())
+}
+
+fn exit(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const USAGE: &str = "\
+Runs the recovery machine through simulated worlds and reports broken promises.
+
+  ridethrough-sim run [--calls N] [--calls-per-seed N] [--first-seed N]
+  ridethrough-sim replay SEED [--calls-per-seed N]
+
+Exit codes: 0 all promises kept, 1 some broken, 2 wrong usage.";

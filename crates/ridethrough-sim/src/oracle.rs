@@ -1,0 +1,211 @@
+//! What must hold, whatever the world does.
+//!
+//! The oracle stands outside the machine: it sees what the server ran, what went over the wire and
+//! how each call ended, and knows nothing of how the machine decides.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use ridethrough_core::message::Answer;
+use ridethrough_core::{Delivery, Kind, Moment, Outcome};
+
+/// A broken promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The world it happened in.
+    pub seed: u64,
+    /// What was promised.
+    pub promise: &'static str,
+    /// What happened instead.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}: {}: {}", self.seed, self.promise, self.what)
+    }
+}
+
+/// The history of one world.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    seed: u64,
+    calls: BTreeMap<u64, Call>,
+    pub(crate) violations: Vec<Violation>,
+    handshakes_out: u32,
+    /// Executions that the server denied.
+    pub(crate) lies: u64,
+    pub(crate) executions: u64,
+}
+
+/// What is known of one call.
+#[derive(Debug)]
+struct Call {
+    is_safe: bool,
+    began: Moment,
+    deadline: Duration,
+    executions: u32,
+    lies: u32,
+    arrivals: u32,
+    resumes: u32,
+    last_resume: Option<Moment>,
+    /// The server asked to be left alone with this call until then.
+    not_before: Moment,
+    is_over: bool,
+}
+
+impl Oracle {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            calls: BTreeMap::new(),
+            violations: Vec::new(),
+            handshakes_out: 0,
+            lies: 0,
+            executions: 0,
+        }
+    }
+
+    pub(crate) fn begun(&mut self, call: u64, is_safe: bool, now: Moment, deadline: Duration) {
+        let history = Call {
+            is_safe,
+            began: now,
+            deadline,
+            executions: 0,
+            lies: 0,
+            arrivals: 0,
+            resumes: 0,
+            last_resume: None,
+            not_before: Moment::START,
+            is_over: false,
+        };
+        self.calls.insert(call, history);
+    }
+
+    /// The machine sent the request of a call.
+    pub(crate) fn posted(&mut self, call: u64, now: Moment) {
+        let Some(history) = self.calls.get(&call) else { return };
+        let (is_over, not_before) = (history.is_over, history.not_before);
+        if is_over {
+            self.broken("nothing follows the outcome", format!("call {call} was sent again"));
+        }
+        if now < not_before {
+            self.broken(
+                "hints are never undercut",
+                format!("call {call} sent at {now}, asked for {not_before}"),
+            );
+        }
+    }
+
+    /// The server took the request in.
+    pub(crate) fn arrived(&mut self, call: u64) {
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        history.arrivals += 1;
+        let arrivals = history.arrivals;
+        // The first send, 3 re-sends, one renewal of the session and one of the credentials.
+        if arrivals > 6 {
+            self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
+        }
+    }
+
+    pub(crate) fn executed(&mut self, call: u64) {
+        self.executions += 1;
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        history.executions += 1;
+        let honest = history.executions.saturating_sub(history.lies);
+        if !history.is_safe && honest > 1 {
+            let times = history.executions;
+            self.broken("an unsafe call runs once", format!("call {call} ran {times} times"));
+        }
+    }
+
+    /// The server ran a request and said that it did not.
+    pub(crate) fn lied(&mut self, call: u64) {
+        self.lies += 1;
+        if let Some(history) = self.calls.get_mut(&call) {
+            history.lies += 1;
+        }
+    }
+
+    pub(crate) fn deferred(&mut self, call: u64, until: Moment) {
+        if let Some(history) = self.calls.get_mut(&call) {
+            history.not_before = until;
+        }
+    }
+
+    pub(crate) fn resumed(&mut self, call: u64, now: Moment) {
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        let gap = history.last_resume.replace(now).map(|last| now.since(last));
+        history.resumes += 1;
+        let (resumes, is_over) = (history.resumes, history.is_over);
+        if gap.is_some_and(|gap| gap < Duration::from_millis(100)) {
+            self.broken("no two resumes within 100 ms", format!("call {call}, gap {gap:?}"));
+        }
+        if resumes > 1000 {
+            self.broken("at most 1,000 resumes", format!("call {call}: {resumes}"));
+        }
+        if is_over {
+            self.broken("nothing follows the outcome", format!("call {call} was resumed"));
+        }
+    }
+
+    pub(crate) fn handshake_began(&mut self) {
+        self.handshakes_out += 1;
+        if self.handshakes_out > 1 {
+            self.broken("one renewal at a time", format!("{} are out", self.handshakes_out));
+        }
+    }
+
+    pub(crate) const fn handshake_ended(&mut self) {
+        self.handshakes_out = self.handshakes_out.saturating_sub(1);
+    }
+
+    /// The call ended.
+    pub(crate) fn ended(&mut self, call: u64, now: Moment, outcome: &Outcome) {
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        let is_second = std::mem::replace(&mut history.is_over, true);
+        let elapsed = now.since(history.began);
+        let (deadline, executions, lies) = (history.deadline, history.executions, history.lies);
+        if is_second {
+            self.broken("exactly one outcome", format!("call {call} ended again"));
+        }
+        if elapsed > deadline + Duration::from_secs(1) {
+            self.broken("never past the deadline", format!("call {call} took {elapsed:?}"));
+        }
+        match outcome {
+            Ok(Answer::Result(result)) => {
+                let expected = format!(r#"{{"call":{call}}}"#);
+                if result.as_str() != expected {
+                    self.broken("answers are never mixed", format!("call {call} got another's"));
+                }
+            }
+            Ok(Answer::Error(_)) => {}
+            Err(error) if error.delivery != Delivery::Unknown && executions > lies => {
+                self.broken(
+                    "an error says whether the server may have run it",
+                    format!("call {call} ran, and ended {:?} {:?}", error.kind, error.delivery),
+                );
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The world is over.
+    pub(crate) fn closed(&mut self) {
+        let open: Vec<u64> =
+            self.calls.iter().filter(|(_, call)| !call.is_over).map(|(call, _)| *call).collect();
+        for call in open {
+            self.broken("every call ends", format!("call {call} never did"));
+        }
+    }
+
+    pub(crate) fn broken(&mut self, promise: &'static str, what: String) {
+        self.violations.push(Violation { seed: self.seed, promise, what });
+    }
+
+    /// Whether a call that ended so may be tried again by the application while it heals.
+    pub(crate) const fn is_passing(kind: Kind) -> bool {
+        !matches!(kind, Kind::Closed | Kind::Incompatible)
+    }
+}

@@ -1,0 +1,143 @@
+//! Many worlds, one after the other, and what came of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ridethrough_core::Moment;
+use ridethrough_core::dice::Dice;
+
+use crate::faults::Faults;
+use crate::oracle::{Oracle, Violation};
+use crate::world::World;
+
+/// How much to simulate.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The first seed.
+    pub first_seed: u64,
+    /// How many calls in all.
+    pub calls: u64,
+    /// How many of them in each world.
+    pub calls_per_seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { first_seed: 1, calls: 1_000_000, calls_per_seed: 200 }
+    }
+}
+
+/// What came of a simulation.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Worlds lived through.
+    pub seeds: u64,
+    /// Calls made.
+    pub calls: u64,
+    /// Calls that were answered.
+    pub answered: u64,
+    /// Faults that the machine met: failures and refusals.
+    pub faults: u64,
+    /// Runs of a tool on the server.
+    pub executions: u64,
+    /// Runs that the server denied.
+    pub lies: u64,
+    /// Virtual time, in seconds.
+    pub seconds: u64,
+    /// Calls that ended without an answer, by kind.
+    pub endings: BTreeMap<String, u64>,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "simulated: {} calls, {} faults, {} seeds, {} answered, {} executions, {} lies, \
+             {} h of virtual time, violations {}",
+            self.calls,
+            self.faults,
+            self.seeds,
+            self.answered,
+            self.executions,
+            self.lies,
+            self.seconds / 3600,
+            self.violations.len()
+        )
+    }
+}
+
+/// Lives through as many worlds as the plan asks for; `progress` hears the calls done so far.
+pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
+    let mut summary = Summary::default();
+    let mut seed = plan.first_seed;
+    while summary.calls < plan.calls {
+        add(&mut summary, run_seed(seed, plan.calls_per_seed));
+        seed += 1;
+        progress(summary.calls);
+    }
+    summary
+}
+
+/// Lives through one world: chaos, healing, and the end.
+pub fn run_seed(seed: u64, calls: u64) -> Summary {
+    let faults = Faults::draw(&mut Dice::new(seed ^ 0xfa17_5eed));
+    let mut world = World::new(seed, faults);
+    world.plan(calls);
+    world.live();
+    world.heal();
+    recover(&mut world);
+    world.close();
+    summarise(world)
+}
+
+/// With a server that heals, a link must come back by itself, within minutes and without help.
+fn recover(world: &mut World) {
+    let began = world.now;
+    while world.now.since(began).as_secs() < 180 {
+        match world.call_and_wait() {
+            Ok(_) => return,
+            Err(error) if Oracle::is_passing(error.kind) => {
+                let wait = error.retry_after.unwrap_or_default();
+                world.pass(wait + std::time::Duration::from_millis(100));
+            }
+            Err(_) => break,
+        }
+    }
+    world.oracle.broken("a healed server is used again", "no call succeeded for 3 min".into());
+}
+
+fn summarise(world: World) -> Summary {
+    let mut summary = Summary {
+        seeds: 1,
+        calls: world.outcomes.len() as u64,
+        faults: world.faults_met,
+        executions: world.oracle.executions,
+        lies: world.oracle.lies,
+        seconds: world.now.since(Moment::START).as_secs(),
+        ..Summary::default()
+    };
+    for outcome in world.outcomes.values() {
+        match outcome {
+            Ok(_) => summary.answered += 1,
+            Err(error) => *summary.endings.entry(format!("{:?}", error.kind)).or_default() += 1,
+        }
+    }
+    summary.violations = world.oracle.violations;
+    summary
+}
+
+fn add(total: &mut Summary, one: Summary) {
+    total.seeds += one.seeds;
+    total.calls += one.calls;
+    total.answered += one.answered;
+    total.faults += one.faults;
+    total.executions += one.executions;
+    total.lies += one.lies;
+    total.seconds += one.seconds;
+    for (kind, count) in one.endings {
+        *total.endings.entry(kind).or_default() += count;
+    }
+    total.violations.extend(one.violations);
+}

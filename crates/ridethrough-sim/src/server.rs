@@ -1,0 +1,341 @@
+//! The model server: sessions, executions, and the fate of every request.
+//!
+//! It decides what became of a request at the moment it is sent, and returns all that the network
+//! will ever say about it. It tells the oracle the truth, also when it lies to the client.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ridethrough_core::dice::Dice;
+use ridethrough_core::head::Content;
+use ridethrough_core::session::SessionId;
+use ridethrough_core::{Cause, Moment, Outgoing, Verb};
+
+use crate::faults::Faults;
+use crate::oracle::Oracle;
+use crate::script::{News, Script, head};
+use crate::streams::Streams;
+
+/// A server behind a network, both of them faulty.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) faults: Faults,
+    pub(crate) dice: Dice,
+    pub(crate) outage: Option<Outage>,
+    sessions: BTreeSet<u64>,
+    next_session: u64,
+    /// Credentials below this number are refused.
+    required_credentials: u64,
+    streams: Streams,
+    /// Answers that were promised by a 202 and wait for the standing stream.
+    pub(crate) elsewhere: Vec<(Moment, u64, String)>,
+}
+
+/// What a client meets while the server is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outage {
+    BlackHole,
+    Refusal,
+    Status(u16),
+}
+
+/// A request of the application, as the server reads it.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    number: u64,
+    wire_id: u64,
+    session: Option<u64>,
+}
+
+impl Server {
+    pub(crate) fn new(faults: Faults, seed: u64) -> Self {
+        Self {
+            faults,
+            dice: Dice::new(seed),
+            outage: None,
+            sessions: BTreeSet::new(),
+            next_session: 0,
+            required_credentials: 0,
+            streams: Streams::default(),
+            elsewhere: Vec::new(),
+        }
+    }
+
+    /// The process dies and comes back: what was in memory is gone.
+    pub(crate) fn restart(&mut self) {
+        self.sessions.clear();
+        self.streams.forget();
+        self.elsewhere.clear();
+    }
+
+    /// The call whose stream an event id belongs to.
+    pub(crate) fn call_of(&self, event_id: &str) -> Option<u64> {
+        self.streams.find(event_id).map(|(stream, _)| stream.call)
+    }
+
+    /// Decides the fate of a request.
+    pub(crate) fn serve(&mut self, now: Moment, request: &Outgoing, oracle: &mut Oracle) -> Script {
+        let latency = self.latency();
+        match self.outage {
+            Some(Outage::BlackHole) => {
+                return Script::not_sent(Duration::from_secs(5), Cause::ConnectTimedOut);
+            }
+            Some(Outage::Refusal) => return Script::not_sent(latency, Cause::ConnectRefused),
+            Some(Outage::Status(status)) => return Script::status(latency, status),
+            None => {}
+        }
+        if self.hits(self.faults.unsent) {
+            return Script::not_sent(latency, Cause::StreamRefused);
+        }
+        if self.hits(self.faults.unauthorized) {
+            self.required_credentials = request.credentials.number() + 1;
+        }
+        match &request.verb {
+            Verb::Delete => Script::status(latency, 200),
+            Verb::Get { last_event_id: None } => self.listen(latency),
+            Verb::Get { last_event_id: Some(id) } => self.resume(now, request, id.as_str()),
+            Verb::Post { body } => self.post(now, request, body, oracle),
+        }
+    }
+
+    fn post(
+        &mut self,
+        now: Moment,
+        request: &Outgoing,
+        body: &Bytes,
+        oracle: &mut Oracle,
+    ) -> Script {
+        let latency = self.latency();
+        let text = std::str::from_utf8(body).expect("the machine writes UTF-8");
+        let wire_id = number_after(text, r#""id":"#).unwrap_or(0);
+        if text.contains(r#""method":"initialize""#) {
+            return self.initialize(latency, wire_id);
+        }
+        if text.contains(r#""method":"notifications/"#) || text.contains(r#""result":"#) {
+            return self.control(latency);
+        }
+        if request.credentials.number() < self.required_credentials {
+            return Script::challenge(latency);
+        }
+        let session = session_number(request);
+        if session.is_some() && self.hits(self.faults.expiry) {
+            self.sessions.clear();
+        }
+        let is_known = session.is_some_and(|session| self.sessions.contains(&session));
+        if !self.faults.sessionless && !is_known {
+            return self.lost(latency, wire_id);
+        }
+        match number_after(text, r#""call":"#) {
+            Some(number) => self.call(now, Call { number, wire_id, session }, oracle),
+            None => Script::json(latency, 200, answer(wire_id, "{}")),
+        }
+    }
+
+    fn initialize(&mut self, latency: Duration, wire_id: u64) -> Script {
+        if self.hits(self.faults.gateway_before) {
+            return Script::status(latency, 503);
+        }
+        if self.hits(self.faults.cut_after) {
+            return Script::reset(latency);
+        }
+        self.next_session += 1;
+        self.sessions.insert(self.next_session);
+        let mut head = head(200, Content::Json);
+        if !self.faults.sessionless {
+            head.session = SessionId::new(&format!("s{}", self.next_session));
+        }
+        let result = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
+        Script::answer(latency, head, answer(wire_id, result).into())
+    }
+
+    /// Notifications and answers: taken, or lost on the way.
+    fn control(&mut self, latency: Duration) -> Script {
+        if self.hits(self.faults.gateway_before) {
+            return Script::status(latency, 502);
+        }
+        if self.hits(self.faults.cut_before) {
+            return Script::reset(latency);
+        }
+        Script::status(latency, 202)
+    }
+
+    /// Says in one of the dialects that the session is gone.
+    fn lost(&mut self, latency: Duration, wire_id: u64) -> Script {
+        let error = |message: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{wire_id},"error":{{"code":-32000,"message":"{message}"}}}}"#
+            )
+        };
+        match self.dice.below(6) {
+            0 => Script::status(latency, 410),
+            1 => Script::json(latency, 400, error("Bad Request: No valid session ID provided")),
+            2 => Script::json(latency, 401, error("Session expired")),
+            3 => Script::json(latency, 200, error("Invalid or expired session")),
+            4 => Script::json(latency, 404, error("Session not found")),
+            _ => Script::status(latency, 404),
+        }
+    }
+
+    /// A call of the application: the heart of the model.
+    fn call(&mut self, now: Moment, call: Call, oracle: &mut Oracle) -> Script {
+        let latency = self.latency();
+        let faults = self.faults.clone();
+        if self.hits(faults.cut_before) {
+            return Script::reset(latency);
+        }
+        oracle.arrived(call.number);
+        if self.hits(faults.deferral) {
+            return self.defer(latency);
+        }
+        if self.hits(faults.gateway_before) {
+            return Script::status(latency, self.gateway_status());
+        }
+        if self.hits(faults.black_hole) {
+            if self.dice.below(2) == 0 {
+                oracle.executed(call.number);
+            }
+            return Script::silence();
+        }
+        if self.hits(faults.lying_deferral) {
+            oracle.lied(call.number);
+            oracle.executed(call.number);
+            return self.defer(latency);
+        }
+        if call.session.is_some() && self.hits(faults.lying_loss) {
+            oracle.lied(call.number);
+            oracle.executed(call.number);
+            self.sessions.clear();
+            return Script::status(latency, 404);
+        }
+        oracle.executed(call.number);
+        self.answer_call(now, latency, call)
+    }
+
+    /// The call was run; whether the client hears of it is another matter.
+    fn answer_call(&mut self, now: Moment, latency: Duration, call: Call) -> Script {
+        let faults = self.faults.clone();
+        let work = self.work();
+        let after = latency + work;
+        let text = answer(call.wire_id, &format!(r#"{{"call":{}}}"#, call.number));
+        if self.hits(faults.cut_after) {
+            return Script::reset(after);
+        }
+        if self.hits(faults.gateway_after) {
+            return Script::status(after, self.gateway_status());
+        }
+        if self.hits(faults.broken) {
+            return Script::status(after, 500);
+        }
+        if self.hits(faults.nonsense) {
+            return Script::json(after, 200, "<html>".to_owned());
+        }
+        if self.hits(faults.cut_body) {
+            let mut script = Script::default();
+            script.push(after, News::Head(head(200, Content::Json)));
+            script.0.extend(Script::reset(after).0);
+            return script;
+        }
+        if self.hits(faults.accepted) {
+            if let Some(session) = call.session.filter(|_| self.dice.below(2) == 0) {
+                self.elsewhere.push((now + after, session, text));
+            }
+            return Script::status(latency, 202);
+        }
+        if !self.hits(faults.streams) {
+            return Script::json(after, 200, text);
+        }
+        let times = (now, now + after);
+        let drawn = (&faults, &mut self.dice);
+        let number = self.streams.plan(call.number, call.session, times, text, drawn);
+        let stream = self.streams.get(number).expect("just planned");
+        stream.play(now, 0, &faults, &mut self.dice)
+    }
+
+    fn defer(&mut self, latency: Duration) -> Script {
+        let hint = self.dice.between(Duration::from_millis(10), Duration::from_secs(3));
+        let status = [429, 425, 503][self.dice.below(3) as usize];
+        if status != 503 && self.dice.below(3) == 0 {
+            return Script::status(latency, status);
+        }
+        Script::busy(latency, status, hint)
+    }
+
+    fn resume(&mut self, now: Moment, request: &Outgoing, event_id: &str) -> Script {
+        let latency = self.latency();
+        let faults = self.faults.clone();
+        if request.credentials.number() < self.required_credentials {
+            return Script::challenge(latency);
+        }
+        if self.hits(faults.cut_before) {
+            return Script::reset(latency);
+        }
+        if self.hits(faults.resume_busy) {
+            let status = [408, 409, 425, 429, 500, 502, 503, 504][self.dice.below(8) as usize];
+            return Script::status(latency, status);
+        }
+        if self.hits(faults.resume_refused) {
+            return Script::status(latency, [400, 405, 406][self.dice.below(3) as usize]);
+        }
+        let is_gone = self.hits(faults.resume_gone);
+        let is_dropped = self.hits(faults.cut_stream);
+        match self.streams.find(event_id).filter(|_| !is_gone) {
+            Some((stream, place)) if stream.session == session_number(request) => {
+                match is_dropped {
+                    true => self.drop_resume(latency),
+                    false => stream.play(now, place, &faults, &mut self.dice),
+                }
+            }
+            _ if self.dice.below(2) == 0 => Script::status(latency, 404),
+            _ => self.lost(latency, 0),
+        }
+    }
+
+    /// Accepts the resume and drops it: the server of the first report.
+    fn drop_resume(&mut self, latency: Duration) -> Script {
+        let mut script = Script::stream(latency);
+        let lasts = self.dice.between(Duration::ZERO, Duration::from_secs(8));
+        script.push(latency + lasts, News::End);
+        script
+    }
+
+    fn listen(&mut self, latency: Duration) -> Script {
+        match self.dice.below(4) {
+            0 => Script::status(latency, 405),
+            1 => Script::status(latency, 503),
+            _ => Script::stream(latency),
+        }
+    }
+
+    fn gateway_status(&mut self) -> u16 {
+        [502, 503, 504, 408][self.dice.below(4) as usize]
+    }
+
+    fn latency(&mut self) -> Duration {
+        self.dice.between(Duration::from_micros(200), Duration::from_millis(30))
+    }
+
+    fn work(&mut self) -> Duration {
+        let most = if self.hits(self.faults.slow) { 200_000 } else { 800 };
+        self.dice.between(Duration::ZERO, Duration::from_millis(most))
+    }
+
+    fn hits(&mut self, rate: u64) -> bool {
+        rate > 0 && self.dice.below(1000) < rate
+    }
+}
+
+fn answer(wire_id: u64, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"result":{result}}}"#)
+}
+
+/// The number that follows `key` in a text that the machine wrote.
+pub(crate) fn number_after(text: &str, key: &str) -> Option<u64> {
+    let rest = &text[text.find(key)? + key.len()..];
+    let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+pub(crate) fn session_number(request: &Outgoing) -> Option<u64> {
+    request.to.session.as_ref()?.as_str().strip_prefix('s')?.parse().ok()
+}
