@@ -18,3 +18,4 @@ mod sending;
 mod sessions;
 mod silence;
 mod standing;
+mod table;

@@ -1,0 +1,110 @@
+//! The contract's own index: no row without a test, no test that does not exist, none forgotten.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
+
+/// The tests of this folder: each of them must be named by a row.
+const CONTRACT_TESTS: [&str; 12] = [
+    include_str!("breaking.rs"),
+    include_str!("closing.rs"),
+    include_str!("connecting.rs"),
+    include_str!("eras.rs"),
+    include_str!("owing.rs"),
+    include_str!("polling.rs"),
+    include_str!("refusing.rs"),
+    include_str!("resuming.rs"),
+    include_str!("sending.rs"),
+    include_str!("sessions.rs"),
+    include_str!("silence.rs"),
+    include_str!("standing.rs"),
+];
+
+/// Other tests that rows may name.
+const OTHER_TESTS: [&str; 7] = [
+    include_str!("../properties/main.rs"),
+    include_str!("../../src/backoff.rs"),
+    include_str!("../../src/breaker.rs"),
+    include_str!("../../src/budget.rs"),
+    include_str!("../../src/outcome.rs"),
+    include_str!("../../src/policy.rs"),
+    include_str!("../../src/replay.rs"),
+];
+
+#[test]
+fn every_row_of_the_contract_has_a_test() {
+    let index = index();
+
+    let rows = rows();
+
+    assert!(rows.len() > 40, "the contract was not read: {rows:?}");
+    for row in &rows {
+        assert!(index.get(row).is_some_and(|tests| !tests.is_empty()), "row {row} has no test");
+    }
+    for row in index.keys() {
+        assert!(rows.contains(row), "the index names a row {row} that the contract does not have");
+    }
+}
+
+#[test]
+fn every_test_that_the_contract_names_exists() {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let session = include_str!("../../src/session.rs");
+    for source in CONTRACT_TESTS.iter().chain(&OTHER_TESTS).chain([&session]) {
+        known.extend(tests_in(source));
+    }
+
+    for (row, tests) in index() {
+        for test in tests {
+            assert!(known.contains(test), "row {row} names `{test}`, which is no test");
+        }
+    }
+}
+
+#[test]
+fn every_contract_test_is_named_by_a_row() {
+    let named: BTreeSet<&str> = index().into_values().flatten().collect();
+
+    for test in CONTRACT_TESTS.into_iter().flat_map(tests_in) {
+        assert!(named.contains(test), "no row names `{test}`");
+    }
+}
+
+/// The rows of the tables and the numbered rules of the text.
+fn rows() -> BTreeSet<&'static str> {
+    let (text, _) = CONTRACT.split_once("## Row by row").expect("the index");
+    let mut rows = BTreeSet::new();
+    for line in text.lines() {
+        let cell = line.strip_prefix("| ").and_then(|rest| rest.split(" |").next());
+        let rule = line.strip_prefix("**").and_then(|rest| rest.split('.').next());
+        rows.extend(cell.into_iter().chain(rule).filter(|name| is_name(name)));
+    }
+    rows
+}
+
+/// `7`, `12s`, `L3`, `D1`, `S`: short, and not a heading.
+fn is_name(name: &str) -> bool {
+    let has_digit = name.starts_with(|first: char| first.is_ascii_digit())
+        || (name.starts_with(['L', 'D'])
+            && name[1..].starts_with(|next: char| next.is_ascii_digit()));
+    name == "S" || (name.len() <= 3 && has_digit)
+}
+
+fn index() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let (_, table) = CONTRACT.split_once("## Row by row").expect("the index");
+    let mut index = BTreeMap::new();
+    for line in table.lines().filter_map(|line| line.strip_prefix("| ")) {
+        let Some((row, tests)) = line.split_once(" | ") else { continue };
+        if is_name(row) {
+            index.insert(row, tests.split('`').skip(1).step_by(2).collect());
+        }
+    }
+    index
+}
+
+/// The functions that follow a `#[test]`.
+fn tests_in(source: &'static str) -> Vec<&'static str> {
+    let after = source.split("#[test]").skip(1);
+    let name = |text: &'static str| text.split("fn ").nth(1)?.split('(').next();
+    after.filter_map(name).collect()
+}
