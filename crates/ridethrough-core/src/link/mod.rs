@@ -8,10 +8,11 @@
 //!   news       what happened, and to whom             inbox       messages from the server
 //!   dial       what is believed about reaching it     reach       acting on that
 //!   renewal    what a session is                      handshake   making one for all who wait
+//!   sessions   one begins, one is lost                restore     what the next one must be told
 //!   pulse      one ping for all who ask               health      what its answer means
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   standing   the stream nobody asked for            owed        messages without an answer
-//!   attempts, credentials, closing, restore, status, timers
+//!   attempts, credentials, closing, status, timers
 //! ```
 
 mod attempts;
@@ -31,6 +32,7 @@ mod pulse;
 mod reach;
 mod renewal;
 mod restore;
+mod sessions;
 mod standing;
 mod status;
 mod timers;
