@@ -39,6 +39,8 @@ pub(crate) struct Rig {
     pub(crate) refuses_listener: bool,
     /// `initialize` requests seen.
     pub(crate) handshakes: usize,
+    /// Requests in all: a machine that never rests must fail, not hang.
+    requests: usize,
 }
 
 impl Rig {
@@ -76,6 +78,7 @@ impl Rig {
             plays_handshake: true,
             refuses_listener: true,
             handshakes: 0,
+            requests: 0,
         }
     }
 
@@ -380,6 +383,8 @@ impl Rig {
     }
 
     fn take(&mut self, request: Outgoing) {
+        self.requests += 1;
+        assert!(self.requests < 10_000, "the machine never rests");
         let method = method(&request);
         let is_listener = matches!(request.verb, Verb::Get { last_event_id: None });
         match method.as_deref() {
