@@ -103,8 +103,10 @@ pub struct Address {
 
 impl Address {
     /// Whether a request to it names a session.
-    pub const fn carried(&self) -> Carried {
+    pub fn carried(&self) -> Carried {
+        let is_stateless = self.version.is_some_and(|version| !version.era().has_sessions());
         match self.session {
+            _ if is_stateless => Carried::Stateless,
             Some(_) => Carried::Session,
             None => Carried::NoSession,
         }

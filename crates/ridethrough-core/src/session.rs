@@ -43,6 +43,8 @@ pub enum Carried {
     Session,
     /// The server issued none: it may still forget us, but a 404 is then only a 404.
     NoSession,
+    /// The era has no sessions: there is nothing to lose, whatever the words say.
+    Stateless,
 }
 
 /// What an answer says about the session it was asked in.
@@ -58,13 +60,16 @@ pub enum Loss {
 
 /// Reads the dialects. `words` is the message of the JSON-RPC error, or the body as text.
 pub fn loss(head: &AnswerHead, carried: Carried, words: Option<&str>) -> Loss {
+    if carried == Carried::Stateless {
+        return Loss::None;
+    }
     let speaks_of_loss = words.is_some_and(names_a_lost_session);
     let challenged = matches!(head.challenge, Some(Challenge::Credentials));
     match head.status {
         StatusCode::NOT_FOUND | StatusCode::GONE => match carried {
             Carried::Session => Loss::Certain,
-            Carried::NoSession if speaks_of_loss => Loss::Certain,
-            Carried::NoSession => Loss::None,
+            _ if speaks_of_loss => Loss::Certain,
+            _ => Loss::None,
         },
         StatusCode::UNAUTHORIZED if challenged => Loss::None,
         StatusCode::BAD_REQUEST

@@ -83,6 +83,7 @@ impl Link {
         if self.renewal_awaits_credentials() {
             self.fail_session_waiters(now, &Ending::new(Kind::Unauthorized, reason));
         }
+        self.listener_goes_without_credentials(now);
     }
 
     fn release_credential_waiters(&mut self, now: Moment) {

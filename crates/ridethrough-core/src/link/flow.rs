@@ -14,7 +14,7 @@ use crate::outcome::{Kind, Reason};
 impl Link {
     /// Takes a place in flight, or says that there is none.
     pub(super) fn take_place(&mut self, id: ExchangeId) -> bool {
-        let has_place = self.placed.contains(&id) || self.placed.len() < self.policy.in_flight;
+        let has_place = self.placed.contains(&id) || self.has_room();
         if has_place {
             self.placed.insert(id);
         }
@@ -29,7 +29,7 @@ impl Link {
 
     /// Lets out those who have waited longest for a place.
     pub(super) fn fill_places(&mut self, now: Moment) {
-        while self.placed.len() < self.policy.in_flight
+        while self.has_room()
             && let Some(id) = self.queue.pop_front()
         {
             let is_waiting = self
@@ -40,6 +40,10 @@ impl Link {
                 self.let_out(now, id, Then::Send);
             }
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.placed.len() < self.policy.in_flight.min(self.capacity)
     }
 
     /// Row 2: waits for the time that the server asked for, and lets others wait with it.

@@ -11,11 +11,11 @@ use crate::event::Event;
 use crate::exchange::{Asked, Exchange, Phase, PostReading, Sent, State, Then, Waiting, read_post};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
-use crate::ids::ExchangeId;
+use crate::ids::{ExchangeId, Generation};
 use crate::message::{Message, Params};
 use crate::moment::Moment;
 use crate::output::Verb;
-use crate::session::Carried;
+use crate::session::{Carried, names_a_lost_session};
 
 /// What is known about a session after asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,15 @@ impl Link {
             return self.resolve_check(now, id, true);
         }
         self.check_session(now);
+    }
+
+    /// Asks about a session, unless another one has taken its place.
+    pub(super) fn check_generation(&mut self, now: Moment, generation: Generation) {
+        if self.session.ready().map(Ready::generation) == Some(generation)
+            && self.era.has_sessions()
+        {
+            self.check_session(now);
+        }
     }
 
     /// One ping on the session, for all who wonder.
@@ -138,7 +147,7 @@ impl Link {
             return false;
         }
         let words = answer.error().map(|error| error.message).unwrap_or_default();
-        let is_lost = crate::session::names_a_lost_session(&words);
+        let is_lost = self.era.has_sessions() && names_a_lost_session(&words);
         self.drain(ping.attempt);
         self.ping_brought(now, if is_lost { Sign::Lost } else { Sign::Reply });
         true

@@ -105,6 +105,8 @@ pub struct Link {
     closing: Closing,
 
     exchanges: BTreeMap<ExchangeId, Exchange>,
+    /// Calls that the connection can carry.
+    capacity: usize,
     /// Calls that hold a place in flight.
     placed: BTreeSet<ExchangeId>,
     /// Calls that wait for one, oldest first.
@@ -199,6 +201,7 @@ impl Link {
             restore: Restore::default(),
             closing: Closing::default(),
             exchanges: BTreeMap::new(),
+            capacity: usize::MAX,
             placed: BTreeSet::new(),
             queue: VecDeque::new(),
             wires: BTreeMap::new(),
@@ -273,7 +276,7 @@ impl Link {
 
     /// How many calls the connection can carry at once, if that is less than the policy allows.
     pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
-        self.policy.in_flight = calls.max(1);
+        self.capacity = calls.max(1);
         self.fill_places(now);
     }
 

@@ -10,7 +10,7 @@ use super::attempts::Owner;
 use super::inbox::Source;
 use crate::event::Event;
 use crate::exchange::{
-    Asked, Exchange, Live, Novelty, Phase, PostReading, Via, read_post, read_resume,
+    Asked, Exchange, Live, Novelty, Phase, PostReading, ResumeReading, Via, read_post, read_resume,
 };
 use crate::failure::{Cause, Failure};
 use crate::head::AnswerHead;
@@ -205,6 +205,10 @@ impl Link {
             Via::Resume => {
                 let (reading, others) = read_resume(head, body, asked);
                 self.take_in_all(now, Owner::Exchange(id), sent.generation(), others);
+                if matches!(reading, ResumeReading::Gone { .. }) {
+                    // Row 9: if it is the session that is gone, the others should know.
+                    self.check_generation(now, sent.generation());
+                }
                 self.decide(now, id, |exchange, rules| exchange.resume_answered(rules, reading));
             }
         }
@@ -302,7 +306,8 @@ impl Link {
         is_first: bool,
     ) {
         let words = answer.error().map(|error| error.message).unwrap_or_default();
-        if !(is_first && names_a_lost_session(&words)) {
+        let is_suspect = is_first && self.era.has_sessions() && names_a_lost_session(&words);
+        if !is_suspect {
             return self.finish(now, id, Ok(answer), Some(attempt));
         }
         self.drain(attempt);

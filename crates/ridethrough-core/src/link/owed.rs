@@ -192,6 +192,15 @@ impl Link {
             Due::Answer { .. } => is_deferral || is_doubtful,
             _ => is_deferral && owed.resends < self.policy.resends,
         };
+        let credentials = self.credentials.current();
+        if code == 401
+            && matches!(owed.due, Due::Answer { .. })
+            && owed.resends < self.policy.resends
+        {
+            // The server still waits for this answer; it only wants to know us better.
+            self.owed_again(now, id, None);
+            return self.renew_credentials(now, credentials, head.challenge.clone());
+        }
         if may_repeat {
             return self.owed_again(now, id, head.retry_after);
         }

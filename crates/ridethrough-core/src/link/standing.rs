@@ -109,6 +109,14 @@ impl Link {
         }
     }
 
+    /// No better credentials could be had: perhaps later.
+    pub(super) fn listener_goes_without_credentials(&mut self, now: Moment) {
+        let is_idle = matches!(self.listener.state(), State::Off | State::Waiting { .. });
+        if is_idle && self.session.ready().is_some() && self.era.has_sessions() {
+            self.listener_ended(now);
+        }
+    }
+
     pub(super) fn set_listener_alarm(&mut self) {
         let alarm = match self.listener.state() {
             State::Waiting { until } => Some(until),

@@ -1,5 +1,6 @@
 //! Where the stateless era differs: no session, no resume, and closing is the cancel.
 
+use ridethrough_core::message::Answer;
 use ridethrough_core::{Kind, Version};
 
 use crate::rig::{Rig, method, secs, wire_id};
@@ -89,6 +90,27 @@ fn a_modern_404_is_no_lost_session() {
 
     assert_eq!(rig.kind(id), Kind::Rejected { status: 404 });
     assert_eq!(rig.handshakes, 0);
+}
+
+#[test]
+fn the_words_of_a_lost_session_mean_nothing_in_an_era_without_sessions() {
+    for is_stream in [false, true] {
+        let mut rig = Rig::modern();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        if is_stream {
+            rig.open(&post);
+            let wire_id = wire_id(&post);
+            let text = r#""error":{"code":1,"message":"Session expired"}"#;
+            rig.event(&post, &format!(r#"{{"id":{wire_id},{text}}}"#));
+        } else {
+            rig.refuse(&post, 400, -32000, "Session expired");
+        }
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+        rig.nothing_sent();
+    }
 }
 
 #[test]

@@ -39,6 +39,20 @@ fn an_answer_is_repeated_until_the_server_takes_it() {
 }
 
 #[test]
+fn an_answer_that_is_refused_for_its_credentials_is_repeated_with_better_ones() {
+    let (mut rig, _, _, question) = asked();
+    rig.link.answer(rig.now, question, &Answer::Result(json("1")));
+    rig.pump();
+    let answer = rig.post();
+
+    rig.challenge(&answer);
+    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.advance_to_send();
+
+    assert!(rig.post().credentials > answer.credentials);
+}
+
+#[test]
 fn an_answer_is_dropped_and_its_handler_stopped_when_the_exchange_ends() {
     let (mut rig, _, post, question) = asked();
     rig.event_result(&post, &post, "1");

@@ -213,11 +213,28 @@ fn a_resume_answered_404_with_a_json_rpc_body_means_that_the_stream_is_gone() {
 }
 
 #[test]
+fn a_stream_that_is_gone_makes_the_link_look_after_the_session_for_the_others() {
+    let mut rig = Rig::connected();
+    let (id, post, get) = resuming(&mut rig);
+
+    rig.answer(&get, 404, Content::Json, &gone(&post));
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+    let ping = rig.post();
+    assert_eq!(method(&ping).as_deref(), Some("ping"));
+    rig.status(&ping, 404);
+    rig.call("deploy");
+    assert_eq!(session(&rig.post()), Some("s2"), "the next call does not have to find out");
+}
+
+#[test]
 fn a_resume_answered_404_without_a_body_is_tried_once_more() {
     let mut rig = Rig::connected();
     let (id, _, get) = resuming(&mut rig);
 
     rig.status(&get, 404);
+    let ping = rig.post();
+    rig.reply(&ping, "{}");
     rig.advance_to_send();
     assert!(rig.is_open(id), "a proxy may have had a gap in its routes");
     let get = rig.get();

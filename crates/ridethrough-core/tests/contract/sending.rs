@@ -626,6 +626,23 @@ fn calls_beyond_the_limit_in_flight_wait_in_order() {
 }
 
 #[test]
+fn the_connections_own_capacity_limits_calls_in_flight_but_never_raises_the_limit() {
+    let policy = RecoveryPolicy::default().builder().in_flight(2).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    rig.link.handle_capacity(rig.now, 1);
+    for _ in 0..4 {
+        rig.call("deploy");
+    }
+    assert_eq!(rig.sent.len(), 1);
+
+    rig.link.handle_capacity(rig.now, 100);
+    rig.pump();
+
+    assert_eq!(rig.sent.len(), 2);
+}
+
+#[test]
 fn control_messages_bypass_the_limit_in_flight() {
     let policy = RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
     let mut rig = Rig::with_policy(policy);

@@ -187,6 +187,17 @@ fn a_401_on_it_renews_the_credentials_and_opens_it_again() {
 }
 
 #[test]
+fn it_waits_when_no_better_credentials_can_be_had() {
+    let (mut rig, get) = listening();
+    rig.answer_with(&get, head(401, Content::Nothing), "");
+
+    rig.link.handle_credentials(rig.now, Err(ridethrough_core::NoCredentials));
+
+    assert!(rig.advance_to_send() <= secs(1));
+    rig.get();
+}
+
+#[test]
 fn it_carries_answers_of_calls_too() {
     let (mut rig, get) = listening();
     rig.open(&get);
