@@ -21,4 +21,4 @@ mod world;
 
 pub use faults::Faults;
 pub use oracle::Violation;
-pub use run::{Plan, Summary, run, run_seed};
+pub use run::{Plan, Summary, run, run_seed, run_world};

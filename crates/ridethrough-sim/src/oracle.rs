@@ -209,3 +209,111 @@ impl Oracle {
         !matches!(kind, Kind::Closed | Kind::Incompatible)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_core::message::Json;
+    use ridethrough_core::{CallError, CallName, Reason};
+
+    use super::*;
+
+    #[test]
+    fn an_unsafe_call_that_runs_twice_is_noticed_and_a_lie_is_excused_once() {
+        let mut oracle = watched(false);
+        oracle.lied(1);
+        oracle.executed(1);
+        oracle.executed(1);
+        assert_eq!(oracle.violations, []);
+
+        oracle.executed(1);
+
+        assert_eq!(promises(&oracle), ["an unsafe call runs once"]);
+    }
+
+    #[test]
+    fn a_safe_call_may_run_twice() {
+        let mut oracle = watched(true);
+
+        (0..3).for_each(|_| oracle.executed(1));
+
+        assert_eq!(oracle.violations, []);
+    }
+
+    #[test]
+    fn an_error_that_denies_a_run_is_noticed() {
+        let mut oracle = watched(false);
+        oracle.executed(1);
+
+        oracle.ended(1, Moment::secs(1), &Err(error(Delivery::Refused)));
+
+        assert_eq!(promises(&oracle), ["an error says whether the server may have run it"]);
+    }
+
+    #[test]
+    fn a_second_outcome_a_late_one_and_a_foreign_answer_are_noticed() {
+        let mut oracle = watched(false);
+        let foreign = Ok(Answer::Result(Json::new(r#"{"call":2}"#).unwrap()));
+
+        oracle.ended(1, Moment::secs(62), &foreign);
+        oracle.ended(1, Moment::secs(1), &Err(error(Delivery::Unknown)));
+
+        assert_eq!(
+            promises(&oracle),
+            ["never past the deadline", "answers are never mixed", "exactly one outcome"]
+        );
+    }
+
+    #[test]
+    fn what_follows_the_outcome_undercuts_a_hint_or_hurries_is_noticed() {
+        let mut oracle = watched(false);
+        oracle.deferred(1, Moment::secs(5));
+
+        oracle.posted(1, Moment::secs(4));
+        oracle.resumed(1, Moment::secs(6));
+        oracle.resumed(1, Moment::millis(6050));
+        oracle.ended(1, Moment::secs(7), &Err(error(Delivery::Unknown)));
+        oracle.posted(1, Moment::secs(8));
+
+        assert_eq!(
+            promises(&oracle),
+            [
+                "hints are never undercut",
+                "no two resumes within 100 ms",
+                "nothing follows the outcome"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_call_that_never_ends_and_a_second_renewal_are_noticed() {
+        let mut oracle = watched(false);
+
+        oracle.handshake_began();
+        oracle.handshake_began();
+        oracle.closed();
+
+        assert_eq!(promises(&oracle), ["one renewal at a time", "every call ends"]);
+    }
+
+    fn watched(is_safe: bool) -> Oracle {
+        let mut oracle = Oracle::new(7);
+        oracle.begun(1, is_safe, Moment::START, Duration::from_secs(60));
+        oracle
+    }
+
+    fn promises(oracle: &Oracle) -> Vec<&str> {
+        oracle.violations.iter().map(|violation| violation.promise).collect()
+    }
+
+    fn error(delivery: Delivery) -> CallError {
+        CallError {
+            kind: Kind::Interrupted,
+            delivery,
+            call: CallName { method: "tools/call".into(), tool: None },
+            attempts: 1,
+            elapsed: Duration::ZERO,
+            retry_after: None,
+            reason: Reason::Nothing,
+        }
+    }
+}

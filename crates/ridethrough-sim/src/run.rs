@@ -28,7 +28,7 @@ impl Default for Plan {
 }
 
 /// What came of a simulation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Worlds lived through.
     pub seeds: u64,
@@ -80,9 +80,13 @@ pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
     summary
 }
 
-/// Lives through one world: chaos, healing, and the end.
+/// Lives through the world that a seed draws.
 pub fn run_seed(seed: u64, calls: u64) -> Summary {
-    let faults = Faults::draw(&mut Dice::new(seed ^ 0xfa17_5eed));
+    run_world(seed, Faults::draw(&mut Dice::new(seed ^ 0xfa17_5eed)), calls)
+}
+
+/// Lives through one world: chaos, healing, and the end.
+pub fn run_world(seed: u64, faults: Faults, calls: u64) -> Summary {
     let mut world = World::new(seed, faults);
     world.plan(calls);
     world.live();

@@ -1,0 +1,71 @@
+//! Whole worlds: they repeat themselves, they are hard enough, and no promise is broken in them.
+
+use ridethrough_sim::{Faults, Plan, run, run_seed, run_world, story};
+
+#[test]
+fn the_same_seed_lives_through_the_same_world() {
+    for seed in 1..20 {
+        assert_eq!(run_seed(seed, 200), run_seed(seed, 200));
+    }
+    assert_ne!(run_seed(1, 200), run_seed(2, 200));
+}
+
+#[test]
+fn a_world_without_faults_answers_every_call_and_runs_it_once() {
+    let summary = run_world(1, Faults::none(), 500);
+
+    assert_eq!(summary.answered, summary.calls);
+    assert_eq!(summary.executions, summary.calls);
+    assert_eq!(summary.violations, []);
+}
+
+#[test]
+fn a_server_that_runs_calls_and_then_loses_the_answer_never_runs_an_unsafe_one_twice() {
+    let faults = Faults {
+        cut_after: 200,
+        gateway_after: 200,
+        cut_body: 200,
+        cut_stream: 500,
+        resume_gone: 300,
+        ..Faults::none()
+    };
+
+    let summary = run_world(3, faults, 2000);
+
+    assert_eq!(summary.violations, []);
+    let interrupted = summary.endings.get("Interrupted").copied().unwrap_or_default();
+    assert!(interrupted > 100, "the faults were not met: {summary}");
+}
+
+#[test]
+fn a_server_that_lies_costs_at_most_one_further_run_a_lie() {
+    let faults = Faults { lying_deferral: 300, lying_loss: 300, ..Faults::none() };
+
+    let summary = run_world(4, faults, 1000);
+
+    assert_eq!(summary.violations, []);
+    assert!(summary.lies > 100, "{summary}");
+    assert!(summary.executions <= summary.calls + summary.lies, "{summary}");
+}
+
+#[test]
+fn twenty_thousand_calls_in_random_worlds_break_no_promise() {
+    let summary = run(Plan { calls: 20_000, ..Plan::default() }, |_| {});
+
+    assert_eq!(summary.violations, []);
+    assert!(summary.faults > 5_000, "the worlds are too kind: {summary}");
+}
+
+#[test]
+fn the_story_is_told_to_its_end() {
+    let mut told = Vec::new();
+
+    story::tell(&mut told).unwrap();
+
+    let told = String::from_utf8(told).unwrap();
+    assert_eq!(told.matches("oracle").count(), 6);
+    assert_eq!(told.matches("the server ran 1 of 1 calls").count(), 5);
+    assert_eq!(told.matches("the server ran 3 of 3 calls").count(), 1);
+    assert_eq!(told.matches("is answered").count(), 6);
+    assert!(told.contains("9 attempts"), "{told}");
+}
