@@ -28,7 +28,13 @@ impl Link {
     }
 
     /// Lets out those who have waited longest for a place.
+    ///
+    /// A call may end in the very moment it is let out and give its place back. The loop that is
+    /// running takes that place, too: one inside the other would be as deep as the line is long.
     pub(super) fn fill_places(&mut self, now: Moment) {
+        if std::mem::replace(&mut self.is_filling, true) {
+            return;
+        }
         while self.has_room()
             && let Some(id) = self.queue.pop_front()
         {
@@ -40,6 +46,7 @@ impl Link {
                 self.let_out(now, id, Then::Send);
             }
         }
+        self.is_filling = false;
     }
 
     fn has_room(&self) -> bool {

@@ -111,6 +111,8 @@ pub struct Link {
     placed: BTreeSet<ExchangeId>,
     /// Calls that wait for one, oldest first.
     queue: VecDeque<ExchangeId>,
+    /// Whether places are being given out right now.
+    is_filling: bool,
     /// The request ids on the wire that an answer may name.
     wires: BTreeMap<u64, ExchangeId>,
     attempts: BTreeMap<AttemptId, Attempt>,
@@ -204,6 +206,7 @@ impl Link {
             capacity: usize::MAX,
             placed: BTreeSet::new(),
             queue: VecDeque::new(),
+            is_filling: false,
             wires: BTreeMap::new(),
             attempts: BTreeMap::new(),
             owed: BTreeMap::new(),
@@ -352,7 +355,8 @@ impl Link {
     }
 }
 
-/// The pseudo-call that only makes a session.
+/// The pseudo-call that only makes a session. An application that asks for it by this name gets
+/// the same: a session is never initialized twice.
 const CONNECT: &str = "initialize";
 
 fn tool_name(params: Option<&Json>) -> Option<Arc<str>> {

@@ -232,6 +232,22 @@ fn a_hint_beyond_a_waiters_own_time_ends_it_now_unsent() {
 }
 
 #[test]
+fn a_long_line_of_calls_that_a_hint_ends_at_once_does_not_exhaust_the_stack() {
+    let policy =
+        ridethrough_core::RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    rig.call("busy");
+    let post = rig.post();
+    let waiting: Vec<_> = (0..100_000).map(|_| rig.list()).collect();
+    rig.busy(&post, 503, secs(120));
+
+    rig.cancel(ridethrough_core::ExchangeId::new(2));
+
+    assert!(waiting.iter().all(|id| rig.kind(*id) == Kind::Rejected { status: 503 }));
+}
+
+#[test]
 fn resumes_cancels_probes_and_renewal_are_never_gated() {
     let mut rig = Rig::connected();
     let streaming = rig.call("stream");
