@@ -107,6 +107,7 @@ impl Link {
                 self.pulse.rest_over();
                 if self.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
                     self.pulse.askers.silence = false;
+                    self.watch_live_calls();
                 } else {
                     self.send_ping(now);
                 }
@@ -167,6 +168,9 @@ impl Link {
         self.timers.set(Timer::Pulse, None);
         let health = self.pulse.learn(now, sign);
         let askers = std::mem::take(&mut self.pulse.askers);
+        // A word about a session that another one has replaced is no word about that one.
+        let is_current = self.session.ready().map(Ready::generation) == Some(ping.generation);
+        let sign = if sign == Sign::Lost && !is_current { Sign::Http } else { sign };
         let listener_asked = self.listener.is_checking();
         if sign == Sign::Lost {
             self.lose_session(now, ping.generation);
@@ -208,6 +212,11 @@ impl Link {
                 }
             }
         }
+        self.watch_live_calls();
+    }
+
+    /// Sets the alarms by which calls that are out notice their own silence.
+    fn watch_live_calls(&mut self) {
         for id in self.ids_where(|exchange| exchange.live().is_some()) {
             self.set_alarm(id);
         }

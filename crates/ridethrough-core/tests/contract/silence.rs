@@ -67,6 +67,21 @@ fn four_probes_in_a_row_unanswered_mean_dead() {
 }
 
 #[test]
+fn a_call_that_spoke_between_two_probes_is_watched_again() {
+    let mut rig = Rig::connected();
+    let (_, post) = streaming(&mut rig);
+    rig.advance(secs(40));
+    rig.post();
+    rig.link.handle_comment(rig.now, post.attempt);
+
+    rig.advance(secs(25));
+    rig.nothing_sent();
+
+    rig.advance(secs(5));
+    assert_eq!(method(&rig.post()).as_deref(), Some("ping"));
+}
+
+#[test]
 fn two_refused_connections_mean_dead() {
     let mut rig = Rig::connected();
     let (id, _) = streaming(&mut rig);
