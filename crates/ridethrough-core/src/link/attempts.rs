@@ -2,6 +2,7 @@
 
 use super::Link;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
+use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::{Action, Address, Outgoing, Verb};
 
@@ -17,8 +18,13 @@ pub(super) struct Attempt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// An `initialize` that took too long: if it is answered after all, its session is deleted.
-    Abandoned,
-    Delete,
+    Abandoned {
+        until: Moment,
+    },
+    /// Good-bye to a session.
+    Delete {
+        until: Moment,
+    },
     Dial,
     Exchange(ExchangeId),
     Handshake,
@@ -45,6 +51,12 @@ impl Link {
         let credentials = self.credentials.current();
         self.act(Action::Send(Outgoing { attempt, verb, to, credentials }));
         attempt
+    }
+
+    /// The attempts that are out for somebody.
+    pub(super) fn attempts_of(&self, is_meant: impl Fn(&Owner) -> bool) -> Vec<AttemptId> {
+        let meant = self.attempts.iter().filter(|(_, each)| is_meant(&each.owner));
+        meant.map(|(attempt, _)| *attempt).collect()
     }
 
     /// Stops an attempt that nobody wants to hear of any more.

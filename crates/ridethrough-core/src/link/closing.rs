@@ -9,7 +9,7 @@ use super::timers::Timer;
 use crate::exchange::Ending;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::{Action, Verb};
+use crate::output::Action;
 
 /// How far closing is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,42 +38,38 @@ impl Link {
         }
         self.close_notices(now);
         self.withdraw_questions(|_| true);
-        self.end_session();
+        self.end_session(now);
         self.stop_all_but_farewells();
         self.timers.clear();
         self.timers.set(Timer::Close, Some(now + LIMIT));
         self.closing_progressed();
     }
 
-    fn end_session(&mut self) {
+    fn end_session(&mut self, now: Moment) {
         match std::mem::replace(&mut self.session, Session::Absent) {
             Session::Ready(ready)
             | Session::Renewing(Renewal { stage: Stage::Initialized { ready, .. }, .. })
                 if ready.address.session.is_some() =>
             {
-                self.request(Owner::Delete, Verb::Delete, ready.address);
+                self.say_goodbye(now, ready.address);
             }
             // The session may come into being while we leave: then it is deleted, too.
             Session::Renewing(Renewal {
                 stage: Stage::Initialize(Initialize { attempt, .. }),
                 ..
             }) => {
-                if let Some(attempt) = self.attempts.get_mut(&attempt) {
-                    attempt.owner = Owner::Abandoned;
-                }
+                self.abandon(now, attempt);
             }
             _ => {}
         }
     }
 
     fn stop_all_but_farewells(&mut self) {
-        let others: Vec<_> = self
-            .attempts
-            .iter()
-            .filter(|(_, each)| !matches!(each.owner, Owner::Abandoned | Owner::Delete))
-            .map(|(attempt, _)| *attempt)
-            .collect();
-        others.into_iter().for_each(|attempt| self.abort(attempt));
+        let is_farewell =
+            |owner: &Owner| matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. });
+        for attempt in self.attempts_of(|owner| !is_farewell(owner)) {
+            self.abort(attempt);
+        }
     }
 
     /// A farewell is over; when the last one is, so is the link.
@@ -84,8 +80,9 @@ impl Link {
     }
 
     pub(super) fn finish_closing(&mut self) {
-        let left: Vec<_> = self.attempts.keys().copied().collect();
-        left.into_iter().for_each(|attempt| self.abort(attempt));
+        for attempt in self.attempts_of(|_| true) {
+            self.abort(attempt);
+        }
         self.timers.clear();
         self.closing = Closing::Done;
         self.act(Action::Closed);

@@ -45,6 +45,8 @@ pub(crate) enum State {
 #[derive(Clone, Copy, Debug)]
 struct Outage {
     since: Moment,
+    /// The last attempt made before the server was lost: an answer to a later one ends it.
+    last_attempt: AttemptId,
     /// Connects that failed after its first seconds.
     late: u32,
 }
@@ -73,16 +75,19 @@ impl Dial {
     }
 
     /// A request could not be sent, or its connection carried no response.
-    pub(crate) fn lost(&mut self, now: Moment, dice: &mut Dice) {
+    pub(crate) fn lost(&mut self, now: Moment, last_attempt: AttemptId, dice: &mut Dice) {
         if !self.is_connected() {
             return;
         }
-        let until = match self.outage {
+        let until = match &mut self.outage {
             None => {
-                self.outage = Some(Outage { since: now, late: 0 });
+                self.outage = Some(Outage { since: now, last_attempt, late: 0 });
                 now
             }
-            Some(_) => now + self.next_gap(now, dice),
+            Some(outage) => {
+                outage.last_attempt = last_attempt;
+                now + self.next_gap(now, dice)
+            }
         };
         self.state = State::Pausing { until };
     }
@@ -104,7 +109,8 @@ impl Dial {
 
     /// The connect failed. Returns when the next one is due.
     pub(crate) fn failed(&mut self, now: Moment, dice: &mut Dice) -> Moment {
-        self.outage.get_or_insert(Outage { since: now, late: 0 });
+        let last_attempt = AttemptId::default();
+        self.outage.get_or_insert(Outage { since: now, last_attempt, late: 0 });
         let until = now + self.next_gap(now, dice);
         self.state = State::Pausing { until };
         until
@@ -134,13 +140,21 @@ impl Dial {
     }
 
     /// A response head arrived. Returns the length of the outage that this ended.
-    pub(crate) fn answered(&mut self, now: Moment) -> Option<Duration> {
+    pub(crate) fn answered(&mut self, now: Moment, attempt: AttemptId) -> Option<Duration> {
         self.connected_before = true;
+        let outage = self.outage?;
+        if let State::Pausing { .. } = self.state
+            && attempt > outage.last_attempt
+        {
+            // Not from the connect loop, but from a request that was made after the loss.
+            self.connected(now);
+        }
         if !self.is_connected() {
             // From a connection of before: says nothing about new ones.
             return None;
         }
-        self.outage.take().map(|outage| now.since(outage.since))
+        self.outage = None;
+        Some(now.since(outage.since))
     }
 
     fn next_gap(&mut self, now: Moment, dice: &mut Dice) -> Duration {

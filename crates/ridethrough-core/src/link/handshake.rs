@@ -298,11 +298,7 @@ impl Link {
             Stage::Paused { .. } if is_wanted => self.try_initialize(now),
             Stage::Paused { .. } => self.session = Session::Absent,
             Stage::Initialize(Initialize { attempt, .. }) => {
-                // Its session may come into being after all; then it must not be left lying.
-                if let Some(attempt) = self.attempts.get_mut(&attempt) {
-                    attempt.owner = Owner::Abandoned;
-                }
-                self.timers.set(Timer::Abandoned, Some(now + renewal::ABANDONED_LIMIT));
+                self.abandon(now, attempt);
                 let timed_out = Failure::unknown(Cause::TimedOut);
                 self.handshake_failed(now, None, Reason::Transport(timed_out));
             }

@@ -298,7 +298,7 @@ impl Link {
     pub fn handle_timeout(&mut self, now: Moment) {
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
-                Timer::Abandoned => self.forget_abandoned(),
+                Timer::Abandoned => self.forget_abandoned(now),
                 Timer::Breaker => self.probe_for_breaker(now),
                 Timer::Close => self.finish_closing(),
                 Timer::Credentials => self.credentials_failed(now),

@@ -26,14 +26,14 @@ impl Link {
     pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
         let Some(known) = self.attempts.get(&attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
-        self.note_answered(now);
+        self.note_answered(now, attempt);
         match owner {
-            Owner::Abandoned => {
+            Owner::Abandoned { .. } => {
                 self.drain(attempt);
-                self.abandoned_answered(generation, head.session);
+                self.abandoned_answered(now, generation, head.session);
                 self.closing_progressed();
             }
-            Owner::Delete => {
+            Owner::Delete { .. } => {
                 self.drain(attempt);
                 self.closing_progressed();
             }
@@ -71,7 +71,7 @@ impl Link {
                     self.restore_failed(call);
                 }
             }
-            Owner::Abandoned | Owner::Delete => self.closing_progressed(),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(),
             Owner::Dial | Owner::Listener | Owner::Notice(_) => {}
         }
     }
@@ -133,7 +133,7 @@ impl Link {
             Owner::Listener => self.listener_ended(now),
             Owner::Pulse => self.ping_failed(now, &closed),
             Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Abandoned | Owner::Delete => self.closing_progressed(),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(),
             Owner::Dial | Owner::Notice(_) => {}
         }
     }
@@ -155,7 +155,7 @@ impl Link {
             Owner::Notice(id) => self.owed_failed(now, id, failure),
             Owner::Pulse => self.ping_failed(now, &failure),
             Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Abandoned | Owner::Delete => self.closing_progressed(),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(),
             Owner::Dial => {}
         }
     }

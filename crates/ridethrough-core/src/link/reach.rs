@@ -59,18 +59,20 @@ impl Link {
         }
         // A fresh connection that carried no response counts as a failed connect.
         if is_unsent || (is_headless && !self.dial.is_proven()) {
-            self.dial.lost(now, &mut self.dice);
+            self.dial.lost(now, self.ids.attempt, &mut self.dice);
             self.drive_dial(now);
         }
     }
 
     /// A response head arrived: the server is there.
-    pub(super) fn note_answered(&mut self, now: Moment) {
+    pub(super) fn note_answered(&mut self, now: Moment, attempt: AttemptId) {
         self.in_outage = false;
-        if let Some(outage) = self.dial.answered(now) {
+        if let Some(outage) = self.dial.answered(now, attempt) {
             self.tell(Event::Connected { outage });
             self.listener.link_is_back(now, &mut self.dice);
             self.set_listener_alarm();
+            self.resume_renewal(now);
+            self.dial_due(now);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use super::Link;
 use super::attempts::Owner;
-use super::renewal::{Ready, Session};
+use super::renewal::{self, Ready, Session};
 use super::timers::Timer;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
-use crate::ids::Generation;
+use crate::ids::{AttemptId, Generation};
 use crate::moment::Moment;
 use crate::output::{Address, Verb};
 use crate::session::SessionId;
@@ -74,27 +74,46 @@ impl Link {
         }
     }
 
-    /// An `initialize` that was given up on is answered after all: its session is deleted.
+    /// A handshake took too long. Its session may come into being after all; then it is deleted.
+    pub(super) fn abandon(&mut self, now: Moment, attempt: AttemptId) {
+        let until = now + renewal::ABANDONED_LIMIT;
+        if let Some(attempt) = self.attempts.get_mut(&attempt) {
+            attempt.owner = Owner::Abandoned { until };
+        }
+        self.forget_abandoned(now);
+    }
+
+    /// An `initialize` that was given up on is answered after all.
     pub(super) fn abandoned_answered(
         &mut self,
+        now: Moment,
         generation: Generation,
         session: Option<SessionId>,
     ) {
         if session.is_some() {
             let to = Address { generation, session, ..Address::default() };
-            self.request(Owner::Delete, Verb::Delete, to);
+            self.say_goodbye(now, to);
         }
     }
 
-    pub(super) fn forget_abandoned(&mut self) {
-        let is_abandoned = |owner: &Owner| matches!(owner, Owner::Abandoned);
-        let old: Vec<_> = self
-            .attempts
-            .iter()
-            .filter(|(_, each)| is_abandoned(&each.owner))
-            .map(|(attempt, _)| *attempt)
-            .collect();
-        old.into_iter().for_each(|attempt| self.abort(attempt));
+    /// Deletes a session, without waiting for long.
+    pub(super) fn say_goodbye(&mut self, now: Moment, to: Address) {
+        let until = now + renewal::LIMIT;
+        self.request(Owner::Delete { until }, Verb::Delete, to);
+        self.forget_abandoned(now);
+    }
+
+    /// Stops listening to those who had time enough, and sets the alarm for the others.
+    pub(super) fn forget_abandoned(&mut self, now: Moment) {
+        let patience = |owner: &Owner| match owner {
+            Owner::Abandoned { until } | Owner::Delete { until } => Some(*until),
+            _ => None,
+        };
+        for attempt in self.attempts_of(|owner| patience(owner).is_some_and(|until| until <= now)) {
+            self.abort(attempt);
+        }
+        let next = self.attempts.values().filter_map(|each| patience(&each.owner)).min();
+        self.timers.set(Timer::Abandoned, next);
     }
 }
 

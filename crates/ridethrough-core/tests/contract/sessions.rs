@@ -242,6 +242,8 @@ fn a_handshake_has_15_s_and_a_late_answer_to_it_gets_a_delete() {
     let delete = rig.next();
     assert_eq!(delete.verb, Verb::Delete);
     assert_eq!(session(&delete), Some("orphan"));
+    rig.advance(secs(60));
+    assert!(rig.aborted.contains(&delete.attempt), "nobody waits for its answer for ever");
 }
 
 #[test]

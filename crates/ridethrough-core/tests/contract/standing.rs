@@ -58,6 +58,24 @@ fn a_later_404_asks_whether_the_session_lives_and_renews_it_if_not() {
 }
 
 #[test]
+fn a_session_lost_in_an_idle_restart_is_renewed_as_soon_as_the_stream_finds_out() {
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    rig.reset(&get);
+    rig.advance_to_send();
+    let get = rig.get();
+    rig.refuse_connection(&get);
+    rig.advance_to_send();
+    let get = rig.get();
+    rig.status(&get, 404);
+    let ping = rig.post();
+
+    rig.status(&ping, 404);
+
+    assert_eq!(rig.handshakes, 2, "the answers prove that the server is back");
+}
+
+#[test]
 fn anything_else_backs_off_from_1_s_to_5_min() {
     for status in [409, 429, 500, 503, 200] {
         let (mut rig, mut get) = listening();
