@@ -420,6 +420,28 @@ fn the_deadline_ends_a_call_and_the_server_is_told() {
 }
 
 #[test]
+fn no_wait_makes_a_call_outlive_its_deadline() {
+    let options = CallOptions { deadline: Some(secs(3)), ..CallOptions::default() };
+    let mut rig = Rig::connected();
+    let accepted = rig.call_with("one", options);
+    let post = rig.post();
+    rig.status(&post, 202);
+    let silent = rig.call_with("two", options);
+    let stream = rig.post();
+    rig.open(&stream);
+    let unsent = rig.call_with("three", options);
+    let post = rig.post();
+    rig.refuse_connection(&post);
+
+    rig.advance(secs(60));
+
+    for id in [accepted, silent, unsent] {
+        assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+        assert_eq!(rig.error(id).elapsed, secs(3));
+    }
+}
+
+#[test]
 fn a_tool_call_has_10_minutes_and_every_other_method_60_s() {
     let mut rig = Rig::connected();
     let (tool, other) = (rig.call("deploy"), rig.list());
