@@ -101,6 +101,8 @@ pub enum Event {
     },
     /// The server that answered the handshake describes itself differently than before.
     ServerChanged,
+    /// The server asks more than it takes answers for; some questions stay unanswered.
+    ServerFloods,
     /// A session is gone.
     SessionLost {
         /// Which.

@@ -13,7 +13,7 @@
 //! 3. Call [`Link::poll_output`] until it returns `None`, and carry out each [`Output`]:
 //!    * [`Output::Act`]: perform it. An [`Action::Send`] is one HTTP request; report its head by
 //!      [`Link::handle_head`]; then, if the head is a stream, each event by
-//!      [`Link::handle_event`], each comment by [`Link::handle_comment`] and its end by
+//!      [`Link::handle_event`], any other bytes by [`Link::handle_bytes`] and its end by
 //!      [`Link::handle_end`]; otherwise its whole body by [`Link::handle_body`]; and at any point,
 //!      instead of what should follow, [`Link::handle_failure`].
 //!    * [`Output::Finish`]: the exchange is over; this comes exactly once for each.

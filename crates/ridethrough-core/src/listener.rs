@@ -125,7 +125,14 @@ impl Listener {
                 self.state = State::Off;
                 Verdict::RenewCredentials
             }
-            _ => Verdict::Wait { until: self.back_off(now, head.retry_after, dice) },
+            status => {
+                let is_passing = matches!(status.as_u16(), 408 | 409 | 425 | 429);
+                if status.is_client_error() && !is_passing {
+                    // Perhaps it is the event id that the server does not know any more.
+                    self.last_event_id = None;
+                }
+                Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
+            }
         }
     }
 

@@ -24,7 +24,7 @@ impl News {
     pub(crate) fn report(self, link: &mut Link, now: Moment, attempt: AttemptId) {
         match self {
             Self::Body(body) => link.handle_body(now, attempt, &body),
-            Self::Comment => link.handle_comment(now, attempt),
+            Self::Comment => link.handle_bytes(now, attempt),
             Self::End => link.handle_end(now, attempt),
             Self::Event(event) => link.handle_event(now, attempt, &event),
             Self::Failure(failure) => link.handle_failure(now, attempt, failure),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Json;
 use ridethrough_core::{
-    Action, AttemptId, CallOptions, Cause, Era, ExchangeId, Failure, Identity, Link, Moment,
-    NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
+    Action, AttemptId, CallOptions, Cause, CredentialsId, Era, ExchangeId, Failure, Identity, Link,
+    Moment, NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
 };
 
 use crate::faults::Faults;
@@ -39,7 +39,7 @@ pub(crate) struct World {
 enum Happening {
     Begin,
     Cancel(ExchangeId),
-    Credentials(bool),
+    Credentials(CredentialsId, bool),
     Connected(AttemptId, bool),
     News(AttemptId, News),
     OutageBegins(Outage, Duration),
@@ -185,9 +185,9 @@ impl World {
         match happening {
             Happening::Begin => self.begin(),
             Happening::Cancel(id) => self.link.cancel(self.now, id),
-            Happening::Credentials(is_renewed) => {
+            Happening::Credentials(rejected, is_renewed) => {
                 let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials) };
-                self.link.handle_credentials(self.now, renewed);
+                self.link.handle_credentials(self.now, rejected, renewed);
             }
             Happening::Connected(attempt, is_up) => {
                 let result = match is_up {
@@ -295,10 +295,10 @@ impl World {
                 let wait = if slow { Duration::from_secs(5) } else { Duration::from_millis(2) };
                 self.schedule(self.now + wait, Happening::Connected(attempt, is_up));
             }
-            Action::RenewCredentials { .. } => {
+            Action::RenewCredentials { rejected, .. } => {
                 let works = self.dice.below(10) > 0;
                 let wait = self.dice.between(Duration::ZERO, Duration::from_secs(2));
-                self.schedule(self.now + wait, Happening::Credentials(works));
+                self.schedule(self.now + wait, Happening::Credentials(rejected, works));
             }
             Action::Send(request) => self.send(&request),
         }

@@ -100,7 +100,7 @@ impl Exchange {
             // Row 3 before the head, row 7 within a body: the same doubt, the same answer.
             (Via::Post, _) => {
                 self.ledger.note(Delivery::Unknown);
-                self.repeat_or_stop(rules, Kind::Interrupted, Reason::Transport(failure))
+                self.repeat_or_stop(rules, Kind::Interrupted, None, Reason::Transport(failure))
             }
         }
     }
@@ -136,7 +136,8 @@ impl Exchange {
         );
         self.trail.stream_ended();
         if !rules.era.resumes_streams() || self.trail.last_event_id().is_none() {
-            return self.repeat_or_stop(rules, Kind::Interrupted, because);
+            let retry = self.trail.retry();
+            return self.repeat_or_stop(rules, Kind::Interrupted, retry, because);
         }
         let is_polling = self.trail.retry().is_some();
         let was_stable = rules.now.since(opened) >= rules.policy.stable_after;
@@ -182,7 +183,7 @@ impl Exchange {
         self.ledger.fruitless += 1;
         let hint = hint.max(self.trail.retry()).unwrap_or_default();
         if self.ledger.fruitless >= rules.policy.resumes {
-            return self.repeat_or_stop(rules, Kind::Exhausted, because);
+            return self.repeat_or_stop(rules, Kind::Exhausted, Some(hint), because);
         }
         if rules.now + hint >= self.deadline.at {
             return Ending::new(Kind::Exhausted, because).with_retry_after(hint).into();
@@ -218,9 +219,9 @@ impl Exchange {
             }
             PostReading::Answer(answer) => Step::Finish(Ok(answer)),
             PostReading::Deferred { status, hint } => self.deferred(rules, status, hint),
-            PostReading::Interrupted(status) => {
+            PostReading::Interrupted { status, hint } => {
                 self.ledger.note(Delivery::Unknown);
-                self.repeat_or_stop(rules, Kind::Interrupted, Reason::Status(status))
+                self.repeat_or_stop(rules, Kind::Interrupted, hint, Reason::Status(status))
             }
             PostReading::Misbehaved(why) => {
                 self.ledger.note(Delivery::Unknown);
@@ -262,12 +263,21 @@ impl Exchange {
     }
 
     /// Rows 3, 7, 8 (exhausted) and 10: what may have arrived is repeated only if that is safe.
-    fn repeat_or_stop(&mut self, rules: &mut Rules<'_>, kind: Kind, because: Reason) -> Step {
-        if !rules.is_safe || self.ledger.resends >= rules.policy.resends {
-            return stop(kind, because);
+    fn repeat_or_stop(
+        &mut self,
+        rules: &mut Rules<'_>,
+        kind: Kind,
+        hint: Option<Duration>,
+        because: Reason,
+    ) -> Step {
+        let is_over = !rules.is_safe || self.ledger.resends >= rules.policy.resends;
+        let hint = hint.unwrap_or_default();
+        if !is_over && rules.now + hint < self.deadline.at {
+            let wait = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice);
+            return Step::Resend { at: rules.now + wait.max(hint), because, deferral: None };
         }
-        let wait = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice);
-        Step::Resend { at: rules.now + wait, because, deferral: None }
+        let retry_after = (!hint.is_zero()).then_some(hint);
+        Step::Finish(Err(Ending { retry_after, ..Ending::new(kind, because) }))
     }
 
     /// Row 5: once per call; a loss after that ends it and renews nothing.
@@ -303,23 +313,17 @@ impl Exchange {
         Step::RenewCredentials { then: Then::Send, challenge: Some(Challenge::Scope(scope)) }
     }
 
-    /// Row 24: only to the same origin, only by methods that keep the request as it is.
+    /// Row 24. Only 307 and 308 say that the request was passed on untouched.
     fn redirected(&mut self, to: Option<Redirect>, status: StatusCode, then: Then) -> Step {
-        self.ledger.note(Delivery::Refused);
-        let kind = Kind::Rejected { status: status.as_u16() };
-        let keeps_request = matches!(status.as_u16(), 307 | 308);
-        match to {
-            Some(Redirect::SameOrigin(path))
-                if keeps_request && self.ledger.redirects < MOST_REDIRECTS =>
-            {
+        let is_untouched = matches!(status.as_u16(), 307 | 308);
+        self.ledger.note(if is_untouched { Delivery::Refused } else { Delivery::Unknown });
+        match follow(to, status, self.ledger.redirects) {
+            Ok(path) => {
                 self.ledger.redirects += 1;
                 self.target = Some(path);
                 Step::Retarget(then)
             }
-            Some(Redirect::SameOrigin(to) | Redirect::OtherOrigin(to)) => {
-                stop(kind, Reason::Said(to))
-            }
-            None => stop(kind, Reason::Status(status)),
+            Err(reason) => stop(Kind::Rejected { status: status.as_u16() }, reason),
         }
     }
 
@@ -339,7 +343,7 @@ impl Exchange {
             ResumeReading::Redirected(to, status) => self.redirected(to, status, Then::Resume),
             ResumeReading::Unauthorized => self.unauthorized(Then::Resume),
             ResumeReading::Unresumable(status) => {
-                self.repeat_or_stop(rules, Kind::Interrupted, Reason::Status(status))
+                self.repeat_or_stop(rules, Kind::Interrupted, None, Reason::Status(status))
             }
         }
     }
@@ -352,10 +356,26 @@ impl Exchange {
             let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
             return self.resume_at(rules.now + wait, because);
         }
-        match rules.is_safe && self.ledger.resends < rules.policy.resends {
+        let is_repeated = std::mem::replace(&mut self.ledger.repeated_after_gone, rules.is_safe);
+        match rules.is_safe && !is_repeated && rules.policy.resends > 0 {
             true => Step::CheckSession,
             false => stop(Kind::Interrupted, because),
         }
+    }
+}
+
+/// Row 24: the path to follow, or why not: only to the same origin, only by statuses that keep the
+/// request as it is, only so often.
+pub(crate) fn follow(
+    to: Option<Redirect>,
+    status: StatusCode,
+    followed: u32,
+) -> Result<Arc<str>, Reason> {
+    let is_followed = matches!(status.as_u16(), 307 | 308) && followed < MOST_REDIRECTS;
+    match to {
+        Some(Redirect::SameOrigin(path)) if is_followed => Ok(path),
+        Some(Redirect::SameOrigin(to) | Redirect::OtherOrigin(to)) => Err(Reason::Said(to)),
+        None => Err(Reason::Status(status)),
     }
 }
 
@@ -376,6 +396,6 @@ const LONGEST_POLL: Duration = Duration::from_secs(5);
 /// Row 13.
 const POLL_JITTER: Duration = Duration::from_millis(150);
 /// Row 23.
-const MOST_STEP_UPS: u32 = 2;
+pub(crate) const MOST_STEP_UPS: u32 = 2;
 /// Row 24.
 const MOST_REDIRECTS: u32 = 5;

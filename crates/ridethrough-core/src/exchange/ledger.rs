@@ -34,6 +34,8 @@ pub(crate) struct Ledger {
     pub(crate) redirects: u32,
     /// Row 9: a gap in a proxy's routes was waited out once.
     pub(crate) gap_waited: bool,
+    /// Row 9 was used: the call was sent again after its stream was gone.
+    pub(crate) repeated_after_gone: bool,
     /// Patience used up by earlier waits for a connection or session.
     pub(crate) waited: Duration,
 }

@@ -20,7 +20,7 @@ mod ledger;
 mod reading;
 mod trail;
 
-pub(crate) use decide::{Ending, Rules, Step};
+pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use ledger::Ledger;
 pub(crate) use reading::{Asked, PostReading, ResumeReading, read_post, read_resume};
 pub(crate) use trail::{Novelty, Trail};
@@ -239,8 +239,8 @@ impl Exchange {
 
     /// A message came on one of the exchange's streams: row 14 counts a new one as progress.
     /// Returns whether it was the first on a stream that a POST opened.
-    pub(crate) fn heard(&mut self, attempt: AttemptId, novelty: Novelty, has_others: bool) -> bool {
-        let is_progress = has_others && novelty == Novelty::Fresh;
+    pub(crate) fn heard(&mut self, attempt: AttemptId, novelty: Novelty, is_news: bool) -> bool {
+        let is_progress = is_news && novelty == Novelty::Fresh;
         if is_progress {
             self.ledger.progressed();
         }
@@ -249,7 +249,7 @@ impl Exchange {
         let Phase::Stream { heard, fruitful, .. } = &mut live.phase else { return false };
         *fruitful |= is_progress;
         let is_first = !std::mem::replace(heard, true);
-        is_first && is_own && !has_others && live.via == Via::Post
+        is_first && is_own && live.via == Via::Post
     }
 
     /// Row 19: of the two streams of an exchange this one is over. Returns false if there is no
@@ -257,7 +257,10 @@ impl Exchange {
     pub(crate) fn lose_side_stream(&mut self, now: Moment, attempt: AttemptId) -> bool {
         let State::Live(live) = &mut self.state else { return false };
         let Some(mut old) = live.replaces.take() else { return false };
-        if live.attempt == attempt {
+        if live.attempt != attempt {
+            // What the old stream brought may be replayed on the new one.
+            self.trail.stream_ended();
+        } else {
             // The resume was turned away: the old stream is looked at again in a while.
             old.last_sign = now;
             self.state = State::Live(*old);

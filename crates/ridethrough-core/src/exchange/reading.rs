@@ -30,7 +30,7 @@ pub(crate) enum PostReading {
     /// Row 2: not run; come back later.
     Deferred { status: StatusCode, hint: Option<Duration> },
     /// Row 3: an intermediary lost it, perhaps after it was run.
-    Interrupted(StatusCode),
+    Interrupted { status: StatusCode, hint: Option<Duration> },
     /// Rows 16 and 18.
     Misbehaved(&'static str),
     /// Row 23.
@@ -115,7 +115,7 @@ fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
         }
         200..=299 => PostReading::Misbehaved("the body has the wrong content type"),
         300..=399 => PostReading::Redirected(head.redirect.clone(), status),
-        408 | 502 | 503 | 504 => PostReading::Interrupted(status),
+        408 | 502 | 503 | 504 => PostReading::Interrupted { status, hint: head.retry_after },
         _ => PostReading::Rejected(status),
     }
 }
@@ -147,7 +147,7 @@ pub(crate) fn read_resume(
 ) -> (ResumeReading, Vec<Message>) {
     let (ours, others) = split(parse(head, body), asked.wire_id);
     let status = head.status;
-    let spoken = ours.is_some();
+    let spoken = ours.is_some() || !others.is_empty();
     let words = words(head, body, ours.as_ref());
     let is_lost = session::loss(head, asked.carried, words.as_deref()) == Loss::Certain;
     let reading = match status.as_u16() {

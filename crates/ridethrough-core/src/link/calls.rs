@@ -1,4 +1,4 @@
-//! Exchanges: letting them out, carrying out their steps, ending each exactly once.
+//! Exchanges: letting them out and carrying out their steps.
 
 use super::attempts::Owner;
 use super::timers::Timer;
@@ -31,7 +31,7 @@ impl Link {
     pub(super) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let is_connect = &*exchange.call.method == CONNECT;
-        let newer_than = exchange.newer_than;
+        let newer_than = exchange.newer_than.unwrap_or_default();
         if self.credentials.is_renewing() {
             return self.wait(now, id, Waiting::Credentials(then));
         }
@@ -39,14 +39,16 @@ impl Link {
             return self.resume(now, id);
         }
         if !is_connect && !self.take_place(id) {
-            self.queue.push_back(id);
+            self.queue.insert(id);
             return self.wait(now, id, Waiting::Place);
         }
-        let Some(ready) = self.session.ready() else {
+        // Row 5: only a newer session will do for a call that has lost one.
+        let ready = self.session.ready().filter(|ready| ready.generation() > newer_than);
+        let Some(ready) = ready else {
             self.wait(now, id, Waiting::Session { since: now });
-            return self.ensure_session(now);
+            self.ensure_session(now);
+            return self.review_session_waiter(now, id);
         };
-        debug_assert!(newer_than.is_none_or(|lost| ready.generation() > lost));
         if is_connect {
             let server = ready.server.clone().unwrap_or_else(Json::empty_object);
             return self.finish(now, id, Ok(Answer::Result(server)), None);
@@ -243,12 +245,11 @@ impl Link {
                 self.end(now, id, Ending::new(Kind::PeerMisbehaved, reason));
             }
             State::Waiting(Waiting::Until { at, then }) if now >= at => self.let_out(now, id, then),
-            State::Waiting(Waiting::Link { .. } | Waiting::Session { .. })
-                if exchange.waited(now) >= self.patience() =>
-            {
+            State::Waiting(Waiting::Link { .. }) if exchange.waited(now) >= self.patience() => {
                 let ending = self.out_of_patience(id);
                 self.end(now, id, ending);
             }
+            State::Waiting(Waiting::Session { .. }) => self.review_session_waiter(now, id),
             State::Live(_) => {
                 self.ask_about_silence(now);
                 self.set_alarm(id);
@@ -263,6 +264,7 @@ impl Link {
         let own = match &exchange.state {
             State::Accepted { until } => Some(*until),
             State::Waiting(Waiting::Until { at, .. }) => Some(*at),
+            State::Waiting(Waiting::Session { .. }) if self.handshake_is_under_way() => None,
             State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
                 Some(*since + self.patience().saturating_sub(exchange.ledger.waited))
             }

@@ -49,14 +49,23 @@ impl Link {
         if rejected < self.credentials.current {
             return self.release_credential_waiters(now);
         }
+        let rejected = self.credentials.current;
         self.credentials.is_renewing = true;
         self.timers.set(Timer::Credentials, Some(now + LIMIT));
         self.act(Action::RenewCredentials { rejected, challenge });
     }
 
     /// The credentials hook has come back.
-    pub fn handle_credentials(&mut self, now: Moment, renewed: Result<(), NoCredentials>) {
-        if !self.credentials.is_renewing {
+    ///
+    /// `rejected` is the number that the hook was asked with: word about an earlier question, which
+    /// took too long, is not taken for the answer to this one.
+    pub fn handle_credentials(
+        &mut self,
+        now: Moment,
+        rejected: CredentialsId,
+        renewed: Result<(), NoCredentials>,
+    ) {
+        if !self.credentials.is_renewing || rejected != self.credentials.current {
             return;
         }
         match renewed {
@@ -83,6 +92,7 @@ impl Link {
         if self.renewal_awaits_credentials() {
             self.fail_session_waiters(now, &Ending::new(Kind::Unauthorized, reason));
         }
+        self.drop_credential_notices(now);
         self.listener_goes_without_credentials(now);
     }
 
@@ -94,6 +104,7 @@ impl Link {
         for (id, then) in self.credential_waiters() {
             self.let_out(now, id, then);
         }
+        self.release_credential_notices(now);
     }
 
     fn renewal_awaits_credentials(&mut self) -> bool {

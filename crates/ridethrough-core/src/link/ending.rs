@@ -57,6 +57,7 @@ impl Link {
             self.wires.remove(&sent.wire_id);
         }
         self.timers.set(Timer::Exchange(id), None);
+        self.queue.remove(&id);
         self.let_go(&exchange, carrier);
         self.withdraw_questions(|question| question.exchange == Some(id));
         self.drop_answers(now, |_, asked_by| asked_by == Some(id));

@@ -1,5 +1,7 @@
 //! How many calls go out: places in flight, and the gates that a busy server closes.
 
+use std::time::Duration;
+
 use http::StatusCode;
 
 use super::Link;
@@ -36,7 +38,7 @@ impl Link {
             return;
         }
         while self.has_room()
-            && let Some(id) = self.queue.pop_front()
+            && let Some(id) = self.queue.pop_first()
         {
             let is_waiting = self
                 .exchanges
@@ -61,13 +63,26 @@ impl Link {
         status: StatusCode,
         until: Moment,
     ) {
+        let key = self.exchanges.get(&id).and_then(|each| Gates::key(status, &each.call));
+        match key.and_then(|key| self.gates.until(&key)) {
+            Some(gate) => self.wait_at_gate(now, id, gate.max(until), status),
+            None => self.wait(now, id, Waiting::Until { at: until, then: Then::Send }),
+        }
+    }
+
+    /// Row 2 happened to a call: others of its kind wait with it, whatever becomes of that call.
+    pub(super) fn close_gate(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        status: StatusCode,
+        hint: Option<Duration>,
+    ) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
-        let Some(key) = Gates::key(status, &exchange.call) else {
-            return self.wait(now, id, Waiting::Until { at: until, then: Then::Send });
-        };
+        let Some(key) = Gates::key(status, &exchange.call) else { return };
+        let until = now + hint.unwrap_or(self.policy.backoff.first);
         self.gates.close(key.clone(), status, until);
         self.tell(Event::GateClosed { call: key.clone(), until });
-        self.wait_at_gate(now, id, until, status);
         for waiter in self.waiters_at(&key) {
             self.wait_at_gate(now, waiter, until, status);
         }
@@ -84,7 +99,9 @@ impl Link {
     ) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         if until < exchange.deadline.at {
-            return self.wait(now, id, Waiting::Gate);
+            self.wait(now, id, Waiting::Gate);
+            // A call that waits for its time is not in flight: others may have its place.
+            return self.give_place_back(now, id);
         }
         let reason = Reason::Rule("the server asked for more time than the call has");
         let ending = Ending::new(Kind::Rejected { status: status.as_u16() }, reason);

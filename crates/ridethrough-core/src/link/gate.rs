@@ -36,7 +36,7 @@ struct Gate {
 }
 
 impl Gates {
-    /// Which gate a deferral closes; a status that the operator declared harmless closes none.
+    /// Which gate a deferral closes; 502, 504 and 408, if the operator declared them harmless, none.
     pub(crate) fn key(status: StatusCode, call: &CallName) -> Option<Key> {
         match status.as_u16() {
             425 | 429 => Some(Some(call.clone())),
@@ -64,6 +64,11 @@ impl Gates {
         // Cloning the name to look it up is not worth it: gates are few and rarely there.
         let lane = self.gates.iter().find(|(key, _)| key.as_ref() == Some(call));
         server.max(lane.and_then(|(_, gate)| held_by(gate)))
+    }
+
+    /// Until when a gate holds.
+    pub(crate) fn until(&self, key: &Key) -> Option<Moment> {
+        self.gates.get(key).map(|gate| gate.until)
     }
 
     /// When the next gate needs attention.

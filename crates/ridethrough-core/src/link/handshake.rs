@@ -8,11 +8,10 @@ use http::StatusCode;
 use super::Link;
 use super::attempts::Owner;
 use super::renewal::{self, Initialize, Ready, Renewal, Session, Stage};
-use super::sessions::waits_for_session;
 use super::timers::Timer;
 use crate::era::Version;
 use crate::event::Event;
-use crate::exchange::{Asked, Ending, Exchange, PostReading, read_post};
+use crate::exchange::{Asked, Ending, MOST_STEP_UPS, PostReading, follow, read_post};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::{AnswerHead, Redirect};
 use crate::message::{Answer, Json, Message, Params, notification_body};
@@ -53,14 +52,10 @@ impl Link {
         let target = self.session.renewal().and_then(|renewal| renewal.target.clone());
         let to = Address { generation, target, ..Address::default() };
         let attempt = self.request(Owner::Handshake, Verb::Post { body }, to);
-        let until = now + renewal::LIMIT;
-        self.enter_stage(Stage::Initialize(Initialize {
-            attempt,
-            wire_id,
-            generation,
-            until,
-            head: None,
-        }));
+        let (until, credentials) = (now + renewal::LIMIT, self.credentials.current());
+        let head = None;
+        let initialize = Initialize { attempt, wire_id, generation, credentials, until, head };
+        self.enter_stage(now, Stage::Initialize(initialize));
     }
 
     fn initialize_body(&self, wire_id: u64) -> Bytes {
@@ -74,16 +69,17 @@ impl Link {
         Params::new(Some(params), false).request_body(wire_id, "initialize")
     }
 
-    fn enter_stage(&mut self, stage: Stage) {
+    fn enter_stage(&mut self, now: Moment, stage: Stage) {
         if let Some(renewal) = self.session.renewal() {
             renewal.stage = stage;
             let due = renewal.due();
             self.timers.set(Timer::Renewal, due);
+            self.review_session_waiters(now);
         }
     }
 
     fn handshake_awaits_link(&mut self, now: Moment) {
-        self.enter_stage(Stage::AwaitLink);
+        self.enter_stage(now, Stage::AwaitLink);
         self.drive_dial(now);
     }
 
@@ -107,10 +103,13 @@ impl Link {
                 let (attempt, ready) = (*attempt, ready.clone());
                 self.drain(attempt);
                 if head.status.is_success() {
-                    self.become_ready(now, ready);
-                } else {
-                    self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+                    return self.become_ready(now, ready);
                 }
+                if ready.address.session.is_some() {
+                    // The server made a session that we will not use.
+                    self.say_goodbye(now, ready.address);
+                }
+                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
             }
             _ => {}
         }
@@ -153,10 +152,13 @@ impl Link {
     /// What `initialize` may meet.
     fn initialize_answered(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
         match reading {
+            PostReading::Answer(Answer::Error(_)) if head.status.is_server_error() => {
+                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+            }
             PostReading::Answer(answer) => self.initialize_replied(now, head, &answer),
             PostReading::Deferred { status, hint } => self.handshake_deferred(now, status, hint),
-            PostReading::Interrupted(status) => {
-                self.handshake_failed(now, head.retry_after, Reason::Status(status));
+            PostReading::Interrupted { status, hint } => {
+                self.handshake_failed(now, hint, Reason::Status(status));
             }
             PostReading::Rejected(status)
                 if status == StatusCode::NOT_FOUND || status.is_server_error() =>
@@ -166,9 +168,8 @@ impl Link {
             PostReading::SessionLost | PostReading::Suspected(_) => {
                 self.handshake_failed(now, None, Reason::Status(head.status));
             }
-            PostReading::Unauthorized | PostReading::NeedsScope(_) => {
-                self.handshake_unauthorized(now, head);
-            }
+            PostReading::Unauthorized => self.handshake_unauthorized(now, head, 1),
+            PostReading::NeedsScope(_) => self.handshake_unauthorized(now, head, MOST_STEP_UPS),
             PostReading::Redirected(to, status) => self.handshake_redirected(now, to, status),
             PostReading::Rejected(status) => {
                 let kind = Kind::Rejected { status: status.as_u16() };
@@ -207,7 +208,8 @@ impl Link {
         let body = notification_body("notifications/initialized", None);
         let to = ready.address.clone();
         let attempt = self.request(Owner::Handshake, Verb::Post { body }, to);
-        self.enter_stage(Stage::Initialized { attempt, until: now + renewal::LIMIT, ready });
+        let until = now + renewal::LIMIT;
+        self.enter_stage(now, Stage::Initialized { attempt, until, ready });
     }
 
     fn handshake_deferred(&mut self, now: Moment, status: StatusCode, hint: Option<Duration>) {
@@ -219,44 +221,33 @@ impl Link {
         if is_limited && renewal.deferrals > renewal::MOST_DEFERRALS {
             return self.fail_session_waiters(now, &ending);
         }
-        let until = now + hint.unwrap_or_default();
-        let patience = self.patience();
-        let cannot_wait = |exchange: &Exchange| {
-            let left = patience.saturating_sub(exchange.waited(now));
-            waits_for_session(exchange) && until > exchange.deadline.at.min(now + left)
-        };
-        for id in self.ids_where(cannot_wait) {
-            self.end(now, id, ending.clone());
-        }
         self.handshake_failed(now, hint, Reason::Status(status));
     }
 
-    fn handshake_unauthorized(&mut self, now: Moment, head: &AnswerHead) {
-        let current = self.credentials.current();
+    fn handshake_unauthorized(&mut self, now: Moment, head: &AnswerHead, most_rounds: u32) {
         let Some(renewal) = self.session.renewal() else { return };
-        if renewal.credentials_renewed {
+        let Stage::Initialize(Initialize { credentials, .. }) = renewal.stage else { return };
+        if renewal.credential_rounds >= most_rounds {
             let ending = Ending::new(Kind::Unauthorized, Reason::Status(head.status));
             return self.fail_session_waiters(now, &ending);
         }
-        renewal.credentials_renewed = true;
-        self.enter_stage(Stage::AwaitCredentials);
-        self.renew_credentials(now, current, head.challenge.clone());
+        renewal.credential_rounds += 1;
+        self.enter_stage(now, Stage::AwaitCredentials);
+        self.renew_credentials(now, credentials, head.challenge.clone());
     }
 
     fn handshake_redirected(&mut self, now: Moment, to: Option<Redirect>, status: StatusCode) {
         let Some(renewal) = self.session.renewal() else { return };
-        let keeps_request = matches!(status.as_u16(), 307 | 308);
-        let kind = Kind::Rejected { status: status.as_u16() };
-        match to {
-            Some(Redirect::SameOrigin(path)) if keeps_request && renewal.redirects < 5 => {
+        match follow(to, status, renewal.redirects) {
+            Ok(path) => {
                 renewal.redirects += 1;
                 renewal.target = Some(path);
                 self.try_initialize(now);
             }
-            Some(Redirect::SameOrigin(to) | Redirect::OtherOrigin(to)) => {
-                self.fail_session_waiters(now, &Ending::new(kind, Reason::Said(to)));
+            Err(reason) => {
+                let kind = Kind::Rejected { status: status.as_u16() };
+                self.fail_session_waiters(now, &Ending::new(kind, reason));
             }
-            None => self.fail_session_waiters(now, &Ending::new(kind, Reason::Status(status))),
         }
     }
 
@@ -284,10 +275,10 @@ impl Link {
     fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
         let Some(renewal) = self.session.renewal() else { return };
         let next = renewal.pause(now, hint, reason.clone(), &mut self.dice);
-        self.timers.set(Timer::Renewal, Some(next));
         self.note_failure(now, reason.clone());
         self.tell(Event::SessionRenewalFailed { reason, next });
         self.breaker_probe_failed_unsent(now);
+        self.enter_stage(now, Stage::Paused { until: next });
     }
 
     /// A handshake took too long, or its pause is over.

@@ -17,14 +17,6 @@ use crate::moment::Moment;
 use crate::output::Verb;
 use crate::session::{Carried, names_a_lost_session};
 
-/// What is known about a session after asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionCheck {
-    Alive,
-    Lost,
-    Undecided,
-}
-
 impl Link {
     /// Row 19: a call has heard nothing for long.
     pub(super) fn ask_about_silence(&mut self, now: Moment) {
@@ -65,6 +57,9 @@ impl Link {
         match self.session.ready() {
             Some(_) => self.send_ping(now),
             None => self.ensure_session(now),
+        }
+        if self.handshake_is_deferred(now) {
+            self.breaker_probe_failed_unsent(now);
         }
     }
 
@@ -166,7 +161,7 @@ impl Link {
     pub(super) fn ping_brought(&mut self, now: Moment, sign: Sign) {
         let Some(ping) = self.pulse.ping() else { return };
         self.timers.set(Timer::Pulse, None);
-        let health = self.pulse.learn(now, sign);
+        let health = self.pulse.learn(now, sign, self.pulse.askers.silence);
         let askers = std::mem::take(&mut self.pulse.askers);
         // A word about a session that another one has replaced is no word about that one.
         let is_current = self.session.ready().map(Ready::generation) == Some(ping.generation);
@@ -179,14 +174,7 @@ impl Link {
             self.judge_silence(now, health);
         }
         if askers.session {
-            self.resolve_session_checks(
-                now,
-                match sign {
-                    Sign::Reply => SessionCheck::Alive,
-                    Sign::Lost => SessionCheck::Lost,
-                    Sign::Http | Sign::Refused | Sign::Unanswered => SessionCheck::Undecided,
-                },
-            );
+            self.resolve_session_checks(now, sign == Sign::Lost);
         }
         if askers.breaker {
             self.judge_breaker(now, sign);
@@ -243,7 +231,7 @@ impl Link {
         }
     }
 
-    fn resolve_session_checks(&mut self, now: Moment, check: SessionCheck) {
+    fn resolve_session_checks(&mut self, now: Moment, is_lost: bool) {
         let current = self.session.ready().map(Ready::generation);
         let is_checked = |exchange: &Exchange| {
             matches!(
@@ -254,7 +242,7 @@ impl Link {
         for id in self.ids_where(is_checked) {
             let Some(exchange) = self.exchanges.get(&id) else { continue };
             let is_old = exchange.sent.as_ref().map(Sent::generation) != current;
-            self.resolve_check(now, id, check == SessionCheck::Lost || is_old);
+            self.resolve_check(now, id, is_lost || is_old);
         }
         self.listener_session_checked(now);
     }
@@ -270,12 +258,8 @@ impl Link {
                 let answer = answer.clone();
                 self.finish(now, id, Ok(answer), None);
             }
-            // Row 9: the call is repeated on whichever session is good.
-            _ => {
-                if self.pay_for_resend(now, id) {
-                    self.let_out(now, id, Then::Send);
-                }
-            }
+            // Row 9: the call is repeated, once, on whichever session is good.
+            _ => self.let_out(now, id, Then::Send),
         }
     }
 

@@ -122,8 +122,12 @@ impl Link {
         }
         let is_known =
             |known: &Question| known.id == question.id && known.generation == question.generation;
-        if self.questions.values().any(is_known) || self.questions.len() >= MOST_QUESTIONS {
+        if self.questions.values().any(is_known) {
             return;
+        }
+        if self.questions.len() >= MOST_QUESTIONS {
+            let busy = Json::new(r#"{"code":-32000,"message":"too many requests at once"}"#);
+            return self.owe_answer(now, &question, &Answer::Error(busy.expect("valid JSON")));
         }
         self.ids.question = self.ids.question.next();
         let number = self.ids.question;
@@ -176,5 +180,5 @@ impl Link {
     }
 }
 
-/// A server that asks more than this at once is not answered until some are.
+/// A server that asks more than this at once is told so.
 const MOST_QUESTIONS: usize = 1000;

@@ -110,7 +110,7 @@ pub struct Link {
     /// Calls that hold a place in flight.
     placed: BTreeSet<ExchangeId>,
     /// Calls that wait for one, oldest first.
-    queue: VecDeque<ExchangeId>,
+    queue: BTreeSet<ExchangeId>,
     /// Whether places are being given out right now.
     is_filling: bool,
     /// The request ids on the wire that an answer may name.
@@ -205,7 +205,7 @@ impl Link {
             exchanges: BTreeMap::new(),
             capacity: usize::MAX,
             placed: BTreeSet::new(),
-            queue: VecDeque::new(),
+            queue: BTreeSet::new(),
             is_filling: false,
             wires: BTreeMap::new(),
             attempts: BTreeMap::new(),

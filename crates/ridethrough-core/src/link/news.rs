@@ -26,6 +26,7 @@ impl Link {
     pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
         let Some(known) = self.attempts.get(&attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
+        let credentials = known.credentials;
         self.note_answered(now, attempt);
         match owner {
             Owner::Abandoned { .. } => {
@@ -43,7 +44,7 @@ impl Link {
             Owner::Listener => self.listener_head(now, attempt, &head),
             Owner::Notice(id) => {
                 self.drain(attempt);
-                self.owed_answered(now, id, &head);
+                self.owed_answered(now, id, (generation, credentials), &head);
             }
             Owner::Pulse => self.pulse_head(head),
             Owner::Restore { call, .. } => {
@@ -106,8 +107,8 @@ impl Link {
         }
     }
 
-    /// A comment arrived on a stream: the server is alive, and says no more.
-    pub fn handle_comment(&mut self, now: Moment, attempt: AttemptId) {
+    /// Bytes arrived that are no whole event or body yet, or a comment: a sign of life.
+    pub fn handle_bytes(&mut self, now: Moment, attempt: AttemptId) {
         let Some(Owner::Exchange(id)) = self.attempts.get(&attempt).map(|known| &known.owner)
         else {
             return;
@@ -180,7 +181,7 @@ impl Link {
     }
 
     fn exchange_body(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId, body: &Bytes) {
-        if self.is_side_stream(now, id, attempt) {
+        if self.side_stream_answered(now, id, attempt, body) {
             return;
         }
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
@@ -195,8 +196,11 @@ impl Link {
             Via::Post => {
                 let answer = read_post(head, body, asked);
                 self.take_in_all(now, Owner::Exchange(id), sent.generation(), answer.others);
-                if !matches!(answer.reading, PostReading::Deferred { .. }) {
-                    self.canary_returned(now, id);
+                match &answer.reading {
+                    PostReading::Deferred { status, hint } => {
+                        self.close_gate(now, id, *status, *hint);
+                    }
+                    _ => self.canary_returned(now, id),
                 }
                 self.decide(now, id, |exchange, rules| {
                     exchange.post_answered(rules, answer.reading)
@@ -212,6 +216,35 @@ impl Link {
                 self.decide(now, id, |exchange, rules| exchange.resume_answered(rules, reading));
             }
         }
+    }
+
+    /// Row 19: a resume beside an old stream was answered by a body. If that is the answer, it is
+    /// taken; if not, the call goes on with the old stream. Returns false if there is none.
+    fn side_stream_answered(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        body: &Bytes,
+    ) -> bool {
+        let Some(exchange) = self.exchanges.get(&id) else { return false };
+        let Some((live, sent)) = exchange.live().zip(exchange.sent.as_ref()) else { return false };
+        let Phase::Body(head) = &live.phase else { return false };
+        if live.attempt != attempt || live.replaces.is_none() {
+            return false;
+        }
+        let generation = sent.generation();
+        let asked =
+            Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted: &[] };
+        let (reading, others) = read_resume(head, body, asked);
+        self.is_side_stream(now, id, attempt);
+        self.take_in_all(now, Owner::Exchange(id), generation, others);
+        match reading {
+            ResumeReading::Answer(answer) => self.finish(now, id, Ok(answer), None),
+            ResumeReading::Gone { .. } => self.check_generation(now, generation),
+            _ => {}
+        }
+        true
     }
 
     fn exchange_failed(
@@ -282,8 +315,12 @@ impl Link {
             Message::Response { id: None, answer } => matches!(answer, Answer::Error(_)),
             _ => false,
         };
+        if messages.is_empty() {
+            return;
+        }
         let (ours, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_ours);
-        let is_first = exchange.heard(attempt, novelty, !others.is_empty());
+        let is_news = others.iter().any(|message| !matches!(message, Message::Response { .. }));
+        let is_first = exchange.heard(attempt, novelty, is_news) && others.is_empty();
         for message in others {
             let is_answer = matches!(message, Message::Response { .. });
             // A replay is dropped, but never an answer that somebody may still wait for.

@@ -1,8 +1,8 @@
 //! Messages we owe: answers to the server, cancellations, notifications of the application.
 //!
 //! None of them has an answer of its own, so each is bounded by what it belongs to: an answer by
-//! the exchange or session that asked, a cancellation by 5 s, a notification by its own patience.
-//! They bypass gates and the limit of calls in flight.
+//! the exchange or session that asked, a cancellation by 5 s, a notification by the patience that
+//! runs from its wish. They bypass gates and the limit of calls in flight.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::exchange::{Ending, Sent};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId};
+use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName, Kind, Reason};
@@ -51,28 +51,28 @@ enum Due {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    AwaitLink { until: Moment },
-    AwaitSession { until: Moment },
+    AwaitCredentials,
+    AwaitLink,
+    AwaitSession,
     Out { attempt: AttemptId, until: Moment },
     Paused { until: Moment },
 }
 
 impl Owed {
+    pub(super) const fn waits_for_credentials(&self) -> bool {
+        matches!(self.state, State::AwaitCredentials)
+    }
+
     pub(super) const fn waits_for_link(&self) -> bool {
-        matches!(self.state, State::AwaitLink { .. })
+        matches!(self.state, State::AwaitLink)
     }
 
     pub(super) const fn waits_for_session(&self) -> bool {
-        matches!(self.state, State::AwaitSession { .. })
+        matches!(self.state, State::AwaitSession)
     }
 
-    const fn due_at(&self) -> Moment {
-        match self.state {
-            State::AwaitLink { until }
-            | State::AwaitSession { until }
-            | State::Out { until, .. }
-            | State::Paused { until } => until,
-        }
+    const fn is_answer(&self) -> bool {
+        matches!(self.due, Due::Answer { .. })
     }
 }
 
@@ -101,6 +101,10 @@ impl Link {
         let asked_by = ready.into_iter().chain(sent).find(|to| to.generation == generation);
         // Without a session to send it to, nobody is left who asked.
         let Some(to) = asked_by.cloned() else { return };
+        if self.owed.len() >= MOST_OWED {
+            // A server that asks faster than it listens is not owed everything.
+            return self.tell(Event::ServerFloods);
+        }
         let call = CallName { method: "answer".into(), tool: None };
         let due = Due::Answer { to, exchange };
         let id = self.owe(now, due, call, answer_body(&question.id, answer));
@@ -127,18 +131,17 @@ impl Link {
     }
 
     fn send_owed(&mut self, now: Moment, id: NoticeId) {
-        let patience = now + self.patience();
         let Some(owed) = self.owed.get(&id) else { return };
         let (to, limit) = match &owed.due {
             Due::Cancelled { to } => (to.clone(), CANCEL_LIMIT),
             _ if !self.dial.is_connected() => {
-                self.owed_waits(id, State::AwaitLink { until: patience });
+                self.owed_waits(id, State::AwaitLink);
                 return self.drive_dial(now);
             }
             Due::Answer { to, .. } => (to.clone(), LIMIT),
             Due::Notification => {
                 let Some(ready) = self.session.ready() else {
-                    self.owed_waits(id, State::AwaitSession { until: patience });
+                    self.owed_waits(id, State::AwaitSession);
                     return self.ensure_session(now);
                 };
                 (ready.address.clone(), LIMIT)
@@ -153,11 +156,16 @@ impl Link {
     }
 
     fn owed_waits(&mut self, id: NoticeId, state: State) {
-        if let Some(owed) = self.owed.get_mut(&id) {
-            owed.state = state;
-            let due = owed.due_at();
-            self.timers.set(Timer::Notice(id), Some(due));
-        }
+        let patience = self.patience();
+        let Some(owed) = self.owed.get_mut(&id) else { return };
+        owed.state = state;
+        let alarm = match state {
+            State::Out { until, .. } | State::Paused { until } => Some(until),
+            // An answer waits for as long as somebody waits for it.
+            _ if owed.is_answer() => None,
+            _ => Some(owed.began + patience),
+        };
+        self.timers.set(Timer::Notice(id), alarm);
     }
 
     pub(super) fn notice_due(&mut self, now: Moment, id: NoticeId) {
@@ -168,7 +176,7 @@ impl Link {
                 self.abort(attempt);
                 self.owed_failed(now, id, Failure::unknown(Cause::TimedOut));
             }
-            State::AwaitLink { .. } | State::AwaitSession { .. } => {
+            State::AwaitCredentials | State::AwaitLink | State::AwaitSession => {
                 let reason = self.last_failure.as_ref().map(|(_, reason)| reason.clone());
                 let ending = Ending::new(Kind::Unreachable, reason.unwrap_or(Reason::Nothing));
                 self.owed_ended(now, id, Err(ending));
@@ -176,8 +184,14 @@ impl Link {
         }
     }
 
-    /// The server answered the POST.
-    pub(super) fn owed_answered(&mut self, now: Moment, id: NoticeId, head: &AnswerHead) {
+    /// The server answered the POST that was sent to this session with these credentials.
+    pub(super) fn owed_answered(
+        &mut self,
+        now: Moment,
+        id: NoticeId,
+        (generation, credentials): (Generation, CredentialsId),
+        head: &AnswerHead,
+    ) {
         let Some(owed) = self.owed.get_mut(&id) else { return };
         let status = head.status;
         let code = status.as_u16();
@@ -188,49 +202,44 @@ impl Link {
         let is_doubtful = !is_deferral && (code == 408 || status.is_server_error());
         owed.delivery =
             owed.delivery.max(if is_doubtful { Delivery::Unknown } else { Delivery::Refused });
-        let may_repeat = match owed.due {
-            Due::Answer { .. } => is_deferral || is_doubtful,
-            _ => is_deferral && owed.resends < self.policy.resends,
-        };
-        let credentials = self.credentials.current();
-        if code == 401
-            && matches!(owed.due, Due::Answer { .. })
-            && owed.resends < self.policy.resends
-        {
+        if code == 401 && owed.is_answer() && owed.resends < self.policy.resends {
             // The server still waits for this answer; it only wants to know us better.
-            self.owed_again(now, id, None);
+            owed.resends += 1;
+            self.owed_waits(id, State::AwaitCredentials);
             return self.renew_credentials(now, credentials, head.challenge.clone());
         }
-        if may_repeat {
+        let may_repeat = match owed.is_answer() {
+            true => is_deferral || is_doubtful,
+            false => is_deferral && owed.resends < self.policy.resends,
+        };
+        let is_too_late = !owed.is_answer()
+            && head.retry_after.is_some_and(|hint| now + hint > owed.began + self.policy.patience);
+        if may_repeat && !is_too_late {
             return self.owed_again(now, id, head.retry_after);
         }
-        let to = match &owed.due {
-            Due::Answer { to, .. } => Some(to),
-            _ => self.session.ready().map(|ready| &ready.address),
-        };
-        let lost = to.filter(|to| to.session.is_some()).map(|to| to.generation);
+        let ready = self.session.ready().filter(|ready| ready.generation() == generation);
+        let has_session = ready.is_some_and(|ready| ready.address.session.is_some());
         let kind = match code {
             401 => Kind::Unauthorized,
-            404 | 410 if lost.is_some() => Kind::SessionLost,
+            404 | 410 if has_session => Kind::SessionLost,
             _ if is_doubtful => Kind::Interrupted,
             _ => Kind::Rejected { status: code },
         };
         let ending =
             Ending { retry_after: head.retry_after, ..Ending::new(kind, Reason::Status(status)) };
         self.owed_ended(now, id, Err(ending));
-        if let (Kind::SessionLost, Some(generation)) = (kind, lost) {
+        if kind == Kind::SessionLost {
             self.lose_session(now, generation);
         }
     }
 
     pub(super) fn owed_failed(&mut self, now: Moment, id: NoticeId, failure: Failure) {
-        let until = now + self.patience();
         let Some(owed) = self.owed.get_mut(&id) else { return };
         owed.delivery = owed.delivery.max(failure.delivery);
         match (&owed.due, failure.delivery) {
             (Due::Cancelled { .. }, _) => self.owed_ended(now, id, Ok(())),
             (_, Delivery::NotSent) => {
-                self.owed_waits(id, State::AwaitLink { until });
+                self.owed_waits(id, State::AwaitLink);
                 self.drive_dial(now);
             }
             (Due::Answer { .. }, _) => self.owed_again(now, id, None),
@@ -286,6 +295,18 @@ impl Link {
         }
     }
 
+    pub(super) fn release_credential_notices(&mut self, now: Moment) {
+        for id in self.owed_where(Owed::waits_for_credentials) {
+            self.send_owed(now, id);
+        }
+    }
+
+    pub(super) fn drop_credential_notices(&mut self, now: Moment) {
+        for id in self.owed_where(Owed::waits_for_credentials) {
+            self.owed_ended(now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
+        }
+    }
+
     /// There will be no session: nothing can be told to it.
     pub(super) fn drop_session_notices(&mut self, now: Moment, ending: &Ending) {
         for id in self.owed_where(Owed::waits_for_session) {
@@ -320,5 +341,6 @@ impl Link {
     }
 }
 
+const MOST_OWED: usize = 1000;
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);
 const LIMIT: Duration = Duration::from_secs(30);

@@ -102,9 +102,11 @@ impl Pulse {
     }
 
     /// Books what a ping brought.
-    pub(crate) fn learn(&mut self, now: Moment, sign: Sign) -> Health {
+    pub(crate) fn learn(&mut self, now: Moment, sign: Sign, for_silence: bool) -> Health {
         self.state = State::Idle;
         match sign {
+            // Only pings that were sent because of a silence say how long it has lasted.
+            Sign::Refused | Sign::Unanswered if !for_silence => {}
             Sign::Http | Sign::Lost | Sign::Reply => {
                 (self.refused, self.unanswered) = (0, 0);
                 return Health::Alive;
@@ -118,6 +120,11 @@ impl Pulse {
         }
         let pause = if sign == Sign::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
         Health::Unsure { again: now + pause }
+    }
+
+    /// The server spoke, to whomever: no silence before this counts.
+    pub(crate) const fn heard(&mut self) {
+        (self.refused, self.unanswered) = (0, 0);
     }
 
     /// Row 19 still wants to know: ask again at that moment.

@@ -17,9 +17,10 @@ use crate::output::Action;
 impl Link {
     /// The connect loop has come back with a connection, or without.
     pub fn handle_connect(&mut self, now: Moment, attempt: AttemptId, result: Result<(), Failure>) {
-        if self.attempts.remove(&attempt).is_none() {
+        if !self.attempts.get(&attempt).is_some_and(|known| known.owner == Owner::Dial) {
             return;
         }
+        self.attempts.remove(&attempt);
         match result {
             Ok(()) => {
                 self.dial.connected(now);
@@ -67,6 +68,7 @@ impl Link {
     /// A response head arrived: the server is there.
     pub(super) fn note_answered(&mut self, now: Moment, attempt: AttemptId) {
         self.in_outage = false;
+        self.pulse.heard();
         if let Some(outage) = self.dial.answered(now, attempt) {
             self.tell(Event::Connected { outage });
             self.listener.link_is_back(now, &mut self.dice);
@@ -85,6 +87,9 @@ impl Link {
 
     /// Dials if somebody waits and the pause is over, or sets the alarm for it.
     pub(super) fn drive_dial(&mut self, now: Moment) {
+        if self.closing.is_begun() {
+            return;
+        }
         let alarm = match self.dial.state() {
             Reach::Pausing { until } if self.somebody_waits() => {
                 if until <= now {
@@ -136,7 +141,7 @@ impl Link {
         self.keep_connected
             || self.breaker.state() == breaker::State::Probing
             || self.exchanges.values().any(waits)
-            || self.owed.values().any(|owed| owed.waits_for_link())
+            || self.owed.values().any(|owed| owed.waits_for_link() || owed.waits_for_session())
     }
 
     /// Row 1p: waiting cannot help anybody.
@@ -160,7 +165,7 @@ impl Link {
     pub(super) fn out_of_patience(&self, id: ExchangeId) -> Ending {
         let state = self.exchanges.get(&id).map(|exchange| &exchange.state);
         let waits_for_session = matches!(state, Some(State::Waiting(Waiting::Session { .. })));
-        let kind = match waits_for_session && self.had_session && self.dial.is_connected() {
+        let kind = match waits_for_session && self.had_session {
             true => Kind::SessionLost,
             false => Kind::Unreachable,
         };

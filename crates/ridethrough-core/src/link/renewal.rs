@@ -19,7 +19,7 @@ use crate::backoff::{YOUNG, gap};
 use crate::dice::Dice;
 use crate::era::{Era, Version};
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, Generation};
+use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::outcome::Reason;
@@ -62,7 +62,10 @@ pub(crate) struct Renewal {
     late: u32,
     /// Times the server asked to come back later.
     pub(crate) deferrals: u32,
-    pub(crate) credentials_renewed: bool,
+    /// Times that the credentials were renewed for it.
+    pub(crate) credential_rounds: u32,
+    /// The server asked to be left alone until then.
+    pub(crate) asked_until: Moment,
     pub(crate) redirects: u32,
     pub(crate) target: Option<Arc<str>>,
     /// Why the last try failed.
@@ -91,6 +94,7 @@ pub(crate) struct Initialize {
     pub(crate) attempt: AttemptId,
     pub(crate) wire_id: u64,
     pub(crate) generation: Generation,
+    pub(crate) credentials: CredentialsId,
     pub(crate) until: Moment,
     pub(crate) head: Option<AnswerHead>,
 }
@@ -129,7 +133,8 @@ impl Renewal {
             began: now,
             late: 0,
             deferrals: 0,
-            credentials_renewed: false,
+            credential_rounds: 0,
+            asked_until: now,
             redirects: 0,
             target: None,
             last: Reason::Nothing,
@@ -144,6 +149,12 @@ impl Renewal {
             }
             _ => None,
         }
+    }
+
+    /// Whether word of the server, or of the credentials hook, is on its way and worth waiting for
+    /// whatever patience says: each has a limit of its own.
+    pub(crate) const fn is_under_way(&self) -> bool {
+        self.attempt().is_some() || matches!(self.stage, Stage::AwaitCredentials)
     }
 
     /// The moment at which something is due.
@@ -165,14 +176,13 @@ impl Renewal {
         dice: &mut Dice,
     ) -> Moment {
         let age = now.since(self.began);
-        let wait = gap(age, self.late, dice).max(hint.unwrap_or_default());
+        let gap = gap(age, self.late, dice);
         if age >= YOUNG {
             self.late = self.late.saturating_add(1);
         }
         self.last = reason;
-        let until = now + wait;
-        self.stage = Stage::Paused { until };
-        until
+        self.asked_until = now + hint.unwrap_or_default();
+        self.asked_until.max(now + gap)
     }
 }
 

@@ -6,8 +6,9 @@ use super::renewal::{self, Ready, Session};
 use super::timers::Timer;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
-use crate::ids::{AttemptId, Generation};
+use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
 use crate::output::{Address, Verb};
 use crate::session::SessionId;
 
@@ -17,6 +18,44 @@ impl Link {
             || self.pulse.askers.breaker
             || self.exchanges.values().any(waits_for_session)
             || self.owed.values().any(|owed| owed.waits_for_session())
+    }
+
+    /// Those who wait for a session learn that they wait in vain, or when to look again.
+    pub(super) fn review_session_waiters(&mut self, now: Moment) {
+        for id in self.ids_where(waits_for_session) {
+            self.review_session_waiter(now, id);
+        }
+    }
+
+    pub(super) fn review_session_waiter(&mut self, now: Moment, id: ExchangeId) {
+        match self.exchanges.get(&id).and_then(|exchange| self.waits_in_vain(now, exchange)) {
+            Some(ending) => self.end(now, id, ending),
+            None => self.set_alarm(id),
+        }
+    }
+
+    /// Why a call that waits for a session need not wait any longer.
+    fn waits_in_vain(&self, now: Moment, exchange: &Exchange) -> Option<Ending> {
+        let Session::Renewing(renewal) = &self.session else { return None };
+        if !waits_for_session(exchange) || renewal.is_under_way() {
+            return None;
+        }
+        let left = self.patience().saturating_sub(exchange.waited(now));
+        let end = exchange.deadline.at.min(now + left);
+        if renewal.asked_until > end
+            && let Reason::Status(status) = renewal.last
+        {
+            let kind = Kind::Rejected { status: status.as_u16() };
+            let wait = renewal.asked_until.since(now);
+            return Some(Ending::new(kind, renewal.last.clone()).with_retry_after(wait));
+        }
+        left.is_zero().then(|| self.out_of_patience(exchange.id))
+    }
+
+    /// Whether the server asked not to be bothered with a handshake now.
+    pub(super) fn handshake_is_deferred(&self, now: Moment) -> bool {
+        matches!(&self.session, Session::Renewing(renewal)
+            if !renewal.is_under_way() && renewal.asked_until > now)
     }
 
     /// The handshake cannot succeed: everybody who waits for it learns why.

@@ -101,6 +101,11 @@ impl Link {
         }
     }
 
+    /// Whether word about the session is on its way.
+    pub(super) fn handshake_is_under_way(&self) -> bool {
+        matches!(&self.session, Session::Renewing(renewal) if renewal.is_under_way())
+    }
+
     /// Whether a handshake is under way, for those who watch.
     pub fn is_renewing(&self) -> bool {
         matches!(&self.session, Session::Renewing(renewal) if !matches!(renewal.stage, Stage::Paused { .. }))

@@ -87,7 +87,7 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
     rig.challenge(&ping);
 
     assert_eq!(rig.credentials_asked, 1);
-    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.bring_credentials(Ok(()));
     rig.advance_to_send();
     let again = rig.post();
     assert!(again.credentials > ping.credentials);
@@ -112,6 +112,44 @@ fn an_open_breaker_finds_its_way_back_through_a_rested_connect_loop() {
     rig.advance(secs(10));
 
     assert!(!rig.dials.is_empty(), "the next probe dials");
+}
+
+#[test]
+fn a_call_whose_resumes_led_nowhere_is_a_strike_and_one_that_cannot_be_resumed_is_none() {
+    for (status, is_strike) in [(503, true), (405, false)] {
+        let mut rig = Rig::connected();
+        strikes(&mut rig, 4);
+        let id = rig.call("deploy");
+        let post = rig.post();
+        rig.open(&post);
+        rig.event_id(&post, "e1", "");
+        rig.end(&post);
+
+        while rig.is_open(id) {
+            rig.advance_to_send();
+            let get = rig.get();
+            rig.status(&get, status);
+        }
+
+        assert_eq!(rig.link.status().breaker != State::Closed, is_strike, "{status}");
+    }
+}
+
+#[test]
+fn a_probe_that_the_server_puts_off_keeps_it_open_and_does_not_hang() {
+    let mut rig = open_breaker();
+    rig.advance_to_send();
+    let ping = rig.post();
+    rig.status(&ping, 404);
+    rig.plays_handshake = false;
+    rig.advance_to_send();
+    let initialize = rig.post();
+
+    rig.busy(&initialize, 429, secs(3600));
+    rig.advance(secs(600));
+
+    assert!(matches!(rig.link.status().breaker, State::Open { .. }));
+    rig.nothing_sent();
 }
 
 #[test]

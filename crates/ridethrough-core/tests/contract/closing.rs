@@ -91,6 +91,19 @@ fn calls_that_wait_in_line_are_not_sent_by_closing() {
 }
 
 #[test]
+fn nothing_is_dialed_after_closing() {
+    let mut rig = Rig::connected();
+    rig.link.keep_connected(rig.now);
+    rig.close();
+    let delete = rig.next();
+
+    rig.refuse_connection(&delete);
+
+    assert!(rig.dials.is_empty());
+    assert!(rig.closed);
+}
+
+#[test]
 fn a_closed_link_refuses_everything_at_once() {
     let mut rig = Rig::connected();
     rig.close();

@@ -46,8 +46,9 @@ fn an_answer_that_is_refused_for_its_credentials_is_repeated_with_better_ones() 
     let answer = rig.post();
 
     rig.challenge(&answer);
-    rig.link.handle_credentials(rig.now, Ok(()));
-    rig.advance_to_send();
+    rig.advance(secs(20));
+    rig.nothing_sent();
+    rig.bring_credentials(Ok(()));
 
     assert!(rig.post().credentials > answer.credentials);
 }
@@ -87,6 +88,84 @@ fn an_answer_is_dropped_when_its_generation_ends() {
     rig.pump();
 
     rig.nothing_sent();
+}
+
+#[test]
+fn a_late_404_of_a_notification_changes_nothing_in_a_newer_session() {
+    let mut rig = Rig::connected();
+    rig.link.notify(rig.now, "notifications/x", None);
+    rig.call("deploy");
+    rig.pump();
+    let (notice, post) = (rig.post(), rig.post());
+    rig.status(&post, 404);
+    rig.post();
+
+    rig.status(&notice, 404);
+
+    assert_eq!(rig.handshakes, 2);
+    rig.call("deploy");
+    assert_eq!(session(&rig.post()), Some("s2"));
+}
+
+#[test]
+fn a_notification_ends_with_its_patience_however_often_it_could_not_be_sent() {
+    let mut rig = Rig::connected();
+    let notice = rig.link.notify(rig.now, "notifications/x", None);
+    rig.pump();
+
+    while !rig.noticed.contains_key(&notice) {
+        assert!(rig.now.elapsed() < secs(60), "its patience starts anew with each send");
+        while let Some(post) = rig.sent.pop_front() {
+            rig.refuse_connection(&post);
+        }
+        while !rig.dials.is_empty() {
+            rig.dial_succeeds();
+        }
+        rig.advance(crate::rig::millis(50));
+    }
+
+    assert_eq!(rig.noticed[&notice].as_ref().unwrap_err().kind, Kind::Unreachable);
+}
+
+#[test]
+fn a_hint_beyond_the_patience_of_a_notification_ends_it_now() {
+    let mut rig = Rig::connected();
+    let notice = rig.link.notify(rig.now, "notifications/x", None);
+    rig.pump();
+    let post = rig.post();
+
+    rig.busy(&post, 429, secs(3600));
+
+    let error = rig.noticed[&notice].as_ref().unwrap_err();
+    assert_eq!((error.kind, error.retry_after), (Kind::Rejected { status: 429 }, Some(secs(3600))));
+}
+
+#[test]
+fn a_notification_without_a_session_keeps_the_connect_loop_going() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    rig.link.notify(rig.now, "notifications/x", None);
+    rig.pump();
+    let initialize = rig.post();
+
+    rig.refuse_connection(&initialize);
+
+    assert_eq!(rig.dials.len(), 1);
+}
+
+#[test]
+fn a_server_that_asks_without_end_is_answered_within_bounds() {
+    let (mut rig, _, post, _) = asked();
+
+    for n in 0..3000 {
+        rig.event(&post, &format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"ping"}}"#));
+        rig.event(&post, &format!(r#"{{"jsonrpc":"2.0","id":"q{n}","method":"roots/list"}}"#));
+    }
+
+    assert_eq!(rig.sent.len(), 1000);
+    let questions = rig.delivered.iter().filter(|it| matches!(it, Delivered::Question { .. }));
+    assert_eq!(questions.count(), 1000);
+    assert!(rig.told.contains(&ridethrough_core::Event::ServerFloods));
 }
 
 #[test]

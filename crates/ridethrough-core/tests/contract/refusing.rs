@@ -15,8 +15,7 @@ fn a_401_renews_the_credentials_once_for_all_callers_and_never_touches_the_sessi
         rig.challenge(post);
     }
     assert_eq!(rig.credentials_asked, 1);
-    rig.link.handle_credentials(rig.now, Ok(()));
-    rig.pump();
+    rig.bring_credentials(Ok(()));
 
     for _ in 0..50 {
         let again = rig.post();
@@ -34,8 +33,7 @@ fn a_late_401_of_old_credentials_is_old_news() {
     let (_, late) = (rig.call("one"), rig.call("two"));
     let (one, two) = (rig.post(), rig.post());
     rig.challenge(&one);
-    rig.link.handle_credentials(rig.now, Ok(()));
-    rig.pump();
+    rig.bring_credentials(Ok(()));
     rig.post();
 
     rig.challenge(&two);
@@ -52,8 +50,7 @@ fn a_401_with_renewed_credentials_ends_the_call() {
     let id = rig.call("deploy");
     let post = rig.post();
     rig.challenge(&post);
-    rig.link.handle_credentials(rig.now, Ok(()));
-    rig.pump();
+    rig.bring_credentials(Ok(()));
 
     let again = rig.post();
     rig.challenge(&again);
@@ -68,8 +65,7 @@ fn credentials_that_cannot_be_renewed_within_30_s_end_the_call() {
     let (failed, timed_out) = (rig.call("one"), rig.call("two"));
     let (one, two) = (rig.post(), rig.post());
     rig.challenge(&one);
-    rig.link.handle_credentials(rig.now, Err(NoCredentials));
-    rig.pump();
+    rig.bring_credentials(Err(NoCredentials));
     assert_eq!(rig.kind(failed), Kind::Unauthorized);
 
     rig.challenge(&two);
@@ -98,8 +94,7 @@ fn a_403_for_scope_is_stepped_up_at_most_twice() {
     for _ in 0..2 {
         let post = rig.post();
         rig.answer_with(&post, scope_head(), "");
-        rig.link.handle_credentials(rig.now, Ok(()));
-        rig.pump();
+        rig.bring_credentials(Ok(()));
     }
     let post = rig.post();
     rig.answer_with(&post, scope_head(), "");
@@ -215,6 +210,77 @@ fn a_canary_that_is_cancelled_lets_the_next_one_go() {
     rig.advance(secs(1));
 
     assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_canary_that_ends_by_a_deferral_keeps_the_gate_closed() {
+    let mut rig = Rig::connected();
+    let canary = rig.call("busy");
+    for _ in 0..3 {
+        let post = rig.post();
+        rig.busy(&post, 429, secs(1));
+        rig.advance_to_send();
+    }
+    rig.call("busy");
+    let post = rig.post();
+
+    rig.busy(&post, 429, secs(60));
+
+    assert_eq!(rig.kind(canary), Kind::Rejected { status: 429 });
+    rig.advance(secs(59));
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_425_closes_the_gate_of_its_method_and_tool() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 425, secs(5));
+
+    rig.call("busy");
+
+    rig.nothing_sent();
+}
+
+#[test]
+fn calls_that_wait_at_a_gate_leave_their_places_to_others() {
+    let policy =
+        ridethrough_core::RecoveryPolicy::default().builder().in_flight(2).build().unwrap();
+    let mut rig = Rig::with_policy(policy);
+    rig.connect();
+    for _ in 0..2 {
+        rig.call("busy");
+    }
+    for _ in 0..2 {
+        let post = rig.post();
+        rig.busy(&post, 429, secs(30));
+    }
+
+    let other = rig.call("other");
+
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(other), "{}");
+}
+
+#[test]
+fn late_word_of_a_hook_that_took_too_long_is_not_the_answer_to_the_next_question() {
+    let mut rig = Rig::connected();
+    rig.call("one");
+    let post = rig.post();
+    rig.challenge(&post);
+    rig.bring_credentials(Ok(()));
+    rig.post();
+    let id = rig.call("two");
+    let post = rig.post();
+    rig.challenge(&post);
+
+    let old = ridethrough_core::CredentialsId::new(0);
+    rig.link.handle_credentials(rig.now, old, Err(NoCredentials));
+    rig.pump();
+
+    assert!(rig.is_open(id));
 }
 
 #[test]

@@ -304,7 +304,7 @@ fn a_resume_answered_401_renews_the_credentials_and_resumes() {
 
     rig.challenge(&get);
     assert_eq!(rig.credentials_asked, 1);
-    rig.link.handle_credentials(rig.now, Ok(()));
+    rig.bring_credentials(Ok(()));
     rig.advance_to_send();
 
     let get = rig.get();
@@ -474,6 +474,86 @@ fn a_resume_that_waited_for_the_link_still_keeps_100_ms_from_the_last_one() {
 
     rig.nothing_sent();
     assert_eq!(rig.advance_to_send(), millis(100));
+}
+
+#[test]
+fn a_redirected_resume_stays_a_resume() {
+    let mut rig = Rig::connected();
+    let (id, post, get) = resuming(&mut rig);
+    let mut moved = head(307, Content::Nothing);
+    moved.redirect = Some(ridethrough_core::head::Redirect::SameOrigin("/elsewhere".into()));
+
+    rig.answer_with(&get, moved, "");
+    rig.advance_to_send();
+
+    let get = rig.get();
+    assert_eq!((resumes_after(&get), get.to.target.as_deref()), (Some("e1"), Some("/elsewhere")));
+    assert_eq!(get.to.generation, post.to.generation, "it belongs to the session of the POST");
+    rig.open(&get);
+    rig.event_result(&get, &post, "1");
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn a_safe_call_whose_stream_is_gone_twice_is_not_sent_a_third_time() {
+    let mut rig = Rig::connected();
+    let id = rig.list();
+    let mut post = rig.post();
+    for round in 0..2 {
+        rig.open(&post);
+        rig.event_id(&post, &format!("e{round}"), "");
+        rig.end(&post);
+        rig.advance_to_send();
+        let get = rig.get();
+        rig.answer(&get, 404, Content::Json, &gone(&post));
+        let ping = rig.post();
+        rig.reply(&ping, "{}");
+        if round == 0 {
+            post = next_list(&mut rig);
+        }
+    }
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+}
+
+#[test]
+fn a_404_with_any_json_rpc_body_means_that_the_stream_is_gone() {
+    let mut rig = Rig::connected();
+    let (id, _, get) = resuming(&mut rig);
+    let foreign = r#"{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"gone"}}"#;
+
+    rig.answer(&get, 404, Content::Json, foreign);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+}
+
+#[test]
+fn answers_that_nobody_waits_for_are_no_progress() {
+    let mut rig = Rig::connected();
+    let (id, _, mut get) = resuming(&mut rig);
+
+    for n in 0..8 {
+        rig.open(&get);
+        rig.event_id(&get, &format!("n{n}"), r#"{"jsonrpc":"2.0","id":4242,"result":{}}"#);
+        rig.end(&get);
+        if n < 7 {
+            rig.advance_to_send();
+            get = rig.get();
+        }
+    }
+
+    assert_eq!(rig.kind(id), Kind::Exhausted);
+}
+
+#[test]
+fn a_hint_on_a_resume_beyond_the_calls_time_ends_it_now() {
+    let mut rig = Rig::connected();
+    let (id, _, get) = resuming(&mut rig);
+
+    rig.busy(&get, 503, secs(3600));
+
+    assert_eq!(rig.kind(id), Kind::Exhausted);
+    assert_eq!(rig.error(id).retry_after, Some(secs(3600)));
 }
 
 #[test]

@@ -14,9 +14,9 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::sse;
 use ridethrough_core::{
-    Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, Delivered, Era, Event,
-    ExchangeId, Failure, Identity, Kind, Link, Moment, NoticeId, Outcome, Outgoing, Output,
-    RecoveryPolicy, Request, Verb,
+    Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, CredentialsId, Delivered, Era,
+    Event, ExchangeId, Failure, Identity, Kind, Link, Moment, NoCredentials, NoticeId, Outcome,
+    Outgoing, Output, RecoveryPolicy, Request, Verb,
 };
 
 pub(crate) struct Rig {
@@ -32,6 +32,7 @@ pub(crate) struct Rig {
     pub(crate) aborted: Vec<AttemptId>,
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
+    rejected: CredentialsId,
     pub(crate) closed: bool,
     /// Whether the rig answers handshakes by itself.
     pub(crate) plays_handshake: bool,
@@ -74,6 +75,7 @@ impl Rig {
             aborted: Vec::new(),
             drained: Vec::new(),
             credentials_asked: 0,
+            rejected: CredentialsId::default(),
             closed: false,
             plays_handshake: true,
             refuses_listener: true,
@@ -289,6 +291,12 @@ impl Rig {
         self.fail(request, Failure::not_sent(Cause::ConnectRefused));
     }
 
+    /// The credentials hook comes back from the last question.
+    pub(crate) fn bring_credentials(&mut self, renewed: Result<(), NoCredentials>) {
+        self.link.handle_credentials(self.now, self.rejected, renewed);
+        self.pump();
+    }
+
     pub(crate) fn dial_succeeds(&mut self) {
         let attempt = self.dials.pop_front().expect("the machine should have dialed");
         self.link.handle_connect(self.now, attempt, Ok(()));
@@ -365,8 +373,14 @@ impl Rig {
                 Output::Act(Action::Abort { attempt }) => self.aborted.push(attempt),
                 Output::Act(Action::Closed) => self.closed = true,
                 Output::Act(Action::Dial { attempt }) => self.dials.push_back(attempt),
-                Output::Act(Action::Drain { attempt, .. }) => self.drained.push(attempt),
-                Output::Act(Action::RenewCredentials { .. }) => self.credentials_asked += 1,
+                Output::Act(Action::Drain { attempt, within, bytes }) => {
+                    assert_eq!((within, bytes), (secs(2), 64 * 1024), "row 15's bounds");
+                    self.drained.push(attempt);
+                }
+                Output::Act(Action::RenewCredentials { rejected, .. }) => {
+                    self.credentials_asked += 1;
+                    self.rejected = rejected;
+                }
                 Output::Act(Action::Send(request)) => self.take(request),
                 Output::Deliver(delivered) => self.delivered.push(delivered),
                 Output::Finish { exchange, outcome } => {

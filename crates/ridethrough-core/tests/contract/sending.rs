@@ -408,7 +408,7 @@ fn the_deadline_ends_a_call_and_the_server_is_told() {
     rig.open(&post);
     while rig.is_open(id) {
         rig.advance(secs(10));
-        rig.link.handle_comment(rig.now, post.attempt);
+        rig.link.handle_bytes(rig.now, post.attempt);
     }
 
     assert_eq!(rig.kind(id), Kind::DeadlinePassed);
@@ -568,6 +568,41 @@ fn a_redirect_to_another_origin_or_by_another_status_stops_naming_the_target() {
         assert!(rig.error(id).to_string().contains(&*to));
         rig.nothing_sent();
     }
+}
+
+#[test]
+fn a_hint_beside_a_502_or_on_a_broken_stream_is_waited_out_before_a_safe_call_is_repeated() {
+    let mut rig = Rig::connected();
+    rig.list();
+    let post = rig.post();
+    rig.busy(&post, 504, secs(20));
+    assert!(rig.advance_to_send() >= secs(20));
+
+    let mut rig = Rig::connected();
+    rig.list();
+    let post = rig.post();
+    rig.open(&post);
+    let retry = ridethrough_core::sse::Event {
+        kind: None,
+        data: bytes::Bytes::new(),
+        id: None,
+        retry: Some(secs(10)),
+    };
+    rig.raw_event(&post, &retry);
+    rig.end(&post);
+    assert!(rig.advance_to_send() >= secs(10));
+}
+
+#[test]
+fn a_303_leaves_doubt_because_it_follows_a_request_that_was_processed() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 303);
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 303 });
+    assert_eq!(rig.error(id).delivery, Delivery::Unknown);
 }
 
 #[test]

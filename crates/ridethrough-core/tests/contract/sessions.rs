@@ -2,7 +2,7 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, Request, Verb};
+use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, RecoveryPolicy, Request, Verb};
 
 use crate::rig::{Rig, body, head, json, method, millis, secs, session, wire_id};
 
@@ -253,8 +253,7 @@ fn a_handshake_answered_401_renews_the_credentials_once() {
     let id = rig.call("deploy");
     let initialize = rig.post();
     rig.challenge(&initialize);
-    rig.link.handle_credentials(rig.now, Ok(()));
-    rig.pump();
+    rig.bring_credentials(Ok(()));
 
     let initialize = rig.post();
     rig.challenge(&initialize);
@@ -331,9 +330,164 @@ fn a_refused_initialized_counts_as_a_failed_renewal() {
     rig.status(&initialized, 500);
 
     assert!(rig.is_open(id));
-    assert!(matches!(rig.told.last(), Some(Event::SessionRenewalFailed { .. })));
+    assert!(rig.told.iter().any(|it| matches!(it, Event::SessionRenewalFailed { .. })));
+    assert_eq!(rig.next().verb, Verb::Delete, "the session that nobody will use");
     rig.advance_to_send();
     assert_eq!(method(&rig.post()).as_deref(), Some("initialize"));
+}
+
+#[test]
+fn a_handshake_that_is_under_way_is_waited_for_whatever_patience_says() {
+    for policy in [RecoveryPolicy::default(), RecoveryPolicy::never()] {
+        let mut rig = Rig::with_policy(policy);
+        rig.plays_handshake = false;
+        let id = rig.call("deploy");
+        let initialize = rig.post();
+
+        rig.advance(secs(14));
+        rig.accept_initialize(&initialize, "s1");
+        rig.pump();
+        let initialized = rig.post();
+        rig.status(&initialized, 202);
+
+        let post = rig.post();
+        rig.reply(&post, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+}
+
+#[test]
+fn a_policy_of_never_still_renews_a_lost_session_once() {
+    let mut rig = Rig::with_policy(RecoveryPolicy::never());
+    rig.connect();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 404);
+
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_handshake_that_the_server_put_off_for_long_ends_each_call_at_once_and_says_for_how_long() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let year = secs(365 * 24 * 3600);
+    let first = rig.call("deploy");
+    let initialize = rig.post();
+    rig.busy(&initialize, 429, year);
+
+    rig.advance(secs(10));
+    let later = rig.call("deploy");
+
+    assert_eq!(rig.kind(first), Kind::Rejected { status: 429 });
+    assert_eq!(rig.kind(later), Kind::Rejected { status: 429 });
+    assert_eq!(rig.error(later).retry_after, Some(year - secs(10)));
+    assert_eq!(rig.error(later).elapsed, secs(0));
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_5xx_to_initialize_is_repeated_also_with_a_json_rpc_body() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+
+    rig.refuse(&initialize, 503, -32000, "starting");
+
+    assert!(rig.is_open(id));
+    rig.advance_to_send();
+    assert_eq!(method(&rig.post()).as_deref(), Some("initialize"));
+}
+
+#[test]
+fn a_handshake_follows_a_redirect_and_the_session_stays_where_it_led() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    rig.call("deploy");
+    let initialize = rig.post();
+    let mut moved = head(308, Content::Nothing);
+    moved.redirect = Some(ridethrough_core::head::Redirect::SameOrigin("/v2/mcp".into()));
+    rig.answer_with(&initialize, moved, "");
+
+    let initialize = rig.post();
+    rig.accept_initialize(&initialize, "s1");
+    rig.pump();
+    let initialized = rig.post();
+    rig.status(&initialized, 202);
+
+    for request in [initialize, initialized, rig.post()] {
+        assert_eq!(request.to.target.as_deref(), Some("/v2/mcp"));
+    }
+}
+
+#[test]
+fn keep_connected_renews_a_lost_session_without_a_call() {
+    let mut rig = Rig::connected();
+    rig.link.keep_connected(rig.now);
+    let notice = rig.link.notify(rig.now, "notifications/x", None);
+    rig.pump();
+    let post = rig.post();
+
+    rig.status(&post, 404);
+
+    assert!(rig.noticed[&notice].is_err());
+    assert_eq!(rig.handshakes, 2);
+}
+
+#[test]
+fn a_call_that_cannot_get_its_session_back_because_nobody_answers_has_lost_its_session() {
+    let mut rig = Rig::connected();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let initialize = rig.post();
+    rig.refuse_connection(&initialize);
+
+    while rig.is_open(id) {
+        while !rig.dials.is_empty() {
+            rig.dial_fails();
+        }
+        rig.advance(millis(50));
+    }
+
+    assert_eq!(rig.kind(id), Kind::SessionLost);
+}
+
+#[test]
+fn a_handshake_refused_for_credentials_that_were_renewed_meanwhile_does_not_ask_again() {
+    let mut rig = Rig::connected();
+    rig.plays_handshake = false;
+    let (streaming, lost) = (rig.call("one"), rig.call("two"));
+    let (one, two) = (rig.post(), rig.post());
+    rig.status(&two, 404);
+    let initialize = rig.post();
+    rig.challenge(&one);
+    rig.bring_credentials(Ok(()));
+
+    rig.challenge(&initialize);
+
+    assert_eq!(rig.credentials_asked, 1);
+    assert!(rig.post().credentials > initialize.credentials);
+    assert!(rig.is_open(streaming) && rig.is_open(lost));
+}
+
+#[test]
+fn a_priming_event_is_no_message_before_the_words_of_a_lost_session() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event_id(&post, "e1", "");
+
+    expire_on_stream(&mut rig, &post);
+
+    assert!(rig.is_open(id));
+    assert_eq!(method(&rig.post()).as_deref(), Some("ping"));
 }
 
 #[test]

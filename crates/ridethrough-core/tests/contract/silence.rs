@@ -26,7 +26,7 @@ fn comments_count_as_bytes() {
 
     for _ in 0..20 {
         rig.advance(secs(25));
-        rig.link.handle_comment(rig.now, post.attempt);
+        rig.link.handle_bytes(rig.now, post.attempt);
     }
 
     rig.nothing_sent();
@@ -72,7 +72,7 @@ fn a_call_that_spoke_between_two_probes_is_watched_again() {
     let (_, post) = streaming(&mut rig);
     rig.advance(secs(40));
     rig.post();
-    rig.link.handle_comment(rig.now, post.attempt);
+    rig.link.handle_bytes(rig.now, post.attempt);
 
     rig.advance(secs(25));
     rig.nothing_sent();
@@ -153,6 +153,50 @@ fn a_resume_beside_that_is_refused_leaves_the_old_stream_alone() {
     rig.event_result(&post, &post, "1");
 
     assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn a_resume_beside_that_brings_the_answer_as_json_is_the_answer() {
+    let mut rig = Rig::connected();
+    let (id, post) = stuck(&mut rig);
+    let get = rig.get();
+    let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":7}}"#, crate::rig::wire_id(&post));
+
+    rig.answer(&get, 200, ridethrough_core::head::Content::Json, &text);
+
+    assert_eq!(rig.result(id), "7");
+}
+
+#[test]
+fn what_the_old_stream_brought_is_not_delivered_again_by_the_new_one() {
+    let mut rig = Rig::connected();
+    let (_, post) = stuck(&mut rig);
+    let get = rig.get();
+    let news = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+    rig.event_id(&post, "e2", news);
+    rig.end(&post);
+    rig.open(&get);
+
+    rig.event_id(&get, "e2", news);
+
+    assert_eq!(rig.delivered.len(), 1);
+}
+
+#[test]
+fn pings_that_were_sent_for_other_reasons_do_not_count_as_silence() {
+    let mut rig = Rig::connected();
+    for _ in 0..3 {
+        rig.call("deploy");
+        let post = rig.post();
+        rig.refuse(&post, 200, -32000, "Session expired");
+        rig.post();
+        rig.advance(secs(60));
+    }
+    let (id, _) = streaming(&mut rig);
+
+    rig.advance(secs(50));
+
+    assert!(rig.is_open(id), "one unanswered ping is not four");
 }
 
 #[test]

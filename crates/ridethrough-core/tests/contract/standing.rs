@@ -183,8 +183,7 @@ fn nothing_on_it_may_fail_a_call_or_end_a_session() {
         let post = rig.post();
 
         rig.status(&get, fault);
-        rig.link.handle_credentials(rig.now, Err(ridethrough_core::NoCredentials));
-        rig.pump();
+        rig.bring_credentials(Err(ridethrough_core::NoCredentials));
         rig.reply(&post, "{}");
 
         assert_eq!(rig.result(id), "{}");
@@ -198,8 +197,7 @@ fn a_401_on_it_renews_the_credentials_and_opens_it_again() {
 
     rig.answer_with(&get, head(401, Content::Nothing), "");
     assert_eq!(rig.credentials_asked, 1);
-    rig.link.handle_credentials(rig.now, Ok(()));
-    rig.pump();
+    rig.bring_credentials(Ok(()));
 
     assert!(rig.get().credentials > get.credentials);
 }
@@ -209,10 +207,40 @@ fn it_waits_when_no_better_credentials_can_be_had() {
     let (mut rig, get) = listening();
     rig.answer_with(&get, head(401, Content::Nothing), "");
 
-    rig.link.handle_credentials(rig.now, Err(ridethrough_core::NoCredentials));
+    rig.bring_credentials(Err(ridethrough_core::NoCredentials));
 
     assert!(rig.advance_to_send() <= secs(1));
     rig.get();
+}
+
+#[test]
+fn an_event_id_that_the_server_refuses_is_not_asked_for_again() {
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    rig.event_id(&get, "e1", "");
+    rig.end(&get);
+    rig.advance_to_send();
+    let get = rig.get();
+    assert_eq!(resumes_after(&get), Some("e1"));
+
+    rig.status(&get, 400);
+    rig.refuses_listener = false;
+    rig.advance_to_send();
+
+    assert_eq!(resumes_after(&rig.get()), None);
+}
+
+#[test]
+fn a_second_401_on_it_waits_instead_of_asking_for_credentials_again() {
+    let (mut rig, get) = listening();
+    rig.status(&get, 401);
+    rig.bring_credentials(Ok(()));
+    let get = rig.get();
+
+    rig.status(&get, 401);
+
+    assert_eq!(rig.credentials_asked, 1);
+    assert!(rig.advance_to_send() >= millis(500));
 }
 
 #[test]

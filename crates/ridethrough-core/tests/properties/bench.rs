@@ -9,9 +9,9 @@ use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
-    Action, AnswerHead, AttemptId, CallOptions, Cause, Delivery, Era, ExchangeId, Failure,
-    Identity, Link, Moment, NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Request,
-    Verb, sse,
+    Action, AnswerHead, AttemptId, CallOptions, Cause, CredentialsId, Delivery, Era, ExchangeId,
+    Failure, Identity, Link, Moment, NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy,
+    Request, Verb, sse,
 };
 
 use crate::moves::{Deed, Move};
@@ -23,7 +23,7 @@ pub(crate) struct Bench {
     /// Requests that are out, in their order.
     pub(crate) out: BTreeMap<AttemptId, Out>,
     dialing: Option<AttemptId>,
-    asks_credentials: bool,
+    asks_credentials: Option<CredentialsId>,
     calls: BTreeMap<u64, Call>,
     by_exchange: BTreeMap<ExchangeId, u64>,
     pub(crate) begun: usize,
@@ -90,7 +90,7 @@ impl Bench {
             now: Moment::START,
             out: BTreeMap::new(),
             dialing: None,
-            asks_credentials: false,
+            asks_credentials: None,
             calls: BTreeMap::new(),
             by_exchange: BTreeMap::new(),
             begun: 0,
@@ -159,9 +159,9 @@ impl Bench {
     }
 
     fn bring_credentials(&mut self, is_renewed: bool) {
-        if std::mem::take(&mut self.asks_credentials) {
+        if let Some(rejected) = self.asks_credentials.take() {
             let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials) };
-            self.link.handle_credentials(self.now, renewed);
+            self.link.handle_credentials(self.now, rejected, renewed);
         }
     }
 
@@ -282,7 +282,7 @@ impl Bench {
                 let stray = event(None, r#"{"jsonrpc":"2.0","id":999999,"result":{}}"#, None);
                 self.link.handle_event(self.now, attempt, &stray);
             }
-            Deed::Comment if is_stream => self.link.handle_comment(self.now, attempt),
+            Deed::Comment if is_stream => self.link.handle_bytes(self.now, attempt),
             Deed::End if is_stream => {
                 self.forget(attempt);
                 self.link.handle_end(self.now, attempt);
@@ -401,7 +401,9 @@ impl Bench {
                 }
                 Output::Act(Action::Closed) => self.closed = true,
                 Output::Act(Action::Dial { attempt }) => self.dialing = Some(attempt),
-                Output::Act(Action::RenewCredentials { .. }) => self.asks_credentials = true,
+                Output::Act(Action::RenewCredentials { rejected, .. }) => {
+                    self.asks_credentials = Some(rejected);
+                }
                 Output::Act(Action::Send(request)) => self.sent(&request),
                 Output::Finish { exchange, outcome } => self.ended(exchange, outcome),
                 Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
