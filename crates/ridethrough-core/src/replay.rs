@@ -6,6 +6,7 @@
 //! interrupted deployment is a doubt, not a second deployment.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -110,11 +111,11 @@ struct Tool {
     annotations: Option<Annotations>,
 }
 
-/// FNV-1a: enough to notice a change, not to resist an adversary.
+/// Enough to notice a change, not to resist an adversary.
 fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 const MOST_TOOLS: usize = 10_000;

@@ -18,6 +18,7 @@
 mod decide;
 mod ledger;
 mod reading;
+mod resume;
 mod trail;
 
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};

@@ -27,6 +27,21 @@ impl Link {
         self.drive_dial(now);
     }
 
+    /// Lets an exchange out if it still waits for that: those before it in a line may have changed
+    /// what became of it.
+    pub(super) fn let_out_if(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        then: Then,
+        is_meant: impl Fn(&Waiting) -> bool,
+    ) {
+        let state = self.exchanges.get(&id).map(|exchange| &exchange.state);
+        if matches!(state, Some(State::Waiting(waiting)) if is_meant(waiting)) {
+            self.let_out(now, id, then);
+        }
+    }
+
     /// The same, once the link has said that it is this one's turn.
     pub(super) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
         let Some(exchange) = self.exchanges.get(&id) else { return };

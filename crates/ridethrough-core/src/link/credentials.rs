@@ -102,7 +102,7 @@ impl Link {
         }
         self.open_listener(now);
         for (id, then) in self.credential_waiters() {
-            self.let_out(now, id, then);
+            self.let_out_if(now, id, then, |waiting| matches!(waiting, Waiting::Credentials(_)));
         }
         self.release_credential_notices(now);
     }

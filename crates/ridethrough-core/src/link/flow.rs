@@ -40,13 +40,7 @@ impl Link {
         while self.has_room()
             && let Some(id) = self.queue.pop_first()
         {
-            let is_waiting = self
-                .exchanges
-                .get(&id)
-                .is_some_and(|exchange| matches!(exchange.state, State::Waiting(Waiting::Place)));
-            if is_waiting {
-                self.let_out(now, id, Then::Send);
-            }
+            self.let_out_if(now, id, Then::Send, |waiting| *waiting == Waiting::Place);
         }
         self.is_filling = false;
     }
@@ -121,7 +115,7 @@ impl Link {
         };
         let (canaries, opened) = self.gates.due(now, oldest);
         for canary in canaries {
-            self.let_out(now, canary, Then::Send);
+            self.let_out_if(now, canary, Then::Send, |waiting| *waiting == Waiting::Gate);
         }
         self.gates_opened(now, opened);
         self.set_gate_alarm();
@@ -137,7 +131,7 @@ impl Link {
         for key in opened {
             self.tell(Event::GateOpened { call: key.clone() });
             for waiter in self.waiters_at(&key) {
-                self.let_out(now, waiter, Then::Send);
+                self.let_out_if(now, waiter, Then::Send, |waiting| *waiting == Waiting::Gate);
             }
             self.set_gate_alarm();
         }

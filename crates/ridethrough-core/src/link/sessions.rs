@@ -89,7 +89,8 @@ impl Link {
         self.listen_in_new_session(now);
         self.restore_session(now);
         for id in self.ids_where(waits_for_session) {
-            self.let_out(now, id, Then::Send);
+            let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Session { .. });
+            self.let_out_if(now, id, Then::Send, is_meant);
         }
         self.release_session_notices(now);
         if self.pulse.askers.breaker {

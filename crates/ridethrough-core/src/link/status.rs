@@ -57,6 +57,8 @@ pub enum WaitingFor {
     Patience(ExchangeId),
     /// An answer to a ping, or the pause before the next one.
     Ping,
+    /// A place in flight for this call.
+    Place(ExchangeId),
 }
 
 impl Link {
@@ -96,6 +98,7 @@ impl Link {
                 WaitingFor::Patience(id)
             }
             Some(State::Waiting(Waiting::Gate)) => WaitingFor::Gate,
+            Some(State::Waiting(Waiting::Place)) => WaitingFor::Place(id),
             Some(State::Waiting(Waiting::Credentials(_))) => WaitingFor::Credentials,
             _ => WaitingFor::Answer(id),
         }

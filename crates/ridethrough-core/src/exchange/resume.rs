@@ -1,0 +1,153 @@
+//! The rows about streams that broke: resume, poll, send anew, or stop.
+//!
+//! Attempts are counted by progress, not by accepted connections; what the server paces itself
+//! (`retry:`) costs nothing; and whatever happens, row 14 bounds it.
+
+use std::time::Duration;
+
+use super::decide::stop;
+use super::{Ending, Exchange, Phase, ResumeReading, Rules, Step, Then, Via};
+use crate::failure::{Cause, Delivery, Failure};
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+
+impl Exchange {
+    /// The stream ended cleanly, without the answer.
+    pub(crate) fn stream_ended(&mut self, rules: &mut Rules<'_>) -> Step {
+        self.stream_broke(rules, Reason::Transport(Failure::unknown(Cause::Closed)))
+    }
+
+    /// Rows 6, 7, 12, 12s and 13.
+    pub(super) fn stream_broke(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
+        self.ledger.note(Delivery::Unknown);
+        let Some(live) = self.live() else { return stop(Kind::Interrupted, because) };
+        let (via, (opened, fruitful)) = (
+            live.via,
+            match live.phase {
+                Phase::Stream { opened, fruitful, .. } => (opened, fruitful),
+                _ => (rules.now, false),
+            },
+        );
+        self.trail.stream_ended();
+        if !rules.era.resumes_streams() || self.trail.last_event_id().is_none() {
+            let retry = self.trail.retry();
+            return self.repeat_or_stop(rules, Kind::Interrupted, retry, because);
+        }
+        let is_polling = self.trail.retry().is_some();
+        let was_stable = rules.now.since(opened) >= rules.policy.stable_after;
+        if via == Via::Resume && !fruitful {
+            if is_polling {
+                self.ledger.empty_polls += 1;
+            } else if !was_stable {
+                self.ledger.fruitless += 1;
+            }
+        }
+        if is_polling { self.poll_again(rules, because) } else { self.resume_again(rules, because) }
+    }
+
+    /// Row 13: the server claims to poll, so its pace is kept and costs nothing.
+    fn poll_again(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
+        let asked = self.trail.retry().unwrap_or_default();
+        let doublings = self.ledger.empty_polls.saturating_sub(PATIENT_POLLS).min(16);
+        let slowed = asked.max(SHORTEST_POLL).saturating_mul(1 << doublings);
+        let pace = slowed.min(LONGEST_POLL).max(asked).max(SHORTEST_POLL);
+        let wait = rules.dice.between(pace, pace.saturating_add(POLL_JITTER));
+        if rules.now + asked >= self.deadline.at {
+            return Ending::new(Kind::DeadlinePassed, because).with_retry_after(asked).into();
+        }
+        self.resume_at(rules.now + wait, because)
+    }
+
+    /// Rows 6 and 12: by backoff, until too many resumes in a row led nowhere.
+    fn resume_again(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
+        if self.ledger.fruitless >= rules.policy.resumes {
+            return stop(Kind::Exhausted, because);
+        }
+        let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
+        self.resume_at(rules.now + wait, because)
+    }
+
+    /// Rows 8 and 11: the resume itself was turned away, which costs an attempt.
+    pub(super) fn resume_later(
+        &mut self,
+        rules: &mut Rules<'_>,
+        hint: Option<Duration>,
+        because: Reason,
+    ) -> Step {
+        self.ledger.fruitless += 1;
+        let hint = hint.max(self.trail.retry()).unwrap_or_default();
+        if self.ledger.fruitless >= rules.policy.resumes {
+            return self.repeat_or_stop(rules, Kind::Exhausted, Some(hint), because);
+        }
+        if rules.now + hint >= self.deadline.at {
+            return Ending::new(Kind::Exhausted, because).with_retry_after(hint).into();
+        }
+        let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
+        self.resume_at(rules.now + wait.max(hint), because)
+    }
+
+    /// Row 14: not more than 1,000 times, whatever led to them.
+    pub(crate) const fn may_resume(&self) -> bool {
+        self.ledger.resumes < MOST_RESUMES
+    }
+
+    /// Row 14: no exchange resumes without end, nor twice within 100 ms.
+    fn resume_at(&mut self, at: Moment, because: Reason) -> Step {
+        match self.may_resume() {
+            true => Step::Resume { at: at.max(self.earliest_resume()), because },
+            false => stop(Kind::Exhausted, because),
+        }
+    }
+
+    /// Row 14: not twice within 100 ms, whatever led to the second one.
+    pub(crate) fn earliest_resume(&self) -> Moment {
+        self.ledger.resumed_at.map_or(Moment::START, |last| last + SHORTEST_POLL)
+    }
+
+    /// The answer to a resume was read, and it is no stream.
+    pub(crate) fn resume_answered(
+        &mut self,
+        rules: &mut Rules<'_>,
+        reading: ResumeReading,
+    ) -> Step {
+        match reading {
+            ResumeReading::Answer(answer) => Step::Finish(Ok(answer)),
+            ResumeReading::Busy { status, hint } => {
+                self.resume_later(rules, hint, Reason::Status(status))
+            }
+            ResumeReading::Empty => self.stream_broke(rules, Reason::Rule("the resume was empty")),
+            ResumeReading::Gone { spoken } => self.stream_gone(rules, spoken),
+            ResumeReading::Redirected(to, status) => self.redirected(to, status, Then::Resume),
+            ResumeReading::Unauthorized => self.unauthorized(Then::Resume),
+            ResumeReading::Unresumable(status) => {
+                self.repeat_or_stop(rules, Kind::Interrupted, None, Reason::Status(status))
+            }
+        }
+    }
+
+    /// Row 9: the server forgot the stream, or a proxy had a gap in its routes.
+    fn stream_gone(&mut self, rules: &mut Rules<'_>, spoken: bool) -> Step {
+        let because = Reason::Rule("the server has forgotten the stream");
+        if !spoken && !self.ledger.gap_waited && self.ledger.fruitless < rules.policy.resumes {
+            self.ledger.gap_waited = true;
+            let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
+            return self.resume_at(rules.now + wait, because);
+        }
+        let is_repeated = std::mem::replace(&mut self.ledger.repeated_after_gone, rules.is_safe);
+        match rules.is_safe && !is_repeated && rules.policy.resends > 0 {
+            true => Step::CheckSession,
+            false => stop(Kind::Interrupted, because),
+        }
+    }
+}
+
+/// Row 14.
+const MOST_RESUMES: u32 = 1000;
+/// Rows 13 and 14.
+const SHORTEST_POLL: Duration = Duration::from_millis(100);
+/// Row 13: the gap doubles after this many empty polls in a row …
+const PATIENT_POLLS: u32 = 60;
+/// … up to this.
+const LONGEST_POLL: Duration = Duration::from_secs(5);
+/// Row 13.
+const POLL_JITTER: Duration = Duration::from_millis(150);
