@@ -103,8 +103,9 @@ impl Oracle {
         let Some(history) = self.calls.get_mut(&call) else { return };
         history.arrivals += 1;
         let arrivals = history.arrivals;
-        // The first send, 3 re-sends, one renewal of the session and one of the credentials.
-        if arrivals > 6 {
+        // The first send, 3 re-sends, one each for a renewed session, for renewed credentials and
+        // for a stream that was gone.
+        if arrivals > 7 {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
     }
