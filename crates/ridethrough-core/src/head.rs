@@ -2,6 +2,7 @@
 //!
 //! The transport translates headers into these few facts; header names and formats stay there.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,10 +64,28 @@ pub enum Challenge {
 }
 
 /// The target of a redirect, compared with the origin that we asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Redirect {
     /// Scheme, host or port differ: our credentials must not go there.
     OtherOrigin(Arc<str>),
     /// The same server; this is the path and query to ask.
     SameOrigin(Arc<str>),
+}
+
+impl Redirect {
+    /// The target as people may see it: without its query, where keys are kept.
+    pub fn shown(&self) -> &str {
+        let (Self::OtherOrigin(to) | Self::SameOrigin(to)) = self;
+        without_query(to)
+    }
+}
+
+impl fmt::Debug for Redirect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redirect({})", self.shown())
+    }
+}
+
+pub(crate) fn without_query(target: &str) -> &str {
+    target.split('?').next().unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! The one way out of the machine: what to do, what to hand over, what to tell.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use bytes::Bytes;
 
 use crate::era::Version;
 use crate::event::Event;
-use crate::head::Challenge;
+use crate::head::{Challenge, without_query};
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::message::Json;
 use crate::outcome::{CallError, Outcome};
@@ -89,7 +90,7 @@ pub struct Outgoing {
 }
 
 /// Where a request goes: to which session, in which revision, by which path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Address {
     /// Which session this belongs to: cookies must not cross generations.
     pub generation: Generation,
@@ -99,6 +100,18 @@ pub struct Address {
     pub version: Option<Version>,
     /// Path and query, if a redirect led away from the configured ones.
     pub target: Option<Arc<str>>,
+}
+
+impl fmt::Debug for Address {
+    /// Leaves the query of the path out: that is where people put keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Address")
+            .field("generation", &self.generation)
+            .field("session", &self.session)
+            .field("version", &self.version)
+            .field("target", &self.target.as_deref().map(without_query))
+            .finish()
+    }
 }
 
 impl Address {
@@ -114,7 +127,7 @@ impl Address {
 }
 
 /// The three requests of Streamable HTTP.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Verb {
     /// End the session.
     Delete,
@@ -128,6 +141,17 @@ pub enum Verb {
         /// The message.
         body: Bytes,
     },
+}
+
+impl fmt::Debug for Verb {
+    /// Prints the size of a message, never the message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delete => f.write_str("Delete"),
+            Self::Get { last_event_id } => write!(f, "Get({last_event_id:?})"),
+            Self::Post { body } => write!(f, "Post({} bytes)", body.len()),
+        }
+    }
 }
 
 /// Something from the server for the application.
@@ -158,4 +182,30 @@ pub enum Delivered {
         /// Which.
         question: QuestionId,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_shows_no_payload_no_session_and_no_query() {
+        let request = Outgoing {
+            attempt: AttemptId::new(1),
+            verb: Verb::Post { body: Bytes::from_static(b"hunter2") },
+            to: Address {
+                session: SessionId::new("s3cret"),
+                target: Some("/mcp?key=k3y".into()),
+                ..Address::default()
+            },
+            credentials: CredentialsId::new(0),
+        };
+
+        let printed = format!("{request:?}");
+
+        assert!(printed.contains("Post(7 bytes)") && printed.contains("/mcp"), "{printed}");
+        for secret in ["hunter2", "s3cret", "k3y"] {
+            assert!(!printed.contains(secret), "{printed}");
+        }
+    }
 }

@@ -251,7 +251,7 @@ pub(crate) fn follow(
     let is_followed = matches!(status.as_u16(), 307 | 308) && followed < MOST_REDIRECTS;
     match to {
         Some(Redirect::SameOrigin(path)) if is_followed => Ok(path),
-        Some(Redirect::SameOrigin(to) | Redirect::OtherOrigin(to)) => Err(Reason::Said(to)),
+        Some(to) => Err(Reason::Said(to.shown().into())),
         None => Err(Reason::Status(status)),
     }
 }
