@@ -45,9 +45,12 @@ struct Call {
     is_safe: bool,
     began: Moment,
     deadline: Duration,
-    executions: u32,
-    lies: u32,
+    /// Each execution, by the session generation it was asked under.
+    executions: Vec<u64>,
+    lies: usize,
     arrivals: u32,
+    /// The newest session generation it arrived under.
+    generation: u64,
     resumes: u32,
     last_resume: Option<Moment>,
     /// The server asked to be left alone with this call until then.
@@ -72,9 +75,10 @@ impl Oracle {
             is_safe,
             began: now,
             deadline,
-            executions: 0,
+            executions: Vec::new(),
             lies: 0,
             arrivals: 0,
+            generation: 0,
             resumes: 0,
             last_resume: None,
             not_before: Moment::START,
@@ -98,11 +102,18 @@ impl Oracle {
         }
     }
 
-    /// The server took the request in.
-    pub(crate) fn arrived(&mut self, call: u64) {
+    /// The server took the request in, under this session generation.
+    pub(crate) fn arrived(&mut self, call: u64, generation: u64) {
         let Some(history) = self.calls.get_mut(&call) else { return };
         history.arrivals += 1;
         let arrivals = history.arrivals;
+        let before = std::mem::replace(&mut history.generation, generation);
+        if generation < before {
+            self.broken(
+                "a call never goes back to an older session",
+                format!("call {call} went from generation {before} to {generation}"),
+            );
+        }
         // The first send, 3 re-sends, one each for a renewed session, for renewed credentials and
         // for a stream that was gone.
         if arrivals > 7 {
@@ -110,14 +121,15 @@ impl Oracle {
         }
     }
 
+    /// The server ran the call that last arrived.
     pub(crate) fn executed(&mut self, call: u64) {
         self.executions += 1;
         let Some(history) = self.calls.get_mut(&call) else { return };
-        history.executions += 1;
-        let honest = history.executions.saturating_sub(history.lies);
+        history.executions.push(history.generation);
+        let honest = history.executions.len().saturating_sub(history.lies);
         if !history.is_safe && honest > 1 {
-            let times = history.executions;
-            self.broken("an unsafe call runs once", format!("call {call} ran {times} times"));
+            let runs = format!("call {call} ran under generations {:?}", history.executions);
+            self.broken("an unsafe call runs once", runs);
         }
     }
 
@@ -167,7 +179,8 @@ impl Oracle {
         let Some(history) = self.calls.get_mut(&call) else { return };
         let is_second = std::mem::replace(&mut history.is_over, true);
         let elapsed = now.since(history.began);
-        let (deadline, executions, lies) = (history.deadline, history.executions, history.lies);
+        let (deadline, lies) = (history.deadline, history.lies);
+        let executions = history.executions.len();
         if is_second {
             self.broken("exactly one outcome", format!("call {call} ended again"));
         }
@@ -229,6 +242,16 @@ mod tests {
         oracle.executed(1);
 
         assert_eq!(promises(&oracle), ["an unsafe call runs once"]);
+    }
+
+    #[test]
+    fn a_call_that_goes_back_to_an_older_session_is_noticed() {
+        let mut oracle = watched(true);
+
+        oracle.arrived(1, 2);
+        oracle.arrived(1, 1);
+
+        assert_eq!(promises(&oracle), ["a call never goes back to an older session"]);
     }
 
     #[test]

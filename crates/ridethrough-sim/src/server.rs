@@ -46,6 +46,7 @@ struct Call {
     number: u64,
     wire_id: u64,
     session: Option<u64>,
+    generation: u64,
 }
 
 impl Server {
@@ -127,7 +128,10 @@ impl Server {
             return self.lost(latency, wire_id);
         }
         match number_after(text, r#""call":"#) {
-            Some(number) => self.call(now, Call { number, wire_id, session }, oracle),
+            Some(number) => {
+                let generation = request.to.generation.number();
+                self.call(now, Call { number, wire_id, session, generation }, oracle)
+            }
             None => Script::json(latency, 200, answer(wire_id, "{}")),
         }
     }
@@ -184,7 +188,7 @@ impl Server {
         if self.hits(faults.cut_before) {
             return Script::reset(latency);
         }
-        oracle.arrived(call.number);
+        oracle.arrived(call.number, call.generation);
         if self.hits(faults.deferral) {
             return self.defer(latency);
         }
