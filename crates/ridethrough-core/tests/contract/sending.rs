@@ -351,6 +351,30 @@ fn any_stream_of_a_generation_may_carry_any_calls_answer() {
 }
 
 #[test]
+fn a_batch_of_2025_03_26_brings_the_answer_and_all_that_came_with_it() {
+    for is_stream in [false, true] {
+        let mut rig = Rig::connected();
+        let (first, second) = (rig.call("one"), rig.call("two"));
+        let (one, two) = (rig.post(), rig.post());
+        let batch = format!(
+            r#"[{{"id":{},"result":1}},{{"method":"notifications/message"}},{{"id":{},"result":2}}]"#,
+            wire_id(&one),
+            wire_id(&two)
+        );
+
+        if is_stream {
+            rig.open(&one);
+            rig.event(&one, &batch);
+        } else {
+            rig.answer(&one, 200, Content::Json, &batch);
+        }
+
+        assert_eq!((rig.result(first), rig.result(second)), ("1", "2"));
+        assert_eq!(rig.delivered.len(), 1);
+    }
+}
+
+#[test]
 fn an_answer_to_an_unknown_id_is_ignored_and_told() {
     let mut rig = Rig::connected();
     let id = rig.call("deploy");
