@@ -170,11 +170,15 @@ impl Link {
         }
         live.phase = Phase::Stream { opened: now, heard: false, fruitful: false };
         let replaced = live.replaces.take();
-        if let Some(old) = replaced {
-            self.abort(old.attempt);
-            if let Some(exchange) = self.exchanges.get_mut(&id) {
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            // The credentials were good: should they expire under a long call, that is a new story.
+            exchange.ledger.credentials_renewed = false;
+            if replaced.is_some() {
                 exchange.trail.stream_ended();
             }
+        }
+        if let Some(old) = replaced {
+            self.abort(old.attempt);
         }
         self.set_alarm(id);
         self.canary_returned(now, id);

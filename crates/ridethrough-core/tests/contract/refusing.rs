@@ -60,6 +60,32 @@ fn a_401_with_renewed_credentials_ends_the_call() {
 }
 
 #[test]
+fn credentials_that_worked_may_expire_again_under_a_long_call() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let mut request = rig.post();
+    rig.open(&request);
+    let post = request.clone();
+    for round in 1..=3 {
+        rig.event_id(&request, &format!("e{round}"), "");
+        rig.advance(secs(6));
+        rig.end(&request);
+        rig.advance_to_send();
+        let refused = rig.get();
+        rig.challenge(&refused);
+        assert_eq!(rig.credentials_asked, round);
+        rig.bring_credentials(Ok(()));
+        rig.advance_to_send();
+        request = rig.get();
+        rig.open(&request);
+    }
+
+    rig.event_result(&request, &post, "1");
+
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
 fn credentials_that_cannot_be_renewed_within_30_s_end_the_call() {
     let mut rig = Rig::connected();
     let (failed, timed_out) = (rig.call("one"), rig.call("two"));
