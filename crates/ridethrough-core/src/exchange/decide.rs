@@ -144,7 +144,7 @@ impl Exchange {
             }
             PostReading::SessionLost => self.session_lost(),
             PostReading::Suspected(answer) => Step::CheckSuspicion(answer),
-            PostReading::Unauthorized => self.unauthorized(Then::Send),
+            PostReading::Unauthorized(challenge) => self.unauthorized(Then::Send, challenge),
         }
     }
 
@@ -199,7 +199,7 @@ impl Exchange {
     }
 
     /// Row 22: once per call.
-    pub(super) fn unauthorized(&mut self, then: Then) -> Step {
+    pub(super) fn unauthorized(&mut self, then: Then, challenge: Option<Challenge>) -> Step {
         self.ledger.note(Delivery::Refused);
         if self.ledger.credentials_renewed {
             return stop(
@@ -208,7 +208,7 @@ impl Exchange {
             );
         }
         self.ledger.credentials_renewed = true;
-        Step::RenewCredentials { then, challenge: None }
+        Step::RenewCredentials { then, challenge }
     }
 
     /// Row 23: at most two rounds.

@@ -43,8 +43,8 @@ pub(crate) enum PostReading {
     SessionLost,
     /// The words of a lost session under status 200: ask first.
     Suspected(Answer),
-    /// Row 22.
-    Unauthorized,
+    /// Row 22, with what the server asked for.
+    Unauthorized(Option<Challenge>),
 }
 
 /// What was asked, as far as reading its answer needs it.
@@ -71,7 +71,7 @@ fn read_post_answer(
 ) -> PostReading {
     let status = head.status;
     if let (401, Some(Challenge::Credentials)) = (status.as_u16(), &head.challenge) {
-        return PostReading::Unauthorized;
+        return PostReading::Unauthorized(head.challenge.clone());
     }
     if let (403, Some(Challenge::Scope(scope))) = (status.as_u16(), &head.challenge) {
         return PostReading::NeedsScope(scope.clone());
@@ -94,7 +94,7 @@ fn read_post_answer(
         return PostReading::Deferred { status, hint: head.retry_after };
     }
     if status == StatusCode::UNAUTHORIZED {
-        return PostReading::Unauthorized;
+        return PostReading::Unauthorized(head.challenge.clone());
     }
     match ours {
         Some(ours) => PostReading::Answer(ours.answer),
@@ -134,7 +134,7 @@ pub(crate) enum ResumeReading {
     /// Row 24.
     Redirected(Option<Redirect>, StatusCode),
     /// Row 11: as row 22.
-    Unauthorized,
+    Unauthorized(Option<Challenge>),
     /// Row 10: this stream cannot be resumed.
     Unresumable(StatusCode),
 }
@@ -151,7 +151,7 @@ pub(crate) fn read_resume(
     let words = words(head, body, ours.as_ref());
     let is_lost = session::loss(head, asked.carried, words.as_deref()) == Loss::Certain;
     let reading = match status.as_u16() {
-        401 if !is_lost => ResumeReading::Unauthorized,
+        401 if !is_lost => ResumeReading::Unauthorized(head.challenge.clone()),
         404 => ResumeReading::Gone { spoken },
         _ if is_lost => ResumeReading::Gone { spoken },
         _ if head.content == Content::Html => busy(head),

@@ -168,7 +168,7 @@ impl Link {
             PostReading::SessionLost | PostReading::Suspected(_) => {
                 self.handshake_failed(now, None, Reason::Status(head.status));
             }
-            PostReading::Unauthorized => self.handshake_unauthorized(now, head, 1),
+            PostReading::Unauthorized(_) => self.handshake_unauthorized(now, head, 1),
             PostReading::NeedsScope(_) => self.handshake_unauthorized(now, head, MOST_STEP_UPS),
             PostReading::Redirected(to, status) => self.handshake_redirected(now, to, status),
             PostReading::Rejected(status) => {

@@ -127,7 +127,7 @@ impl Link {
             PostReading::SessionLost | PostReading::Suspected(_) => Sign::Lost,
             _ => Sign::Http,
         };
-        if answer.reading == PostReading::Unauthorized && self.pulse.askers.breaker {
+        if matches!(answer.reading, PostReading::Unauthorized(_)) && self.pulse.askers.breaker {
             // No call can bring better credentials while the breaker refuses calls.
             self.renew_credentials(now, ping.credentials, head.challenge);
         }

@@ -15,6 +15,7 @@ fn a_401_renews_the_credentials_once_for_all_callers_and_never_touches_the_sessi
         rig.challenge(post);
     }
     assert_eq!(rig.credentials_asked, 1);
+    assert_eq!(rig.challenged, Some(Challenge::Credentials), "the hook hears what is asked for");
     rig.bring_credentials(Ok(()));
 
     for _ in 0..50 {

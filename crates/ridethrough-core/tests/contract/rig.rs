@@ -33,6 +33,8 @@ pub(crate) struct Rig {
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
     rejected: CredentialsId,
+    /// What the credentials hook was told that the server wants.
+    pub(crate) challenged: Option<Challenge>,
     pub(crate) closed: bool,
     /// Whether the rig answers handshakes by itself.
     pub(crate) plays_handshake: bool,
@@ -76,6 +78,7 @@ impl Rig {
             drained: Vec::new(),
             credentials_asked: 0,
             rejected: CredentialsId::default(),
+            challenged: None,
             closed: false,
             plays_handshake: true,
             refuses_listener: true,
@@ -377,9 +380,10 @@ impl Rig {
                     assert_eq!((within, bytes), (secs(2), 64 * 1024), "row 15's bounds");
                     self.drained.push(attempt);
                 }
-                Output::Act(Action::RenewCredentials { rejected, .. }) => {
+                Output::Act(Action::RenewCredentials { rejected, challenge }) => {
                     self.credentials_asked += 1;
                     self.rejected = rejected;
+                    self.challenged = challenge;
                 }
                 Output::Act(Action::Send(request)) => self.take(request),
                 Output::Deliver(delivered) => self.delivered.push(delivered),
