@@ -243,6 +243,18 @@ fn a_lasting_fault_found_by_the_connect_loop_ends_every_waiter() {
 }
 
 #[test]
+fn word_of_a_connect_that_was_never_asked_for_changes_nothing() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.link.handle_connect(rig.now, post.attempt, Ok(()));
+    rig.reply(&post, "{}");
+
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
 fn the_end_of_an_outage_is_told_with_its_length() {
     let mut rig = Rig::connected();
     rig.call("deploy");

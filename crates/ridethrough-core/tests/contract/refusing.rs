@@ -131,6 +131,24 @@ fn a_403_for_scope_is_stepped_up_at_most_twice() {
 }
 
 #[test]
+fn a_handshake_is_stepped_up_at_most_twice_too() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+
+    for _ in 0..2 {
+        let initialize = rig.post();
+        rig.answer_with(&initialize, scope_head(), "");
+        rig.bring_credentials(Ok(()));
+    }
+    let initialize = rig.post();
+    rig.answer_with(&initialize, scope_head(), "");
+
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+    assert_eq!(rig.credentials_asked, 2);
+}
+
+#[test]
 fn any_other_403_is_a_rejection() {
     let mut rig = Rig::connected();
     let id = rig.call("deploy");
