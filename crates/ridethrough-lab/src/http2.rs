@@ -1,0 +1,111 @@
+//! Serves one HTTP/2 connection with the `h2` crate.
+//!
+//! The connection's task is the only one that moves frames, and it moves them for as long as the
+//! connection lives. It looks at its orders only after everything sent so far has been written,
+//! so that a reset never overtakes the data that was sent before it.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use h2::server::{Builder, Connection as Frames, SendResponse};
+use h2::{Reason, RecvStream};
+use tokio::time::Instant;
+
+use crate::connection::{Connection, Order, Processed, UnderWay};
+use crate::server::Http2;
+use crate::staff::Staff;
+use crate::turn::{Reply, Request, Turn};
+use crate::wire::Wire;
+
+mod answer;
+
+pub(crate) use answer::{Body, Handle, Unanswered};
+
+pub(crate) async fn serve(
+    wire: Box<dyn Wire>,
+    settings: Http2,
+    connection: Arc<Connection>,
+    staff: Staff,
+) {
+    // What fails here, or ends the loop below, fails for the client as well, who sees why.
+    let Ok(mut frames) = builder(settings).handshake(wire).await else { return };
+    loop {
+        tokio::select! {
+            biased;
+            accepted = frames.accept() => {
+                let Some(Ok((request, respond))) = accepted else { return };
+                let under_way = connection.begin_stream();
+                staff.spawn(take_turn(request, respond, under_way, connection.clone(), staff.clone()));
+            }
+            order = connection.next_order() => match order {
+                Order::Abandon(asking) => {
+                    drop(frames);
+                    drop(asking);
+                    return;
+                }
+                Order::Close => frames.graceful_shutdown(),
+                Order::GoAway(processed) => go_away(&mut frames, processed),
+                Order::ResetStream(handle, reason) => handle.reset(reason),
+                // There is no way to speak unasked.
+                Order::Say(_) => {}
+            },
+        }
+    }
+}
+
+fn builder(settings: Http2) -> Builder {
+    let mut builder = Builder::new();
+    if let Some(most) = settings.max_concurrent_streams {
+        builder.max_concurrent_streams(most);
+    }
+    if let Some(size) = settings.initial_window_size {
+        builder.initial_window_size(size);
+    }
+    builder
+}
+
+fn go_away(frames: &mut Frames<Box<dyn Wire>, Bytes>, processed: Processed) {
+    match processed {
+        Processed::All => frames.graceful_shutdown(),
+        Processed::SoFar(reason) => frames.abrupt_shutdown(reason),
+    }
+}
+
+async fn take_turn(
+    request: http::Request<RecvStream>,
+    respond: SendResponse<Bytes>,
+    under_way: UnderWay,
+    connection: Arc<Connection>,
+    staff: Staff,
+) {
+    let (head, body) = request.into_parts();
+    // A client that takes its request back in the middle wants no answer.
+    let Ok(body) = read(body).await else { return };
+    let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let request = Request {
+        connection: connection.id,
+        at: Instant::now(),
+        method: head.method,
+        target,
+        headers: head.headers,
+        body,
+    };
+    let reply = Reply::http2(Unanswered::new(respond, under_way, connection));
+    staff.serve(Turn { request, reply });
+}
+
+async fn read(mut stream: RecvStream) -> Result<Bytes, h2::Error> {
+    let mut body = BytesMut::new();
+    while let Some(piece) = stream.data().await {
+        let piece = piece?;
+        if piece.len() > MOST_BODY - body.len() {
+            return Err(Reason::ENHANCE_YOUR_CALM.into());
+        }
+        stream.flow_control().release_capacity(piece.len())?;
+        body.extend_from_slice(&piece);
+    }
+    Ok(body.freeze())
+}
+
+/// The most bytes of a body.
+const MOST_BODY: usize = 64 << 20;

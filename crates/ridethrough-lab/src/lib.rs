@@ -1,0 +1,30 @@
+//! A server for testing MCP clients over Streamable HTTP, with exact control of faults.
+//!
+//! A [`Server`] accepts connections, over real sockets or in-memory pipes, and gives each request to
+//! a [`Service`] as a [`Turn`], which can be answered well or badly. [`Mcp`] is a well-behaved MCP
+//! server as such a service, into which a test puts rules for what shall go wrong.
+//!
+//! The lab reads no clock but tokio's and orders nothing by chance: with paused time, on a
+//! `current_thread` runtime, over pipes, every run is the same.
+
+mod carrier;
+mod connection;
+mod http1;
+mod http2;
+mod lock;
+pub mod mcp;
+mod pipe;
+mod server;
+mod staff;
+mod tls;
+mod turn;
+mod wire;
+
+pub use carrier::Protocol;
+pub use connection::Processed;
+pub use mcp::{Ask, Entry, Mcp, Sse, Style, Times, What, When};
+pub use pipe::{Control, Peek, Pipe, pipe};
+pub use server::{Http2, Mood, Server};
+pub use staff::Service;
+pub use tls::{Authority, Certificate};
+pub use turn::{Raw, Reply, Request, Stream, Turn};

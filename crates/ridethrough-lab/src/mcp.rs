@@ -1,0 +1,182 @@
+//! A well-behaved MCP server (revisions 2025-03-26 to 2025-11-25), into which tests put rules.
+//!
+//! Every request is written to the log, then taken whole by the first rule that matches and is not
+//! used up, and otherwise treated as the specification wants it. Nothing here knows about sockets.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::lock::lock;
+use crate::staff::Service;
+use crate::turn::Turn;
+
+mod ask;
+mod behaviour;
+mod entry;
+mod results;
+mod sse;
+mod standing;
+mod state;
+mod tape;
+mod when;
+
+pub use ask::Ask;
+pub use entry::{Entry, What};
+pub use sse::Sse;
+pub use state::Style;
+use state::{LostSession, Rule, State};
+pub use when::{Times, When};
+
+/// An MCP server as a [`Service`]. Clones are the same server.
+///
+/// ```
+/// use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mcp = Mcp::new();
+/// // The first call of `deploy` is carried out, but its answer gets lost.
+/// mcp.rule(When::tool("deploy"), Times::Once, |ask| async move {
+///     ask.run();
+///     ask.sse().await.cut().await;
+/// });
+/// let server = Server::new(Protocol::Http1, mcp.clone());
+///
+/// let client = server.connect();
+/// // ... the client under test does its work ...
+/// assert_eq!(mcp.executions("deploy"), 0);
+/// # drop(client);
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Mcp {
+    born: Instant,
+    state: Arc<Mutex<State>>,
+}
+
+impl Mcp {
+    /// Creates a server with no rules that issues sessions and answers in JSON.
+    pub fn new() -> Self {
+        Self { born: Instant::now(), state: Arc::default() }
+    }
+
+    /// Lets `handler` take the requests that match, so many times.
+    ///
+    /// Of several rules that match, the one that was added first takes the request.
+    pub fn rule<Handling>(
+        &self,
+        when: When,
+        times: Times,
+        handler: impl Fn(Ask) -> Handling + Send + Sync + 'static,
+    ) where
+        Handling: Future<Output = ()> + Send + 'static,
+    {
+        let handler = Arc::new(move |ask| -> BoxFuture<'static, ()> { Box::pin(handler(ask)) });
+        self.state().rules.push(Rule { when, left: times.into(), handler });
+    }
+
+    /// Takes all rules away.
+    pub fn clear_rules(&self) {
+        self.state().rules.clear();
+    }
+
+    /// Answers requests in this style.
+    pub fn answers(&self, style: Style) {
+        self.state().style = style;
+    }
+
+    /// Forgets every session. Standing streams stay open: nobody tells their clients.
+    pub fn forget_sessions(&self) {
+        self.state().sessions.clear();
+    }
+
+    /// Refuses unknown sessions with this status and body, in place of a 404 with the JSON-RPC
+    /// error -32001.
+    ///
+    /// # Panics
+    ///
+    /// If `status` is not between 100 and 999.
+    pub fn lost_session(&self, status: u16, body: impl Into<Bytes>) {
+        self.state().lost_session = LostSession::new(status, body.into());
+    }
+
+    /// Issues session ids, or does without sessions. The ids are `lab-session-1` and so on.
+    pub fn issue_sessions(&self, issue: bool) {
+        self.state().issues_sessions = issue;
+    }
+
+    /// Answers `initialize` with this result; the negotiated `protocolVersion` is added if absent.
+    pub fn initialize_result(&self, result: Value) {
+        self.state().initialize_result = result;
+    }
+
+    /// Refuses requests without this bearer token: 401 with `WWW-Authenticate: Bearer`.
+    pub fn require_bearer(&self, token: Option<&str>) {
+        self.state().bearer = token.map(str::to_owned);
+    }
+
+    /// Offers these tools: the array that `tools/list` answers. Tools need not be listed to be
+    /// called.
+    pub fn tools(&self, tools: Value) {
+        self.state().tools = tools;
+    }
+
+    /// How many times this tool was run.
+    pub fn executions(&self, tool: &str) -> u64 {
+        self.state().executions.iter().filter(|execution| execution.tool == tool).count() as u64
+    }
+
+    /// How many times this tool was run with the argument `key` of this value.
+    pub fn executions_of(&self, tool: &str, key: &str) -> u64 {
+        let state = self.state();
+        let those = state.executions.iter().filter(|execution| execution.tool == tool);
+        those.filter(|execution| execution.key.as_deref() == Some(key)).count() as u64
+    }
+
+    /// Everything that was asked, in order.
+    pub fn log(&self) -> Vec<Entry> {
+        self.state().log.clone()
+    }
+
+    /// How many entries of the log match.
+    pub fn count(&self, when: &When) -> usize {
+        self.state().log.iter().filter(|entry| when.holds(entry)).count()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl Service for Mcp {
+    fn serve(&self, turn: Turn) -> BoxFuture<'static, ()> {
+        let ask = Ask::new(turn, self.clone());
+        let handler = {
+            let mut state = self.state();
+            state.log.push(ask.entry.clone());
+            state.handler_for(&ask.entry)
+        };
+        match handler {
+            Some(handler) => handler(ask),
+            None => Box::pin(ask.pass()),
+        }
+    }
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Mcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mcp").finish_non_exhaustive()
+    }
+}

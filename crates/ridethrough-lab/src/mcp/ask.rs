@@ -1,0 +1,129 @@
+//! One request to an MCP server, and the ways in which a rule can answer it.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::state::Execution;
+use super::{Entry, Mcp, Sse, What, behaviour};
+use crate::turn::{Reply, Turn};
+
+/// What the handler of a rule gets. Dropping it leaves the request unanswered:
+/// [`Reply::close`].
+pub struct Ask {
+    /// The request, as it stands in the log.
+    pub entry: Entry,
+    message: Value,
+    reply: Reply,
+    mcp: Mcp,
+}
+
+impl Ask {
+    pub(super) fn new(turn: Turn, mcp: Mcp) -> Self {
+        // What is not JSON stays `null`, which no rule takes for a message.
+        let message = serde_json::from_slice(&turn.request.body).unwrap_or_default();
+        let entry = Entry::new(turn.request, &message, mcp.born);
+        Self { entry, message, reply: turn.reply, mcp }
+    }
+
+    /// The JSON-RPC id; `null` if there is none.
+    pub fn id(&self) -> Value {
+        self.message["id"].clone()
+    }
+
+    /// The JSON-RPC parameters; `null` if there are none.
+    pub fn params(&self) -> Value {
+        self.message["params"].clone()
+    }
+
+    /// The arguments of a tool call; `null` if there are none.
+    pub fn arguments(&self) -> Value {
+        self.message["params"]["arguments"].clone()
+    }
+
+    /// The server that was asked.
+    pub fn mcp(&self) -> &Mcp {
+        &self.mcp
+    }
+
+    /// Counts an execution of the tool that is called. Does nothing for other requests.
+    pub fn run(&self) {
+        if let What::Request { tool: Some(tool), .. } = &self.entry.what {
+            let key = self.arguments()["key"].as_str().map(str::to_owned);
+            self.mcp.state().executions.push(Execution { tool: tool.clone(), key });
+        }
+    }
+
+    /// A JSON-RPC response to this request, with this result.
+    pub fn result(&self, result: Value) -> Bytes {
+        result_message(self.id(), result).to_string().into()
+    }
+
+    /// A JSON-RPC response to this request, with this error.
+    pub fn error(&self, code: i64, message: &str) -> Bytes {
+        let error = json!({"code": code, "message": message});
+        json!({"jsonrpc": "2.0", "id": self.id(), "error": error}).to_string().into()
+    }
+
+    /// Answers as if no rule had matched.
+    pub async fn pass(self) {
+        behaviour::behave(self).await;
+    }
+
+    /// Answers with this status, these headers and this body.
+    ///
+    /// # Panics
+    ///
+    /// If the status or a header is not allowed in HTTP. For answers that are not, see
+    /// [`Reply::raw`].
+    pub async fn status(self, status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) {
+        let mut response = Response::new(body.into());
+        *response.status_mut() = StatusCode::from_u16(status).expect("a status of three digits");
+        for &(name, value) in headers {
+            let name: HeaderName = name.parse().expect("a header name");
+            let value = HeaderValue::from_str(value).expect("a header value");
+            response.headers_mut().append(name, value);
+        }
+        self.reply.respond(response).await;
+    }
+
+    /// Answers 200 with this body as `application/json`.
+    pub async fn json(self, body: impl Into<Bytes>) {
+        self.status(200, &[("content-type", "application/json")], body).await;
+    }
+
+    /// Answers 200 with an event stream. The head is sent at once.
+    pub async fn sse(self) -> Sse {
+        self.sse_in(None).await
+    }
+
+    /// As [`sse`](Self::sse), with the id of a new session in the head.
+    pub(super) async fn sse_in(self, session: Option<&str>) -> Sse {
+        let id = self.id();
+        let mut head = Response::new(());
+        let headers = head.headers_mut();
+        headers.insert("content-type", HeaderValue::from_static("text/event-stream"));
+        headers.insert("cache-control", HeaderValue::from_static("no-cache"));
+        if let Some(session) = session.and_then(|session| session.parse().ok()) {
+            headers.insert("mcp-session-id", session);
+        }
+        Sse::new(self.reply.open(head).await, id)
+    }
+
+    /// Gives the raw means of answering.
+    pub fn reply(self) -> (Entry, Reply) {
+        (self.entry, self.reply)
+    }
+}
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask").field("what", &self.entry.what).finish_non_exhaustive()
+    }
+}
+
+pub(super) fn result_message(id: Value, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}

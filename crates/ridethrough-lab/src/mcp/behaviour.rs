@@ -1,0 +1,117 @@
+//! What a well-behaved server does with a request that no rule takes.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::state::Style;
+use super::{Ask, What, results, standing};
+
+pub(super) async fn behave(ask: Ask) {
+    if let Some(refusal) = refusal(&ask) {
+        return ask.status(refusal.status, &refusal.headers, refusal.body).await;
+    }
+    match ask.entry.what.clone() {
+        What::Delete => end_session(ask).await,
+        What::Listen => standing::listen(ask).await,
+        What::Notification { .. } | What::Response => ask.status(202, &[], "").await,
+        What::Other => {
+            let error = ask.error(-32600, "Invalid Request");
+            ask.status(400, &[JSON], error).await;
+        }
+        What::Request { method, .. } => answer(ask, &method).await,
+        What::Resume => standing::resume(ask).await,
+    }
+}
+
+struct Refusal {
+    status: u16,
+    headers: Vec<(&'static str, &'static str)>,
+    body: Bytes,
+}
+
+/// Why this request may not even be looked at.
+fn refusal(ask: &Ask) -> Option<Refusal> {
+    let state = ask.mcp().state();
+    let bearer = ask.entry.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    if state.bearer.is_some() && state.bearer.as_deref() != bearer {
+        let headers = vec![("www-authenticate", "Bearer")];
+        return Some(Refusal { status: 401, headers, body: Bytes::new() });
+    }
+    if !state.issues_sessions || is_initialize(&ask.entry.what) {
+        return None;
+    }
+    match &ask.entry.session {
+        None => {
+            let body = ask.error(-32000, "Bad Request: Mcp-Session-Id header is required");
+            Some(Refusal { status: 400, headers: vec![JSON], body })
+        }
+        Some(session) if state.sessions.contains(session) => None,
+        Some(_) => {
+            let lost = &state.lost_session;
+            let is_json = serde_json::from_slice::<Value>(&lost.body).is_ok();
+            let headers = vec![if is_json { JSON } else { TEXT }];
+            Some(Refusal { status: lost.status.as_u16(), headers, body: lost.body.clone() })
+        }
+    }
+}
+
+fn is_initialize(what: &What) -> bool {
+    matches!(what, What::Request { method, .. } if method == "initialize")
+}
+
+async fn end_session(ask: Ask) {
+    {
+        let mut state = ask.mcp().state();
+        if let Some(session) = &ask.entry.session {
+            state.sessions.remove(session);
+            state.tapes.end(&ask.entry.session);
+        }
+    }
+    ask.status(204, &[], "").await;
+}
+
+async fn answer(ask: Ask, method: &str) {
+    ask.run();
+    let result = results::of(method, &ask.params(), &ask.mcp().state());
+    let body = match result {
+        Some(result) => ask.result(result),
+        None => ask.error(-32601, "Method not found"),
+    };
+    let session =
+        is_initialize(&ask.entry.what).then(|| ask.mcp().state().issue_session()).flatten();
+    send(ask, session.as_deref(), &body).await;
+}
+
+/// Sends an answer in the server's style.
+async fn send(ask: Ask, session: Option<&str>, body: &Bytes) {
+    let style = ask.mcp().state().style;
+    // JSON that we wrote ourselves.
+    let text = String::from_utf8_lossy(body);
+    match style {
+        Style::Json => {
+            let session = session.map(|session| ("mcp-session-id", session));
+            let headers: Vec<_> = [JSON].into_iter().chain(session).collect();
+            ask.status(200, &headers, body.clone()).await;
+        }
+        Style::Sse => ask.sse_in(session).await.event_and_finish(None, &text).await,
+        Style::SseApart => {
+            let mut sse = ask.sse_in(session).await;
+            sse.event(None, &text).await;
+            tokio::task::yield_now().await;
+            sse.finish().await;
+        }
+        Style::SseWithIds => {
+            let priming = String::new();
+            let recorded = [priming, text.into_owned()];
+            let events = ask.mcp().state().tapes.record_answer(recorded);
+            let mut sse = ask.sse_in(session).await;
+            for event in events {
+                sse.event(Some(&event.id), &event.data).await;
+            }
+            sse.finish().await;
+        }
+    }
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const TEXT: (&str, &str) = ("content-type", "text/plain");

@@ -1,0 +1,109 @@
+//! What was asked of an MCP server, read as far as rules and tests look at it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::turn::Request;
+
+/// One request in the log.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// When it arrived, counted from the making of the [`Mcp`](crate::Mcp).
+    pub at: Duration,
+    /// The number of the connection it came on.
+    pub connection: u64,
+    /// The HTTP method.
+    pub http: Method,
+    /// Path and query.
+    pub target: String,
+    /// What it means in MCP.
+    pub what: What,
+    /// The session that it named.
+    pub session: Option<String>,
+    /// The event after which it wants a stream resumed.
+    pub last_event_id: Option<String>,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// What an HTTP request means in MCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The session is to end.
+    Delete,
+    /// The standing stream is to be opened.
+    Listen,
+    /// A JSON-RPC notification.
+    Notification {
+        /// Its method.
+        method: String,
+    },
+    /// Nothing that MCP knows.
+    Other,
+    /// A JSON-RPC request.
+    Request {
+        /// Its method.
+        method: String,
+        /// The tool that it calls.
+        tool: Option<String>,
+    },
+    /// A JSON-RPC response to a request of the server.
+    Response,
+    /// A stream is to be resumed.
+    Resume,
+}
+
+impl Entry {
+    pub(super) fn new(request: Request, message: &Value, born: Instant) -> Self {
+        let text = |name: &str| Some(request.headers.get(name)?.to_str().ok()?.to_owned());
+        let last_event_id = text("last-event-id");
+        Self {
+            at: request.at.saturating_duration_since(born),
+            connection: request.connection,
+            what: What::of(&request.method, last_event_id.is_some(), message),
+            session: text("mcp-session-id"),
+            last_event_id,
+            http: request.method,
+            target: request.target,
+            headers: request.headers,
+            body: request.body,
+        }
+    }
+
+    /// The text of a header, if it is there and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+impl What {
+    fn of(http: &Method, names_event: bool, message: &Value) -> Self {
+        match *http {
+            Method::DELETE => Self::Delete,
+            Method::GET if names_event => Self::Resume,
+            Method::GET => Self::Listen,
+            Method::POST => Self::of_message(message),
+            _ => Self::Other,
+        }
+    }
+
+    fn of_message(message: &Value) -> Self {
+        let has_id = message.get("id").is_some();
+        match message["method"].as_str() {
+            Some(method) if has_id => {
+                let is_call = method == "tools/call";
+                let tool = message["params"]["name"].as_str().filter(|_| is_call);
+                Self::Request { method: method.to_owned(), tool: tool.map(str::to_owned) }
+            }
+            Some(method) => Self::Notification { method: method.to_owned() },
+            None if has_id => Self::Response,
+            None => Self::Other,
+        }
+    }
+}

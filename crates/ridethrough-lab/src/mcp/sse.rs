@@ -1,0 +1,130 @@
+//! An event stream that answers a request, event by event.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::ask::result_message;
+use crate::turn::Stream;
+
+/// An open `text/event-stream`. Dropping it is [`cut`](Self::cut).
+///
+/// Whatever sends returns false when the client has gone.
+pub struct Sse {
+    stream: Stream,
+    /// The JSON-RPC id of the request that this stream answers.
+    asked: Value,
+}
+
+impl Sse {
+    pub(super) fn new(stream: Stream, asked: Value) -> Self {
+        Self { stream, asked }
+    }
+
+    /// Sends one event.
+    pub async fn event(&mut self, id: Option<&str>, data: &str) -> bool {
+        self.stream.send(encode(id, data)).await
+    }
+
+    /// Sends a priming event: this id and empty data.
+    pub async fn prime(&mut self, id: &str) -> bool {
+        self.event(Some(id), "").await
+    }
+
+    /// Tells the client how long to wait before it resumes.
+    pub async fn retry(&mut self, wait: Duration) -> bool {
+        self.stream.send(format!("retry: {}\n\n", wait.as_millis())).await
+    }
+
+    /// Sends a comment.
+    pub async fn comment(&mut self, text: &str) -> bool {
+        self.stream.send(format!(": {text}\n\n")).await
+    }
+
+    /// Sends these bytes as they are: half an event, or nonsense.
+    pub async fn raw(&mut self, bytes: impl Into<Bytes>) -> bool {
+        self.stream.send(bytes).await
+    }
+
+    /// Sends a JSON-RPC message.
+    pub async fn message(&mut self, id: Option<&str>, message: &Value) -> bool {
+        self.event(id, &message.to_string()).await
+    }
+
+    /// Sends the answer to the request that this stream belongs to.
+    pub async fn answer(&mut self, id: Option<&str>, result: Value) -> bool {
+        let message = result_message(self.asked.clone(), result);
+        self.message(id, &message).await
+    }
+
+    /// Sends the answer and the proper end of the body in one write.
+    pub async fn answer_and_finish(self, result: Value) {
+        let message = result_message(self.asked.clone(), result);
+        self.event_and_finish(None, &message.to_string()).await;
+    }
+
+    /// Sends an event and the proper end of the body in one write.
+    pub async fn event_and_finish(self, id: Option<&str>, data: &str) {
+        self.stream.finish_with(encode(id, data)).await;
+    }
+
+    /// Ends the body properly.
+    pub async fn finish(self) {
+        self.stream.finish().await;
+    }
+
+    /// See [`Stream::reset`].
+    pub fn reset(self) {
+        self.stream.reset();
+    }
+
+    /// See [`Stream::cut`].
+    pub async fn cut(self) {
+        self.stream.cut().await;
+    }
+
+    /// Waits until the client has hung up.
+    pub async fn gone(&mut self) {
+        self.stream.gone().await;
+    }
+
+    /// Resets the whole connection, on HTTP/2 too.
+    pub fn drop_connection(self) {
+        self.stream.drop_connection();
+    }
+}
+
+impl fmt::Debug for Sse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sse").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
+
+fn encode(id: Option<&str>, data: &str) -> Bytes {
+    let mut event = String::with_capacity(data.len() + 16);
+    if let Some(id) = id {
+        event.extend(["id: ", id, "\n"]);
+    }
+    for line in data.split('\n') {
+        event.extend(["data: ", line, "\n"]);
+    }
+    event.push('\n');
+    event.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_data_is_a_field_of_its_own() {
+        assert_eq!(encode(Some("7"), "a\nb"), "id: 7\ndata: a\ndata: b\n\n");
+    }
+
+    #[test]
+    fn a_priming_event_has_an_id_and_empty_data() {
+        assert_eq!(encode(Some("7"), ""), "id: 7\ndata: \n\n");
+    }
+}

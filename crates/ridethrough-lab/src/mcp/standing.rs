@@ -1,0 +1,81 @@
+//! Streams that a client opens by GET: the standing one, and resumed ones.
+
+use serde_json::Value;
+
+use super::tape::Player;
+use super::{Ask, Mcp, Sse};
+
+impl Mcp {
+    /// Sends a message on every standing stream, with an event id. Returns how many of them were open
+    /// and took it; the others have it when they are resumed.
+    pub async fn push(&self, message: Value) -> usize {
+        let playing = self.state().tapes.record_standing(&message.to_string());
+        let mut sent = 0;
+        for (mut played, wanted) in playing {
+            if played.wait_for(|&played| played >= wanted).await.is_ok() {
+                sent += 1;
+            }
+        }
+        sent
+    }
+
+    /// How many standing streams are open.
+    pub fn standing_streams(&self) -> usize {
+        self.state().tapes.standing()
+    }
+}
+
+/// Opens a standing stream; a session has one at most.
+pub(super) async fn listen(ask: Ask) {
+    let player = ask.mcp().state().tapes.stand(&ask.entry.session);
+    match player {
+        Some(player) => play(ask, player).await,
+        None => {
+            let error = ask.error(-32000, "Conflict: Only one SSE stream is allowed per session");
+            ask.status(409, &[("content-type", "application/json")], error).await;
+        }
+    }
+}
+
+/// Goes on with a stream after the event that the client saw last. It is taken away from whoever
+/// plays it: the client knows better than we that this connection is dead.
+pub(super) async fn resume(ask: Ask) {
+    let last_event_id = ask.entry.last_event_id.as_deref().unwrap_or_default();
+    let player = ask.mcp().state().tapes.resume(last_event_id);
+    match player {
+        Some(player) => play(ask, player).await,
+        None => ask.status(404, &[], "").await,
+    }
+}
+
+async fn play(ask: Ask, mut player: Player) {
+    let mcp = ask.mcp().clone();
+    let mut sse = ask.sse().await;
+    loop {
+        player.grown.borrow_and_update();
+        let (events, is_ended) = mcp.state().tapes.after(player.tape, player.next);
+        for event in events {
+            if !sse.event(Some(&event.id), &event.data).await {
+                return;
+            }
+            player.next += 1;
+            player.played.send_replace(player.next);
+        }
+        if is_ended {
+            return sse.finish().await;
+        }
+        if !wait(&mut sse, &mut player).await {
+            return;
+        }
+    }
+}
+
+/// Waits for news of the tape. Returns false when there is nobody left to play it to.
+async fn wait(sse: &mut Sse, player: &mut Player) -> bool {
+    tokio::select! {
+        biased;
+        () = sse.gone() => false,
+        () = player.played.closed() => false,
+        grown = player.grown.changed() => grown.is_ok(),
+    }
+}

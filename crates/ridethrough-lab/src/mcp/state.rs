@@ -1,0 +1,118 @@
+//! What an MCP server remembers: how it was told to behave, and what was done to it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::tape::Tapes;
+use super::{Ask, Entry, When, results};
+
+/// How requests are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// `application/json`.
+    #[default]
+    Json,
+    /// `text/event-stream`: the answer and the end of the body in one write.
+    Sse,
+    /// `text/event-stream`: the answer, then the end of the body in a write of its own, after other
+    /// tasks have had their turn.
+    SseApart,
+    /// `text/event-stream`: a priming event, the answer and the end; the events have ids and are kept,
+    /// so that the stream can be resumed.
+    SseWithIds,
+}
+
+pub(super) struct State {
+    pub(super) rules: Vec<Rule>,
+    pub(super) style: Style,
+    pub(super) sessions: BTreeSet<String>,
+    pub(super) sessions_issued: u64,
+    pub(super) issues_sessions: bool,
+    pub(super) lost_session: LostSession,
+    /// An object, to which the protocol version is added.
+    pub(super) initialize_result: Value,
+    pub(super) bearer: Option<String>,
+    pub(super) tools: Value,
+    pub(super) tapes: Tapes,
+    pub(super) executions: Vec<Execution>,
+    pub(super) log: Vec<Entry>,
+}
+
+impl State {
+    /// Uses up one time of the first rule that takes this request.
+    pub(super) fn handler_for(&mut self, entry: &Entry) -> Option<Handler> {
+        let mut willing = self.rules.iter_mut().filter(|rule| rule.left != Some(0));
+        let rule = willing.find(|rule| rule.when.holds(entry))?;
+        rule.left = rule.left.map(|left| left - 1);
+        Some(rule.handler.clone())
+    }
+
+    pub(super) fn issue_session(&mut self) -> Option<String> {
+        if !self.issues_sessions {
+            return None;
+        }
+        self.sessions_issued += 1;
+        let session = format!("lab-session-{}", self.sessions_issued);
+        self.sessions.insert(session.clone());
+        Some(session)
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        let lost = json!({
+            "jsonrpc": "2.0",
+            "id": null,
+            "error": {"code": -32001, "message": "Session not found"},
+        });
+        Self {
+            rules: Vec::new(),
+            style: Style::default(),
+            sessions: BTreeSet::new(),
+            sessions_issued: 0,
+            issues_sessions: true,
+            lost_session: LostSession::new(404, lost.to_string().into()),
+            initialize_result: results::initialize(),
+            bearer: None,
+            tools: results::tools(),
+            tapes: Tapes::default(),
+            executions: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+}
+
+pub(super) type Handler = Arc<dyn Fn(Ask) -> BoxFuture<'static, ()> + Send + Sync>;
+
+pub(super) struct Rule {
+    pub(super) when: When,
+    /// How many times it may still be used, if that is limited.
+    pub(super) left: Option<usize>,
+    pub(super) handler: Handler,
+}
+
+/// The dialect in which an unknown session is refused.
+#[derive(Clone)]
+pub(super) struct LostSession {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+}
+
+impl LostSession {
+    pub(super) fn new(status: u16, body: Bytes) -> Self {
+        let status = StatusCode::from_u16(status).expect("a status is between 100 and 999");
+        Self { status, body }
+    }
+}
+
+/// One run of a tool.
+pub(super) struct Execution {
+    pub(super) tool: String,
+    /// The argument `key`, if it is a string.
+    pub(super) key: Option<String>,
+}

@@ -1,0 +1,134 @@
+//! The event store: what was sent on every stream that can be resumed.
+//!
+//! A tape is recorded by whoever has something to say and played by the task that answers a GET.
+//! Recording never waits; a tape that nobody plays goes on being recorded, and is caught up with
+//! when it is resumed.
+
+use tokio::sync::watch;
+
+/// All tapes. They are named by their place, which also makes the ids of their events.
+#[derive(Default)]
+pub(super) struct Tapes(Vec<Tape>);
+
+struct Tape {
+    /// The session whose standing stream this is; `None` for the stream of an answer.
+    standing: Option<Owner>,
+    events: Vec<String>,
+    is_ended: bool,
+    /// Tells the player about news: the number of events, or the end.
+    grown: watch::Sender<usize>,
+    /// How much the latest player has sent; closed once it is gone.
+    played: watch::Receiver<usize>,
+}
+
+/// Whose standing stream it is: a session's, or anybody's where there are no sessions.
+pub(super) type Owner = Option<String>;
+
+/// The right to play a tape. A newer one takes it away.
+pub(super) struct Player {
+    pub(super) tape: usize,
+    pub(super) next: usize,
+    pub(super) grown: watch::Receiver<usize>,
+    pub(super) played: watch::Sender<usize>,
+}
+
+/// A recorded event.
+pub(super) struct Event {
+    pub(super) id: String,
+    pub(super) data: String,
+}
+
+impl Tapes {
+    /// Starts a tape for a standing stream, unless this session has one that is being played.
+    pub(super) fn stand(&mut self, owner: &Owner) -> Option<Player> {
+        let is_taken = owner.is_some() && self.playing().any(|tape| tape.belongs_to(owner));
+        if is_taken {
+            return None;
+        }
+        let tape = self.add(Some(owner.clone()));
+        Some(self.play(tape, 0))
+    }
+
+    /// Records the whole stream of an answer and returns its events.
+    pub(super) fn record_answer(&mut self, data: [String; 2]) -> Vec<Event> {
+        let tape = self.add(None);
+        self.0[tape].events.extend(data);
+        self.0[tape].is_ended = true;
+        self.after(tape, 0).0
+    }
+
+    /// Records an event on every standing stream. Returns, for those that are being played, how much
+    /// must have been played for it to have been sent.
+    pub(super) fn record_standing(&mut self, data: &str) -> Vec<(watch::Receiver<usize>, usize)> {
+        let mut playing = Vec::new();
+        for tape in self.0.iter_mut().filter(|tape| tape.standing.is_some() && !tape.is_ended) {
+            tape.events.push(data.to_owned());
+            tape.grown.send_replace(tape.events.len());
+            if tape.is_playing() {
+                playing.push((tape.played.clone(), tape.events.len()));
+            }
+        }
+        playing
+    }
+
+    /// Finds the tape with this event, to be played from the next one on.
+    pub(super) fn resume(&mut self, last_event_id: &str) -> Option<Player> {
+        let (tape, event) = last_event_id.split_once('-')?;
+        let (tape, next) = (tape.parse::<usize>().ok()?.checked_sub(1)?, event.parse().ok()?);
+        // Number 0 is nobody's event.
+        let is_known = next > 0 && next <= self.0.get(tape)?.events.len();
+        is_known.then(|| self.play(tape, next))
+    }
+
+    /// The events of a tape from this one on, and whether nothing can follow them.
+    pub(super) fn after(&self, tape: usize, next: usize) -> (Vec<Event>, bool) {
+        let Tape { events, is_ended, .. } = &self.0[tape];
+        let events = events.iter().enumerate().skip(next).map(|(place, data)| Event {
+            id: format!("{}-{}", tape + 1, place + 1),
+            data: data.clone(),
+        });
+        (events.collect(), *is_ended)
+    }
+
+    /// Ends the standing stream of a session.
+    pub(super) fn end(&mut self, owner: &Owner) {
+        for tape in self.0.iter_mut().filter(|tape| tape.belongs_to(owner)) {
+            tape.is_ended = true;
+            tape.grown.send_replace(tape.events.len());
+        }
+    }
+
+    /// How many standing streams are being played.
+    pub(super) fn standing(&self) -> usize {
+        self.playing().filter(|tape| tape.standing.is_some()).count()
+    }
+
+    fn playing(&self) -> impl Iterator<Item = &Tape> {
+        self.0.iter().filter(|tape| tape.is_playing())
+    }
+
+    fn add(&mut self, standing: Option<Owner>) -> usize {
+        let grown = watch::Sender::new(0);
+        // Closed from the start: nobody plays it yet.
+        let (_, played) = watch::channel(0);
+        self.0.push(Tape { standing, events: Vec::new(), is_ended: false, grown, played });
+        self.0.len() - 1
+    }
+
+    fn play(&mut self, tape: usize, next: usize) -> Player {
+        let (played, is_played) = watch::channel(next);
+        self.0[tape].played = is_played;
+        Player { tape, next, grown: self.0[tape].grown.subscribe(), played }
+    }
+}
+
+impl Tape {
+    fn belongs_to(&self, owner: &Owner) -> bool {
+        self.standing.as_ref() == Some(owner)
+    }
+
+    fn is_playing(&self) -> bool {
+        // Asking for changes fails exactly when the player, who holds the sender, is gone.
+        self.played.has_changed().is_ok()
+    }
+}

@@ -1,0 +1,108 @@
+//! From a byte stream that somebody opened to a connection that is served.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+
+use super::{Mood, Shared, State};
+use crate::connection::Connection;
+use crate::lock::lock;
+use crate::wire::{Fuse, Wire, secure};
+use crate::{http1, http2};
+
+impl Shared {
+    /// Changes the mood, and opens or shuts the door accordingly.
+    pub(super) fn change_mood(self: &Arc<Self>, mood: Mood) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        state.mood = mood;
+        match mood {
+            Mood::Down => state.door.shut(),
+            _ => self.open_door(&mut state),
+        }
+    }
+
+    pub(super) fn open_door(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        state.door.open(|| tokio::spawn(self.clone().accept_all()).abort_handle())
+    }
+
+    pub(super) fn each(&self, tell: impl Fn(&Connection)) {
+        lock(&self.state).open.values().for_each(|connection| tell(connection));
+    }
+
+    pub(super) async fn kill(&self) {
+        {
+            let mut state = lock(&self.state);
+            state.mood = Mood::Down;
+            // If the port cannot be kept, `restart` will say so.
+            let _ = state.door.shut();
+            state.swallowed.clear();
+            std::mem::take(&mut state.open).values().for_each(|connection| connection.reset(None));
+        }
+        self.staff.dismiss().await;
+    }
+
+    /// Registers a connection and starts to serve it.
+    pub(super) fn admit(self: &Arc<Self>, state: &mut State, raw: Box<dyn Wire>, fuse: Fuse) {
+        state.accepted += 1;
+        let connection = Arc::new(Connection::new(state.accepted, fuse));
+        state.open.insert(connection.id, connection.clone());
+        let (tls, http2) = (state.tls.clone(), state.http2);
+        let open = Open { shared: self.clone(), connection };
+        let staff = self.staff.clone();
+        self.staff.spawn(async move {
+            let connection = open.connection.clone();
+            // A client that does not like our certificate is gone, and knows why.
+            let Ok(wire) = secure(raw, tls).await else { return };
+            if open.shared.protocol.is_http2() {
+                http2::serve(wire, http2, connection, staff).await;
+            } else {
+                http1::serve(wire, connection, staff).await;
+            }
+        });
+    }
+
+    async fn accept_all(self: Arc<Self>) {
+        loop {
+            match poll_fn(|context| lock(&self.state).door.poll_accept(context)).await {
+                None => return,
+                Some(Ok(stream)) => self.take_in(stream),
+                // Out of file descriptors, most likely: there will be some again.
+                Some(Err(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    }
+
+    fn take_in(self: &Arc<Self>, stream: TcpStream) {
+        let mut state = lock(&self.state);
+        state.dials += 1;
+        // It fails only on a socket that is closed already, which the first read will tell.
+        let _ = stream.set_nodelay(true);
+        let Ok(fuse) = Fuse::of_socket(&stream) else { return };
+        match state.mood {
+            Mood::BlackHole => {
+                fuse.spend();
+                state.swallowed.push(stream);
+            }
+            Mood::CloseOnAccept => fuse.spend(),
+            // Down: a kill came between the kernel's accept and ours.
+            Mood::Down | Mood::ResetOnAccept => fuse.blow(),
+            Mood::Up => self.admit(&mut state, Box::new(stream), fuse),
+        }
+    }
+}
+
+/// Keeps a connection registered for as long as its task lives.
+struct Open {
+    shared: Arc<Shared>,
+    connection: Arc<Connection>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.connection.end();
+        lock(&self.shared.state).open.remove(&self.connection.id);
+    }
+}

@@ -1,0 +1,79 @@
+//! The listening socket of a server, which may be shut for a while without losing its port.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::task::{Context, Poll};
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::AbortHandle;
+
+/// ```text
+/// None --reserve--> Shut <--shut / open--> Open
+/// ```
+pub(super) enum Door {
+    /// Only pipes lead here.
+    None,
+    /// Somebody may connect.
+    Open { listener: TcpListener, accepting: AbortHandle },
+    /// The port is bound but not listened on: the kernel refuses connections, and gives the port to
+    /// nobody else.
+    Shut(TcpSocket),
+}
+
+impl Door {
+    /// Makes sure that there is a port, and returns its address.
+    pub(super) fn reserve(&mut self) -> io::Result<SocketAddr> {
+        match self {
+            Self::None => {
+                let socket = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+                let address = socket.local_addr()?;
+                *self = Self::Shut(socket);
+                Ok(address)
+            }
+            Self::Open { listener, .. } => listener.local_addr(),
+            Self::Shut(socket) => socket.local_addr(),
+        }
+    }
+
+    /// Listens, if the door is shut. `accept` starts the task that does the accepting.
+    pub(super) fn open(&mut self, accept: impl FnOnce() -> AbortHandle) -> io::Result<()> {
+        match std::mem::replace(self, Self::None) {
+            Self::Shut(socket) => {
+                let listener = socket.listen(BACKLOG)?;
+                *self = Self::Open { listener, accepting: accept() };
+            }
+            as_it_was => *self = as_it_was,
+        }
+        Ok(())
+    }
+
+    /// Stops listening at once, if the door is open.
+    pub(super) fn shut(&mut self) -> io::Result<()> {
+        let Self::Open { listener, accepting } = self else { return Ok(()) };
+        let address = listener.local_addr()?;
+        accepting.abort();
+        // The listener must be gone first: a port that is listened on cannot be bound again.
+        *self = Self::None;
+        *self = Self::Shut(bound(address)?);
+        Ok(())
+    }
+
+    /// Takes in whoever stands before the door. `None` when it is not open.
+    pub(super) fn poll_accept(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<TcpStream>>> {
+        let Self::Open { listener, .. } = self else { return Poll::Ready(None) };
+        listener.poll_accept(context).map(|accepted| Some(accepted.map(|(stream, _)| stream)))
+    }
+}
+
+fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    // Connections that a killed server leaves behind must not keep its port from it.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+const BACKLOG: u32 = 1024;

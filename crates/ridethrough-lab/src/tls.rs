@@ -1,0 +1,130 @@
+//! A certificate authority of the lab's own, and the good and bad certificates it signs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
+};
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+
+/// Signs certificates that a client believes if, and only if, it trusts this authority's root.
+///
+/// A second authority makes certificates of an unknown issuer.
+#[derive(Clone)]
+pub struct Authority {
+    root: Arc<CertifiedIssuer<'static, KeyPair>>,
+}
+
+impl Authority {
+    /// Creates an authority with a fresh key.
+    pub fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let key = fresh_key();
+        // Clients look authorities up by name: two of the same name would be taken for one that
+        // signs badly.
+        let name = format!("ridethrough lab {:x?}", &key.public_key_raw()[1..9]);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let root = CertifiedIssuer::self_signed(params, key).expect(SOUND);
+        Self { root: Arc::new(root) }
+    }
+
+    /// The root certificate, for a client's trust store, in PEM.
+    pub fn root_pem(&self) -> String {
+        self.root.pem()
+    }
+
+    /// The root certificate, for a client's trust store.
+    pub fn root_der(&self) -> CertificateDer<'static> {
+        self.root.der().clone()
+    }
+
+    /// A server's TLS settings with a valid certificate for these DNS names and addresses.
+    ///
+    /// For a certificate with the wrong name, ask for another name than the client will.
+    pub fn server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
+        self.sign(params_for(names), alpn)
+    }
+
+    /// As [`server_config`](Self::server_config), with a certificate that expired in 2001.
+    pub fn expired_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
+        let mut params = params_for(names);
+        params.not_before = date_time_ymd(2000, 1, 1);
+        params.not_after = date_time_ymd(2001, 1, 1);
+        self.sign(params, alpn)
+    }
+
+    fn sign(&self, params: CertificateParams, alpn: &[&[u8]]) -> Arc<ServerConfig> {
+        let key = fresh_key();
+        let certificate = params.signed_by(&key, &self.root).expect(SOUND);
+        // The provider is named, so that no other crate's choice of a default can change ours.
+        let mut config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .expect("aws-lc-rs supports the default protocol versions")
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            )
+            .expect("the key belongs to the certificate that it was made for");
+        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        Arc::new(config)
+    }
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority").finish_non_exhaustive()
+    }
+}
+
+/// Which certificate a [`Server`](crate::Server) shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Certificate {
+    /// It expired long ago.
+    Expired,
+    /// Nothing is wrong with it.
+    #[default]
+    Good,
+    /// Nobody knows the authority that signed it.
+    Stranger,
+    /// It was made for another host, `elsewhere.test`.
+    WrongName,
+}
+
+impl Certificate {
+    pub(crate) fn config(self, authority: &Authority, alpn: &[u8]) -> Arc<ServerConfig> {
+        let alpn = &[alpn];
+        match self {
+            Self::Expired => authority.expired_server_config(&NAMES, alpn),
+            Self::Good => authority.server_config(&NAMES, alpn),
+            Self::Stranger => Authority::new().server_config(&NAMES, alpn),
+            Self::WrongName => authority.server_config(&["elsewhere.test"], alpn),
+        }
+    }
+}
+
+fn params_for(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    CertificateParams::new(names).expect("the names of a certificate are ASCII")
+}
+
+fn fresh_key() -> KeyPair {
+    KeyPair::generate().expect("aws-lc-rs makes P-256 keys")
+}
+
+/// The names that every lab server answers to.
+const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "server.test"];
+
+const SOUND: &str = "the parameters of the lab's certificates are sound";

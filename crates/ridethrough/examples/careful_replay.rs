@@ -1,0 +1,46 @@
+//! What is sent again after a fault, and what is not.
+//!
+//! ```text
+//! cargo run -p ridethrough --example careful_replay
+//! ```
+//!
+//! The server runs each call and then drops the connection without an answer. Nobody can know whether
+//! such a call ran; the client repeats only what may be repeated, and says so of the rest.
+
+use ridethrough::Client;
+use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
+use serde_json::json;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mcp = Mcp::new();
+    let server = Server::new(Protocol::Http1, mcp.clone());
+    let client = Client::new(&format!("http://{}/mcp", server.listen().await?))?;
+    // Tools tell by annotations what they do; the client learns them from the list.
+    client.request("tools/list", ()).await?;
+
+    for tool in ["deploy", "read"] {
+        break_once(&mcp, tool);
+        let params = json!({ "name": tool, "arguments": {} });
+        match client.request("tools/call", params).await {
+            Ok(_) => println!("{tool}: answered after {} runs", mcp.executions(tool)),
+            Err(error) => println!("{}\n", error.report()),
+        }
+    }
+
+    break_once(&mcp, "put");
+    let params = json!({ "name": "put", "arguments": {} });
+    client.request("tools/call", params).repeatable().await?;
+    println!("put: answered after {} runs, by the caller's word", mcp.executions("put"));
+    client.close().await;
+    Ok(())
+}
+
+/// The next call of this tool runs, but its answer is lost.
+fn break_once(mcp: &Mcp, tool: &str) {
+    mcp.rule(When::tool(tool), Times::Once, |ask| async {
+        ask.run();
+        let (_, reply) = ask.reply();
+        reply.close().await;
+    });
+}

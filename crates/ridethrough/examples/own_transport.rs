@@ -1,0 +1,71 @@
+//! A transport of your own: this one answers without a network, and refuses every third request.
+//!
+//! ```text
+//! cargo run -p ridethrough --example own_transport
+//! ```
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use ridethrough::core::head::{AnswerHead, Content};
+use ridethrough::core::{Cause, Failure, Verb};
+use ridethrough::{Client, Errand, Reply, Transport};
+use serde_json::{Value, json};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let client = Client::builder("http://in-memory/").transport(InMemory::default()).build()?;
+
+    for number in 0..5 {
+        let params = json!({ "name": "double", "arguments": { "number": number } });
+        let result = client.request("tools/call", params).await?;
+        println!("double of {number}: {}", result.as_str());
+    }
+    client.close().await;
+    Ok(())
+}
+
+/// Answers in this process.
+#[derive(Default)]
+struct InMemory {
+    asked: AtomicU64,
+}
+
+impl Transport for InMemory {
+    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let reply = match errand {
+            Errand::Connect => Ok(Reply::Connected),
+            // Only a transport that is sure may say "not sent": the client then sends it again.
+            Errand::Request { .. } if self.asked.fetch_add(1, Ordering::Relaxed) % 3 == 2 => {
+                Err(Failure::not_sent(Cause::ConnectRefused))
+            }
+            Errand::Request { outgoing, .. } => Ok(answer(outgoing.verb)),
+        };
+        Box::pin(async { reply })
+    }
+}
+
+fn answer(verb: Verb) -> Reply {
+    let Verb::Post { body } = verb else {
+        return Reply::whole(AnswerHead::new(StatusCode::METHOD_NOT_ALLOWED, Content::Nothing), "");
+    };
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": { "name": "in-memory", "version": "1" },
+        }),
+        Some("tools/call") => {
+            let number = message["params"]["arguments"]["number"].as_i64().unwrap_or_default();
+            json!({ "content": [{ "type": "text", "text": (2 * number).to_string() }] })
+        }
+        _ => json!({}),
+    };
+    if message["id"].is_null() {
+        return Reply::whole(AnswerHead::new(StatusCode::ACCEPTED, Content::Nothing), "");
+    }
+    let body = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    Reply::whole(AnswerHead::new(StatusCode::OK, Content::Json), body.to_string())
+}

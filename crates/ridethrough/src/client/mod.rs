@@ -1,0 +1,240 @@
+//! The client: what an application holds.
+//!
+//! A handle to one link; cloning it is cheap and all clones speak over the same link. When the last
+//! one is dropped, everything ends with it: calls, streams and connections.
+
+mod call;
+mod inbox;
+
+pub use call::{Call, Pending, PendingResult};
+pub use inbox::Inbox;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status, Version};
+use ridethrough_core::{CallName, Outcome};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::{BuildError, ClientBuilder};
+use crate::driver::{CallNumber, Caller, Wish};
+use crate::error::{Error, ServerError};
+use crate::observe::{Events, Observers};
+
+/// A client of one MCP server.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = ridethrough::Client::new("https://example.com/mcp")?;
+/// let tools = client.request("tools/list", ()).await?;
+/// println!("{}", tools.as_str());
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    wishes: mpsc::UnboundedSender<Wish>,
+    observers: Observers,
+    calls: Arc<AtomicU64>,
+}
+
+impl Client {
+    /// A client with the default settings. It connects with its first call.
+    pub fn new(url: &str) -> Result<Self, BuildError> {
+        Self::builder(url).build()
+    }
+
+    /// Begins a client with settings of your own.
+    pub fn builder(url: &str) -> ClientBuilder {
+        ClientBuilder::new(url)
+    }
+
+    pub(crate) fn from_parts(wishes: mpsc::UnboundedSender<Wish>, observers: Observers) -> Self {
+        Self { wishes, observers, calls: Arc::default() }
+    }
+
+    /// Asks the server. The call begins when it is awaited and is cancelled when it is dropped.
+    ///
+    /// Params and result pass through byte for byte: unknown fields, big integers and the spelling
+    /// of numbers stay what they are.
+    pub fn request(&self, method: impl Into<Arc<str>>, params: impl Into<Params>) -> Call {
+        Call::new(self.clone(), method.into(), params.into())
+    }
+
+    /// Tells the server something. Ends when the server has taken it.
+    pub async fn notify(
+        &self,
+        method: impl Into<Arc<str>>,
+        params: impl Into<Params>,
+    ) -> Result<(), CallError> {
+        let method = method.into();
+        let (reply, told) = oneshot::channel();
+        let params = params.into().0;
+        self.wish(Wish::Notify { method: method.clone(), params, reply: Some(reply) });
+        told.await.unwrap_or_else(|_| Err(gone(method)))
+    }
+
+    /// Connects now instead of with the first call, and says what the server is.
+    pub async fn connect(&self) -> Result<Server, Error> {
+        let (reply, outcome) = oneshot::channel();
+        let caller = Caller { number: self.next_call(), reply, progress: None };
+        let pending = Pending::new(self.clone(), "initialize".into(), caller.number, outcome, None);
+        self.wish(Wish::Connect { caller, deadline: None });
+        let result = result(pending.await)?;
+        Server::read(result)
+    }
+
+    /// Stays connected though no call waits: for a bridge, or an application that lives from the
+    /// server's notifications.
+    pub fn keep_connected(&self) {
+        self.wish(Wish::KeepConnected);
+    }
+
+    /// Says who we are from the next handshake on.
+    pub fn set_identity(&self, identity: Identity) {
+        self.wish(Wish::SetIdentity(identity));
+    }
+
+    /// Takes over the server's notifications and requests from here on; an earlier inbox ends.
+    ///
+    /// Without an inbox notifications are dropped and requests are answered with "method not found".
+    pub fn inbox(&self) -> Inbox {
+        let (sender, receiver) = mpsc::channel(inbox::ROOM);
+        self.wish(Wish::Inbox(sender));
+        Inbox::new(receiver, &self.wishes, self.observers.clone())
+    }
+
+    /// Everything worth telling an operator, from here on.
+    pub fn events(&self) -> Events {
+        self.observers.watch()
+    }
+
+    /// Where the link stands; `None` if its runtime has been shut down.
+    pub async fn status(&self) -> Option<Status> {
+        let (reply, status) = oneshot::channel();
+        self.wish(Wish::Status(reply));
+        status.await.ok()
+    }
+
+    /// Ends every call, gives the session back and closes the link; takes at most 5 s.
+    pub async fn close(&self) {
+        let (reply, closed) = oneshot::channel();
+        self.wish(Wish::Close(reply));
+        // The driver lets go of the sender if the link is closed already.
+        let _ = closed.await;
+    }
+
+    fn wish(&self, wish: Wish) {
+        // A driver that is gone drops the wish, and with it the reply's sender: whoever waits for
+        // the reply learns it from that.
+        let _ = self.wishes.send(wish);
+    }
+
+    fn next_call(&self) -> CallNumber {
+        CallNumber(self.calls.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}
+
+/// What `initialize` said about a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The revision agreed on.
+    pub version: Version,
+    /// The whole result, as it was sent.
+    pub result: Json,
+}
+
+impl Server {
+    fn read(result: Json) -> Result<Self, Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialized {
+            protocol_version: String,
+        }
+
+        let version = serde_json::from_slice(result.as_bytes())
+            .map(|it: Initialized| Version::parse(&it.protocol_version));
+        match version {
+            Ok(Some(version)) => Ok(Self { version, result }),
+            Ok(None) => {
+                let source = serde::de::Error::custom("a revision that we do not speak");
+                Err(Error::Answer { result, source })
+            }
+            Err(source) => Err(Error::Answer { result, source }),
+        }
+    }
+}
+
+/// The params of a request or notification: none, or JSON that is sent as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Params(pub(crate) Option<Json>);
+
+impl Params {
+    /// Writes a value as JSON.
+    pub fn of(value: &impl serde::Serialize) -> Result<Self, serde_json::Error> {
+        let text = serde_json::to_vec(value)?;
+        Json::new(text)
+            .map(|json| Self(Some(json)))
+            .map_err(|_| serde::ser::Error::custom("not JSON"))
+    }
+}
+
+impl From<()> for Params {
+    fn from((): ()) -> Self {
+        Self(None)
+    }
+}
+
+impl From<Json> for Params {
+    fn from(json: Json) -> Self {
+        Self(Some(json))
+    }
+}
+
+impl From<Option<Json>> for Params {
+    fn from(json: Option<Json>) -> Self {
+        Self(json)
+    }
+}
+
+impl From<serde_json::Value> for Params {
+    fn from(value: serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self(None),
+            value => Self(Some(Json::new(value.to_string()).expect("a value prints as JSON"))),
+        }
+    }
+}
+
+/// The result in an outcome, or why there is none.
+fn result(outcome: Outcome) -> Result<Json, Error> {
+    match outcome? {
+        Answer::Result(result) => Ok(result),
+        Answer::Error(json) => {
+            let rpc = Answer::Error(json.clone()).error().unwrap_or_default();
+            Err(Error::Server(ServerError { rpc, json }))
+        }
+    }
+}
+
+/// The outcome of a call whose driver is gone: its runtime was shut down.
+fn gone(method: Arc<str>) -> CallError {
+    CallError {
+        kind: Kind::Closed,
+        // Nobody is left who knows.
+        delivery: Delivery::Unknown,
+        call: CallName { method, tool: None },
+        attempts: 0,
+        elapsed: Duration::ZERO,
+        retry_after: None,
+        reason: Reason::Rule("the runtime of its client was shut down"),
+    }
+}

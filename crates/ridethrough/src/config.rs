@@ -1,0 +1,332 @@
+//! How a client is made: what must be known, and what may be changed.
+//!
+//! Everything is checked once, at [`ClientBuilder::build`], which names all that is wrong together.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ridethrough_core::message::Json;
+use ridethrough_core::{Era, Identity, Link, RecoveryPolicy};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio::sync::mpsc;
+
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::credentials::Credentials;
+use crate::dial::{Dial, Tcp, Tls, TlsSettings};
+use crate::driver::{Driver, Limits, Parts};
+use crate::endpoint::Endpoint;
+use crate::http::{Http, OUR_HEADERS};
+use crate::observe::Observers;
+use crate::pool::Pool;
+use crate::transport::Transport;
+
+/// Settings of a client. Made by [`Client::builder`].
+#[must_use]
+pub struct ClientBuilder {
+    url: String,
+    policy: RecoveryPolicy,
+    info: Result<Json, String>,
+    capabilities: Result<Json, String>,
+    headers: Vec<(String, String)>,
+    credentials: Option<Arc<dyn Credentials>>,
+    dial: Arc<dyn Dial>,
+    transport: Option<Arc<dyn Transport>>,
+    roots: Vec<Vec<u8>>,
+    is_http1_only: bool,
+    connect_within: Duration,
+    limits: Limits,
+    seed: Option<u64>,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            policy: RecoveryPolicy::default(),
+            info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
+            capabilities: Ok(Json::empty_object()),
+            headers: Vec::new(),
+            credentials: None,
+            dial: Arc::new(Tcp),
+            transport: None,
+            roots: Vec::new(),
+            is_http1_only: false,
+            // A connect that takes longer than this has most likely lost a packet for good.
+            connect_within: Duration::from_secs(5),
+            limits: Limits::default(),
+            seed: None,
+        }
+    }
+
+    /// How hard to try.
+    pub fn policy(mut self, policy: RecoveryPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Who we say we are: `clientInfo`, an object with `name` and `version`.
+    pub fn info(mut self, info: impl Into<String>) -> Self {
+        self.info = object(info.into());
+        self
+    }
+
+    /// What we can do for the server: `capabilities`, an object.
+    pub fn capabilities(mut self, capabilities: impl Into<String>) -> Self {
+        self.capabilities = object(capabilities.into());
+        self
+    }
+
+    /// A header for every request. Those that the protocol uses are the client's own.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Where tokens come from.
+    pub fn credentials(mut self, credentials: impl Credentials) -> Self {
+        self.credentials = Some(Arc::new(credentials));
+        self
+    }
+
+    /// Makes connections by this instead of the operating system's sockets. For `https`, TLS is put
+    /// on top of them.
+    pub fn dial(mut self, dial: impl Dial) -> Self {
+        self.dial = Arc::new(dial);
+        self
+    }
+
+    /// Performs requests by this instead of HTTP over connections of our own.
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// Trusts these certificates (PEM) besides the system's roots and `SSL_CERT_FILE`.
+    pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.roots.push(pem.into());
+        self
+    }
+
+    /// Offers HTTP/1.1 only, where a server or proxy claims HTTP/2 and cannot do it.
+    pub const fn http1_only(mut self) -> Self {
+        self.is_http1_only = true;
+        self
+    }
+
+    /// How long one connect may take, TLS included; 5 s.
+    pub const fn connect_timeout(mut self, time: Duration) -> Self {
+        self.connect_within = time;
+        self
+    }
+
+    /// The largest message that is read: one event or one body; 16 MiB. All that has arrived in
+    /// part, of all calls together, may be three times that.
+    pub const fn message_limit(mut self, bytes: usize) -> Self {
+        self.limits.message = bytes;
+        self.limits.link = bytes.saturating_mul(3);
+        self
+    }
+
+    /// Fixes all jitter, so that a run can be repeated.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Makes the client. It connects with its first call, or by [`Client::connect`].
+    ///
+    /// Must be called in a tokio runtime, on which the client's task then runs.
+    pub fn build(self) -> Result<Client, BuildError> {
+        let mut faults = Faults::default();
+        let endpoint = faults.found(Endpoint::parse(&self.url).map_err(|error| {
+            format!("`url` is `{}`, {error}", self.url.split('?').next().unwrap_or_default())
+        }));
+        let info = faults.found(self.info.map_err(|it| format!("`info` is {it}")));
+        let capabilities =
+            faults.found(self.capabilities.map_err(|it| format!("`capabilities` is {it}")));
+        let headers = headers(&self.headers, &mut faults);
+        let roots = roots(&self.roots, &mut faults);
+        check_bounds(self.connect_within, self.limits, &mut faults);
+        let runtime = faults.found(
+            tokio::runtime::Handle::try_current()
+                .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),
+        );
+        let tls = TlsSettings { extra_roots: roots, is_http1_only: self.is_http1_only };
+        let dial = match &endpoint {
+            Some(endpoint) if endpoint.is_tls() && self.transport.is_none() => {
+                let tls = Tls::new(self.dial, endpoint, &tls);
+                faults.found(
+                    tls.map(|tls| Arc::new(tls) as Arc<dyn Dial>).map_err(|it| it.to_string()),
+                )
+            }
+            _ => Some(self.dial),
+        };
+        let (Some(endpoint), Some(info), Some(capabilities), Some(runtime), Some(dial), true) =
+            (endpoint, info, capabilities, runtime, dial, faults.0.is_empty())
+        else {
+            return Err(BuildError { faults: faults.0 });
+        };
+
+        let transport = self.transport.unwrap_or_else(|| {
+            let pool = Pool::new(dial, endpoint.clone(), self.connect_within);
+            Arc::new(Http::new(endpoint.clone(), headers, pool))
+        });
+        let clock = Clock::start();
+        let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let identity = Identity { info, capabilities };
+        let link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
+        let observers = Observers::new(&endpoint);
+        let (wisher, wishes) = mpsc::unbounded_channel();
+        let driver = Driver::new(Parts {
+            link,
+            clock,
+            transport,
+            credentials: self.credentials,
+            observers: observers.clone(),
+            limits: self.limits,
+            wishes,
+        });
+        runtime.spawn(driver.run());
+        Ok(Client::from_parts(wisher, observers))
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    /// Headers may be secrets, and the URL's query too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// Everything that is wrong with a client's settings: field, value and bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    faults: Vec<String>,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.faults.join("; "))
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn found<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|fault| self.0.push(fault)).ok()
+    }
+}
+
+fn object(text: String) -> Result<Json, String> {
+    match Json::new(text) {
+        Ok(json) if json.as_str().starts_with('{') => Ok(json),
+        Ok(_) => Err("JSON of another kind, must be an object".to_owned()),
+        Err(_) => Err("no JSON, must be an object".to_owned()),
+    }
+}
+
+fn headers(given: &[(String, String)], faults: &mut Faults) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let Ok(parsed) = name.parse::<HeaderName>() else {
+            faults.0.push(format!("`header` is named `{name}`, must be the name of a header"));
+            continue;
+        };
+        if OUR_HEADERS.contains(&parsed.as_str()) {
+            faults.0.push(format!(
+                "`header` is `{parsed}`, must be one that the client does not set itself"
+            ));
+            continue;
+        }
+        // The value may be a secret: it is not shown, here or in any log.
+        let Ok(mut value) = value.parse::<HeaderValue>() else {
+            faults.0.push(format!("the value of header `{parsed}` must be visible ASCII"));
+            continue;
+        };
+        value.set_sensitive(true);
+        headers.append(parsed, value);
+    }
+    headers
+}
+
+fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer<'static>> {
+    let mut roots = Vec::new();
+    for pem in pems {
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        match found {
+            Ok(found) if !found.is_empty() => roots.extend(found),
+            _ => {
+                faults.0.push("`root_certificates` must be PEM with a certificate in it".to_owned())
+            }
+        }
+    }
+    roots
+}
+
+fn check_bounds(connect_within: Duration, limits: Limits, faults: &mut Faults) {
+    let times = Duration::from_millis(1)..=Duration::from_secs(300);
+    if !times.contains(&connect_within) {
+        faults.0.push(format!("`connect_timeout` is {connect_within:?}, must be 1ms to 300s"));
+    }
+    let sizes = 1024..=1 << 30;
+    if !sizes.contains(&limits.message) {
+        faults.0.push(format!(
+            "`message_limit` is {}, must be 1024 to {}",
+            limits.message,
+            1 << 30
+        ));
+    }
+}
+
+const OUR_INFO: &str =
+    concat!(r#"{"name":"ridethrough","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_builder_names_everything_that_is_wrong_at_once() {
+        let error = Client::builder("ftp://example.com/?key=s3cret")
+            .info("[]")
+            .header("Mcp-Session-Id", "x")
+            .header("x y", "z")
+            .header("x-key", "s3cret\n")
+            .root_certificates("nothing")
+            .connect_timeout(Duration::ZERO)
+            .message_limit(1)
+            .build()
+            .unwrap_err()
+            .to_string();
+
+        assert_eq!(
+            error.split("; ").collect::<Vec<_>>(),
+            [
+                "`url` is `ftp://example.com/`, must begin with http:// or https://",
+                "`info` is JSON of another kind, must be an object",
+                "`header` is `mcp-session-id`, must be one that the client does not set itself",
+                "`header` is named `x y`, must be the name of a header",
+                "the value of header `x-key` must be visible ASCII",
+                "`root_certificates` must be PEM with a certificate in it",
+                "`connect_timeout` is 0ns, must be 1ms to 300s",
+                "`message_limit` is 1, must be 1024 to 1073741824",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_client_outside_a_runtime_is_refused_and_does_not_panic() {
+        let error = Client::builder("http://example.com/").build().unwrap_err();
+
+        assert_eq!(error.to_string(), "`build` was called outside a tokio runtime");
+    }
+}

@@ -1,0 +1,144 @@
+//! Counts what was written on a connection, and can stop it for good.
+//!
+//! Whether a server may have a request is decided by whether a byte of it was written. hyper flushes
+//! buffered bytes even after it reported an error or was cancelled, so a count that is merely read
+//! may be overtaken; [`Meter::seal`] refuses all further writes and returns the count in one step.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::ByteStream;
+
+/// The count of one connection, shared with whoever must know.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    written: u64,
+    is_sealed: bool,
+}
+
+impl Meter {
+    /// Bytes written so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.state().written
+    }
+
+    /// Lets no further byte out, and tells how many went.
+    pub(crate) fn seal(&self) -> u64 {
+        let mut state = self.state();
+        state.is_sealed = true;
+        state.written
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The count is whole after every write, also if the stream below panicked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A byte stream with a meter in it.
+pub(crate) struct Metered {
+    io: Box<dyn ByteStream>,
+    meter: Arc<Meter>,
+}
+
+impl Metered {
+    pub(crate) fn new(io: Box<dyn ByteStream>) -> (Self, Arc<Meter>) {
+        let meter = Arc::new(Meter::default());
+        (Self { io, meter: meter.clone() }, meter)
+    }
+
+    /// Writes under the meter's lock, so that no byte can slip past a seal.
+    fn write_metered(
+        &mut self,
+        write: impl FnOnce(Pin<&mut dyn ByteStream>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let mut state = self.meter.state();
+        if state.is_sealed {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let written = write(Pin::new(&mut *self.io));
+        if let Poll::Ready(Ok(count)) = &written {
+            state.written += *count as u64;
+        }
+        written
+    }
+}
+
+impl AsyncRead for Metered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Metered {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.write_metered(|io| io.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.write_metered(|io| io.poll_write_vectored(context, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_sealed_connection_lets_no_further_byte_out() {
+        let (ours, _theirs) = tokio::io::duplex(64);
+        let (mut metered, meter) = Metered::new(Box::new(ours));
+        metered.write_all(b"hello").await.unwrap();
+
+        let sealed_at = meter.seal();
+
+        assert_eq!(sealed_at, 5);
+        assert_eq!(metered.write(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(meter.written(), 5);
+    }
+
+    #[tokio::test]
+    async fn only_what_the_stream_took_is_counted() {
+        let (ours, _theirs) = tokio::io::duplex(3);
+        let (mut metered, meter) = Metered::new(Box::new(ours));
+
+        let taken = metered.write(b"hello").await.unwrap();
+
+        assert_eq!((taken, meter.written()), (3, 3));
+    }
+}

@@ -1,0 +1,73 @@
+//! The seam below HTTP: whatever gives a byte stream to the server.
+//!
+//! Sockets, TLS and in-memory pipes all come through [`Dial`], so the same HTTP code runs over each
+//! of them. A dial never speaks HTTP and never retries.
+
+mod meter;
+mod tcp;
+mod tls;
+
+pub(crate) use meter::{Meter, Metered};
+pub use tcp::Tcp;
+pub(crate) use tls::{Tls, TlsSettings};
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ridethrough_core::Failure;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::endpoint::Endpoint;
+
+/// Makes connections to a server.
+///
+/// The stream is the one below TLS: for an `https` endpoint the client puts TLS on top of it. The
+/// client bounds a dial in time; dropping the future must let go of what it holds.
+///
+/// A dial that fails says why in the words of [`Failure`]; nothing was sent then, whatever the
+/// failure's own claim about delivery.
+pub trait Dial: Send + Sync + 'static {
+    /// Makes one connection.
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>>;
+}
+
+/// A byte stream to the server.
+pub struct Connection {
+    pub(crate) io: Box<dyn ByteStream>,
+    pub(crate) peek: Arc<dyn Peek>,
+    pub(crate) speaks: Speaks,
+}
+
+impl Connection {
+    /// A connection over `io`, which `peek` can look at.
+    pub fn new(io: impl ByteStream, peek: impl Peek) -> Self {
+        Self { io: Box::new(io), peek: Arc::new(peek), speaks: Speaks::Http1 }
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("speaks", &self.speaks).finish_non_exhaustive()
+    }
+}
+
+/// What HTTP is spoken over.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> ByteStream for T {}
+
+/// Looks at an idle connection without touching it.
+///
+/// A runtime learns of a close only when it polls its sockets; a request that is written in between
+/// would be in doubt. Looking at the socket itself just before it is reused closes that gap.
+pub trait Peek: Send + Sync + 'static {
+    /// Whether nothing waits to be read: no byte, no end, no error.
+    fn is_quiet(&self) -> bool;
+}
+
+/// The HTTP that was agreed on for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Http1,
+    Http2,
+}

@@ -1,0 +1,198 @@
+//! Connections over TCP.
+//!
+//! Addresses of both families are tried in turn, a quarter of a second apart, and the first that
+//! connects wins (RFC 8305). One dial is one race; there is no retry here.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use ridethrough_core::{Cause, Failure};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::{Connection, Dial, Peek};
+use crate::endpoint::Endpoint;
+
+/// Dials with the operating system's sockets and resolver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tcp;
+
+impl Dial for Tcp {
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(async move {
+            let addresses = resolve(to).await?;
+            let stream = race(addresses).await.map_err(|error| not_connected(&error))?;
+            prepare(&stream).map_err(|error| not_connected(&error))?;
+            let socket = Arc::new(stream);
+            Ok(Connection::new(Socket(socket.clone()), SocketPeek(socket)))
+        })
+    }
+}
+
+async fn resolve(to: &Endpoint) -> Result<Vec<SocketAddr>, Failure> {
+    let found = tokio::net::lookup_host((to.host_to_resolve(), to.port())).await;
+    let addresses: Vec<SocketAddr> = found
+        .map_err(|error| Failure::not_sent(Cause::NameUnknown).with_detail(error.to_string()))?
+        .collect();
+    match addresses.is_empty() {
+        true => Err(Failure::not_sent(Cause::NameUnknown)),
+        false => Ok(alternate(addresses)),
+    }
+}
+
+/// Puts the families in turns, the resolver's favourite first.
+fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (favourites, others): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|address| address.is_ipv6() == first_is_v6);
+    let mut others = others.into_iter();
+    let mut turns = Vec::new();
+    for favourite in favourites {
+        turns.push(favourite);
+        turns.extend(others.next());
+    }
+    turns.extend(others);
+    turns
+}
+
+/// Connects to whichever address answers first; the losers are dropped.
+async fn race(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut waiting = addresses.into_iter();
+    let mut running = FuturesUnordered::new();
+    let mut failure = None;
+    loop {
+        if let Some(address) = waiting.next() {
+            running.push(TcpStream::connect(address));
+        }
+        tokio::select! {
+            biased;
+            Some(result) = running.next() => match result {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failure = Some(error),
+            },
+            () = tokio::time::sleep(HEAD_START), if waiting.len() > 0 => {}
+        }
+        if running.is_empty() && waiting.len() == 0 {
+            return Err(failure.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into()));
+        }
+    }
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
+fn not_connected(error: &io::Error) -> Failure {
+    let cause = match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => Cause::Reset,
+        io::ErrorKind::TimedOut => Cause::ConnectTimedOut,
+        _ => Cause::ConnectRefused,
+    };
+    Failure::not_sent(cause).with_detail(error.to_string())
+}
+
+/// A socket that HTTP reads and writes while the pool looks at it.
+struct Socket(Arc<TcpStream>);
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.0.poll_read_ready(context))?;
+            match self.0.try_read(buffer.initialize_unfilled()) {
+                Ok(count) => {
+                    buffer.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.0.poll_write_ready(context))?;
+            match self.0.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.0.poll_write_ready(context))?;
+            match self.0.try_write_vectored(slices) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(SockRef::from(&*self.0).shutdown(std::net::Shutdown::Write))
+    }
+}
+
+struct SocketPeek(Arc<TcpStream>);
+
+impl Peek for SocketPeek {
+    fn is_quiet(&self) -> bool {
+        let mut byte = [MaybeUninit::uninit()];
+        let seen = SockRef::from(&*self.0).peek(&mut byte);
+        matches!(seen, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+/// The head start of one address over the next.
+const HEAD_START: Duration = Duration::from_millis(250);
+/// How long a socket is silent before the kernel asks whether the peer is there, and how often.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(15);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_take_turns_and_the_favourite_goes_first() {
+        let v6 = |port| SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1u16], port));
+        let v4 = |port| SocketAddr::from(([127, 0, 0, 1u8], port));
+
+        let turns = alternate(vec![v6(1), v6(2), v6(3), v4(4)]);
+
+        assert_eq!(turns, [v6(1), v4(4), v6(2), v6(3)]);
+    }
+}

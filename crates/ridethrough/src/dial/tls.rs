@@ -1,0 +1,134 @@
+//! TLS on top of any connection.
+//!
+//! The system's roots count, and those of `SSL_CERT_FILE` and of the builder besides. The crypto
+//! provider is named explicitly, so another crate's choice of a process default changes nothing.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ridethrough_core::{Cause, Failure};
+use rustls::ClientConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls_platform_verifier::Verifier;
+use tokio_rustls::TlsConnector;
+
+use super::{Connection, Dial, Speaks};
+use crate::endpoint::Endpoint;
+
+/// What is asked of TLS.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TlsSettings {
+    /// Roots beside the system's.
+    pub(crate) extra_roots: Vec<CertificateDer<'static>>,
+    /// Offer HTTP/1.1 only.
+    pub(crate) is_http1_only: bool,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TlsError {
+    #[error("`SSL_CERT_FILE` is `{}`, must be a readable file of PEM certificates: {reason}", .path.display())]
+    CertFile { path: PathBuf, reason: String },
+    #[error("TLS cannot be set up: {0}")]
+    Rustls(#[from] rustls::Error),
+    #[error("`url` has the host `{0}`, must be a name or address that a certificate can be for")]
+    ServerName(String),
+}
+
+/// Dials by another dial and speaks TLS over what that gives.
+pub(crate) struct Tls {
+    below: Arc<dyn Dial>,
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    pub(crate) fn new(
+        below: Arc<dyn Dial>,
+        to: &Endpoint,
+        settings: &TlsSettings,
+    ) -> Result<Self, TlsError> {
+        let host = to.host_to_resolve();
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| TlsError::ServerName(host.to_owned()))?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = client_config(provider, settings)?;
+        Ok(Self { below, connector: TlsConnector::from(Arc::new(config)), name })
+    }
+}
+
+impl Dial for Tls {
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(async move {
+            let below = self.below.dial(to).await?;
+            let stream = self
+                .connector
+                .connect(self.name.clone(), below.io)
+                .await
+                .map_err(|error| no_handshake(&error))?;
+            let speaks = match stream.get_ref().1.alpn_protocol() {
+                Some(b"h2") => Speaks::Http2,
+                _ => Speaks::Http1,
+            };
+            Ok(Connection { io: Box::new(stream), peek: below.peek, speaks })
+        })
+    }
+}
+
+fn client_config(
+    provider: Arc<CryptoProvider>,
+    settings: &TlsSettings,
+) -> Result<ClientConfig, TlsError> {
+    let mut roots = settings.extra_roots.clone();
+    roots.extend(environment_roots()?);
+    let verifier = Verifier::new_with_extra_roots(roots, provider.clone())?;
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = match settings.is_http1_only {
+        true => vec![b"http/1.1".to_vec()],
+        false => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+    };
+    Ok(config)
+}
+
+/// The certificates of `SSL_CERT_FILE`, if it is set, and the system's.
+///
+/// On Unix the platform's verifier takes that file *instead of* the system's roots; people who set
+/// it mean "besides". So the system's are added back.
+fn environment_roots() -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let Some(path) = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from) else {
+        return Ok(Vec::new());
+    };
+    let unreadable = |reason: String| TlsError::CertFile { path: path.clone(), reason };
+    let mut roots = CertificateDer::pem_file_iter(&path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unreadable(error.to_string()))?;
+    if roots.is_empty() {
+        return Err(unreadable("there is none in it".to_owned()));
+    }
+    for directory in openssl_probe::candidate_cert_dirs() {
+        // A file there that is no certificate is the system's own affair.
+        roots.extend(rustls_native_certs::load_certs_from_paths(None, Some(directory)).certs);
+    }
+    Ok(roots)
+}
+
+/// Tells a server that must be configured otherwise from a connection that broke.
+fn no_handshake(error: &io::Error) -> Failure {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let cause = match (tls, error.kind()) {
+        (Some(rustls::Error::InvalidCertificate(_)), _) => Cause::BadCertificate,
+        (Some(_), _) => Cause::TlsRefused,
+        (None, io::ErrorKind::TimedOut) => Cause::ConnectTimedOut,
+        (None, io::ErrorKind::UnexpectedEof) => Cause::Closed,
+        (None, _) => Cause::Reset,
+    };
+    Failure::not_sent(cause).with_detail(error.to_string())
+}

@@ -1,0 +1,120 @@
+//! Reading the rest of an answer that nobody needs, for its connection's sake.
+//!
+//! The answer has been handed over; an HTTP/1.1 connection can carry the next request only when this
+//! answer was read to its end. A server that never ends it must not hold us, so both time and bytes
+//! are bounded, and whatever goes wrong here is of no interest: nothing is reconnected, repeated or
+//! delivered after an answer.
+
+use std::time::Duration;
+
+use crate::transport::Body;
+
+/// How much may be spent on the rest of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) within: Duration,
+    pub(crate) bytes: usize,
+}
+
+/// Reads `body` to its end or to the bounds, then lets go of it.
+pub(crate) async fn drain(mut body: Box<dyn Body>, bounds: Bounds) {
+    body.wind_down();
+    let mut left = bounds.bytes;
+    let reading = async {
+        while let Some(Ok(chunk)) = body.chunk().await {
+            match left.checked_sub(chunk.len()) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    };
+    // Out of time: the connection is dropped with the body, which is all there is to do.
+    let _ = tokio::time::timeout(bounds.within, reading).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll};
+
+    use bytes::Bytes;
+    use ridethrough_core::{Cause, Failure};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_ends_is_read_to_its_end() {
+        let (body, read) = Spring::of(3, Then::End);
+
+        drain(body, BOUNDS).await;
+
+        assert_eq!(read.load(Ordering::Relaxed), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_ends_is_dropped_when_its_time_is_over() {
+        let (body, _) = Spring::of(3, Then::Hang);
+        let began = Instant::now();
+
+        drain(body, BOUNDS).await;
+
+        assert_eq!(began.elapsed(), BOUNDS.within);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_flows_for_ever_is_dropped_after_so_many_bytes() {
+        let (body, read) = Spring::of(usize::MAX, Then::End);
+
+        drain(body, BOUNDS).await;
+
+        assert_eq!(read.load(Ordering::Relaxed), BOUNDS.bytes / CHUNK + 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_the_end_of_it() {
+        let (body, read) = Spring::of(2, Then::Fail);
+
+        drain(body, BOUNDS).await;
+
+        assert_eq!(read.load(Ordering::Relaxed), 2);
+    }
+
+    const BOUNDS: Bounds = Bounds { within: Duration::from_secs(2), bytes: 64 * 1024 };
+    const CHUNK: usize = 1024;
+
+    enum Then {
+        End,
+        Fail,
+        Hang,
+    }
+
+    struct Spring {
+        chunks: usize,
+        then: Then,
+        read: Arc<AtomicUsize>,
+    }
+
+    impl Spring {
+        fn of(chunks: usize, then: Then) -> (Box<dyn Body>, Arc<AtomicUsize>) {
+            let read = Arc::new(AtomicUsize::new(0));
+            (Box::new(Self { chunks, then, read: read.clone() }), read)
+        }
+    }
+
+    impl Body for Spring {
+        fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+            if self.chunks > 0 {
+                self.chunks -= 1;
+                self.read.fetch_add(1, Ordering::Relaxed);
+                return Poll::Ready(Some(Ok(Bytes::from_static(&[0; CHUNK]))));
+            }
+            match self.then {
+                Then::End => Poll::Ready(None),
+                Then::Fail => Poll::Ready(Some(Err(Failure::unknown(Cause::Reset)))),
+                Then::Hang => Poll::Pending,
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Who waits for which exchange.
+
+use std::collections::BTreeMap;
+
+use ridethrough_core::message::Json;
+use ridethrough_core::{ExchangeId, Outcome};
+use tokio::sync::{mpsc, oneshot};
+
+use super::CallNumber;
+
+/// Where the progress of one call goes.
+type Progress = mpsc::Sender<Json>;
+
+/// Somebody who waits for an outcome.
+pub(crate) struct Caller {
+    pub(crate) number: CallNumber,
+    pub(crate) reply: oneshot::Sender<Outcome>,
+    pub(crate) progress: Option<Progress>,
+}
+
+/// Everybody who waits.
+#[derive(Default)]
+pub(super) struct Callers {
+    waiting: BTreeMap<ExchangeId, Caller>,
+    numbers: BTreeMap<CallNumber, ExchangeId>,
+}
+
+impl Callers {
+    pub(super) fn insert(&mut self, exchange: ExchangeId, caller: Caller) {
+        self.numbers.insert(caller.number, exchange);
+        self.waiting.insert(exchange, caller);
+    }
+
+    /// The exchange of a call that has not ended.
+    pub(super) fn exchange(&self, call: CallNumber) -> Option<ExchangeId> {
+        self.numbers.get(&call).copied()
+    }
+
+    pub(super) fn finish(&mut self, exchange: ExchangeId, outcome: Outcome) {
+        let Some(caller) = self.waiting.remove(&exchange) else { return };
+        self.numbers.remove(&caller.number);
+        // A caller that is gone has cancelled: the outcome is of no use to anybody.
+        let _ = caller.reply.send(outcome);
+    }
+
+    pub(super) fn progressed(&self, exchange: ExchangeId, params: Option<&Json>) {
+        if let Some(Caller { progress: Some(progress), .. }) = self.waiting.get(&exchange)
+            && let Some(params) = params
+        {
+            // Progress is worth nothing when it is late: what does not fit is dropped.
+            let _ = progress.try_send(params.clone());
+        }
+    }
+}

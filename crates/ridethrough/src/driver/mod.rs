@@ -1,0 +1,319 @@
+//! Where the machine meets the world: the one task of a client.
+//!
+//! The driver owns the link, hands it wishes and news, and carries out what it says. Attempts run
+//! inside this task, side by side: none is awaited by another, and dropping the driver drops them
+//! all. It decides nothing.
+//!
+//! ```text
+//!   clients ──wishes──▶ ┌────────┐ ──outputs──▶ attempts ──▶ transport
+//!                       │ driver │ ◀───news─────────┘
+//!   callers ◀─outcomes─ └────────┘ ──events──▶ whoever watches
+//! ```
+
+mod attempt;
+mod callers;
+mod memory;
+mod wallet;
+mod wish;
+
+pub(crate) use callers::Caller;
+pub(crate) use memory::Limits;
+pub(crate) use wish::{CallNumber, Wish};
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{
+    Action, Delivered, Link, Moment, NoCredentials, NoticeId, Outgoing, Output, QuestionId, Status,
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, Sleep};
+
+use crate::clock::Clock;
+use crate::credentials::Credentials;
+use crate::drain::Bounds;
+use crate::observe::Observers;
+use crate::transport::{Errand, Transport};
+
+use attempt::{Attempts, News, Order};
+use callers::Callers;
+use memory::Memory;
+use wallet::{Renewed, Wallet};
+
+/// The parts that a driver is made of.
+pub(crate) struct Parts {
+    pub(crate) link: Link,
+    pub(crate) clock: Clock,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) credentials: Option<Arc<dyn Credentials>>,
+    pub(crate) observers: Observers,
+    pub(crate) limits: Limits,
+    pub(crate) wishes: mpsc::UnboundedReceiver<Wish>,
+}
+
+/// Runs one link for as long as anybody holds its client.
+pub(crate) struct Driver {
+    link: Link,
+    clock: Clock,
+    transport: Arc<dyn Transport>,
+    wallet: Wallet,
+    observers: Observers,
+    wishes: mpsc::UnboundedReceiver<Wish>,
+
+    attempts: Attempts,
+    renewal: Option<BoxFuture<'static, Renewed>>,
+    callers: Callers,
+    notices: BTreeMap<NoticeId, wish::NoticeReply>,
+    closers: Vec<oneshot::Sender<()>>,
+    inbox: Option<mpsc::Sender<Delivered>>,
+    capacity: Option<usize>,
+    is_closed: bool,
+}
+
+/// What the driver woke up for.
+enum Woken {
+    News,
+    Renewal(Renewed),
+    Time,
+    Wish(Option<Wish>),
+}
+
+impl Driver {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self {
+            link: parts.link,
+            clock: parts.clock,
+            transport: parts.transport,
+            wallet: Wallet::new(parts.credentials),
+            observers: parts.observers,
+            wishes: parts.wishes,
+            attempts: Attempts::new(parts.limits, Memory::new(parts.limits.link)),
+            renewal: None,
+            callers: Callers::default(),
+            notices: BTreeMap::new(),
+            closers: Vec::new(),
+            inbox: None,
+            capacity: None,
+            is_closed: false,
+        }
+    }
+
+    /// Lives until the last client is dropped.
+    pub(crate) async fn run(mut self) {
+        let mut alarm = Box::pin(tokio::time::sleep_until(Instant::now()));
+        loop {
+            self.carry_out();
+            match self.sleep(alarm.as_mut()).await {
+                Woken::News => self.take_in_news(),
+                Woken::Renewal(renewed) => self.take_in_renewal(renewed),
+                Woken::Time => {}
+                Woken::Wish(Some(wish)) => self.grant(wish),
+                Woken::Wish(None) => return,
+            }
+            // News comes first; a server that floods us must hold up neither callers nor deadlines.
+            for _ in 0..WISHES_AT_ONCE {
+                match self.wishes.try_recv() {
+                    Ok(wish) => self.grant(wish),
+                    Err(_) => break,
+                }
+            }
+            self.link.handle_timeout(self.clock.now());
+        }
+    }
+
+    /// Waits for whatever comes first. The order of the branches is fixed, so that the same world
+    /// gives the same run.
+    async fn sleep(&mut self, mut alarm: Pin<&mut Sleep>) -> Woken {
+        let due = self.link.poll_timeout().map(|(at, _)| self.clock.instant(at));
+        if let Some(due) = due
+            && alarm.deadline() != due
+        {
+            alarm.as_mut().reset(due);
+        }
+        let (attempts, renewal) = (&mut self.attempts, &mut self.renewal);
+        tokio::select! {
+            biased;
+            () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
+            renewed = poll_fn(|context| match renewal {
+                Some(renewal) => renewal.as_mut().poll(context),
+                None => std::task::Poll::Pending,
+            }) => Woken::Renewal(renewed),
+            wish = self.wishes.recv() => Woken::Wish(wish),
+            () = alarm, if due.is_some() => Woken::Time,
+        }
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(output) = self.link.poll_output() {
+            match output {
+                Output::Act(action) => self.act(action),
+                Output::Deliver(delivered) => self.deliver(delivered),
+                Output::Finish { exchange, outcome } => self.callers.finish(exchange, outcome),
+                Output::Noticed { notice, outcome } => {
+                    if let Some(Some(reply)) = self.notices.remove(&notice) {
+                        // Whoever asked may be gone, and then does not want to know.
+                        let _ = reply.send(outcome);
+                    }
+                }
+                Output::Tell(event) => self.observers.tell(event),
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Abort { attempt } => self.attempts.order(attempt, Order::Abort),
+            Action::Closed => {
+                self.is_closed = true;
+                // Dropping the senders is the word that those who close wait for.
+                self.closers.clear();
+            }
+            Action::Dial { attempt } => {
+                let dialing = self.transport.perform(Errand::Connect);
+                self.attempts.begin_connect(attempt, dialing);
+            }
+            Action::Drain { attempt, within, bytes } => {
+                self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
+            }
+            Action::RenewCredentials { rejected, challenge } => {
+                self.renewal = Some(self.wallet.renew(rejected, challenge));
+            }
+            Action::Send(outgoing) => self.send(outgoing),
+        }
+    }
+
+    fn send(&mut self, outgoing: Outgoing) {
+        let attempt = outgoing.attempt;
+        let performing = match self.wallet.token() {
+            Ok(token) => self.transport.perform(Errand::Request { outgoing, token }),
+            Err(first) => {
+                let transport = self.transport.clone();
+                Box::pin(async move {
+                    let token = first.await;
+                    transport.perform(Errand::Request { outgoing, token }).await
+                })
+            }
+        };
+        self.attempts.begin(attempt, performing);
+    }
+
+    fn take_in_news(&mut self) {
+        while let Some((attempt, news)) = self.attempts.next_news() {
+            let now = self.clock.now();
+            match news {
+                News::Answered(head, capacity) => {
+                    self.take_in_capacity(now, capacity);
+                    self.link.handle_head(now, attempt, head);
+                }
+                News::Body(body) => self.link.handle_body(now, attempt, &body),
+                News::Bytes => self.link.handle_bytes(now, attempt),
+                News::Connected(result) => self.link.handle_connect(now, attempt, result),
+                News::End => self.link.handle_end(now, attempt),
+                News::Event(event) => self.link.handle_event(now, attempt, &event),
+                News::Failed(failure) => self.link.handle_failure(now, attempt, failure),
+            }
+            self.carry_out();
+        }
+    }
+
+    fn take_in_capacity(&mut self, now: Moment, capacity: Option<usize>) {
+        if let Some(calls) = capacity
+            && self.capacity != capacity
+        {
+            self.capacity = capacity;
+            self.link.handle_capacity(now, calls);
+        }
+    }
+
+    fn take_in_renewal(&mut self, renewed: Renewed) {
+        self.renewal = None;
+        let result = match renewed.token {
+            Ok(token) => {
+                self.wallet.keep(token);
+                Ok(())
+            }
+            Err(NoCredentials) => Err(NoCredentials),
+        };
+        self.link.handle_credentials(self.clock.now(), renewed.rejected, result);
+    }
+
+    fn grant(&mut self, wish: Wish) {
+        let now = self.clock.now();
+        match wish {
+            Wish::Answer { question, answer } => self.link.answer(now, question, &answer),
+            Wish::Cancel(call) => {
+                if let Some(exchange) = self.callers.exchange(call) {
+                    self.link.cancel(now, exchange);
+                }
+            }
+            Wish::Close(_) if self.is_closed => {}
+            Wish::Close(closer) => {
+                self.closers.push(closer);
+                self.link.close(now);
+            }
+            Wish::Connect { caller, deadline } => {
+                let exchange = self.link.connect(now, deadline);
+                self.callers.insert(exchange, caller);
+            }
+            Wish::Inbox(inbox) => self.inbox = Some(inbox),
+            Wish::KeepConnected => self.link.keep_connected(now),
+            Wish::Notify { method, params, reply } => {
+                let notice = self.link.notify(now, method, params.as_ref());
+                self.notices.insert(notice, reply);
+            }
+            Wish::Send { caller, request } => {
+                let exchange = self.link.send(now, request);
+                self.callers.insert(exchange, caller);
+            }
+            Wish::SetIdentity(identity) => self.link.set_identity(identity),
+            Wish::Status(reply) => self.tell_status(reply),
+        }
+        self.carry_out();
+    }
+
+    fn tell_status(&self, reply: oneshot::Sender<Status>) {
+        // Whoever asked may be gone, and then does not want to know.
+        let _ = reply.send(self.link.status());
+    }
+
+    /// Hands something of the server's to whoever reads it. A question never stays without an
+    /// answer: the server may wait for it before it answers us.
+    fn deliver(&mut self, delivered: Delivered) {
+        if let Delivered::Notification { exchange: Some(exchange), method, params } = &delivered
+            && &**method == "notifications/progress"
+        {
+            self.callers.progressed(*exchange, params.as_ref());
+        }
+        let question = match &delivered {
+            Delivered::Question { question, .. } => Some(*question),
+            _ => None,
+        };
+        let refusal = match &self.inbox {
+            None => NOBODY_ANSWERS,
+            Some(inbox) => match inbox.try_send(delivered) {
+                Ok(()) => return,
+                Err(mpsc::error::TrySendError::Closed(_)) => NOBODY_ANSWERS,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    self.observers.count_dropped();
+                    TOO_BUSY
+                }
+            },
+        };
+        if let Some(question) = question {
+            self.refuse(question, refusal);
+        }
+    }
+
+    fn refuse(&mut self, question: QuestionId, error: &'static str) {
+        let error = Json::new(error).expect("written as JSON below");
+        self.link.answer(self.clock.now(), question, &Answer::Error(error));
+    }
+}
+
+const NOBODY_ANSWERS: &str = r#"{"code":-32601,"message":"Method not found"}"#;
+const TOO_BUSY: &str = r#"{"code":-32000,"message":"too many requests at once"}"#;
+const WISHES_AT_ONCE: usize = 64;

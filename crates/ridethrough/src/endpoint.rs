@@ -1,0 +1,179 @@
+//! Where a server is: an `http` or `https` URL, taken apart once.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::Uri;
+use http::uri::{Authority, PathAndQuery};
+use ridethrough_core::head::Redirect;
+
+/// The address of an MCP endpoint.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    is_tls: bool,
+    authority: Authority,
+    path: PathAndQuery,
+}
+
+impl Endpoint {
+    /// Reads a URL.
+    pub fn parse(url: &str) -> Result<Self, EndpointError> {
+        // A fragment is the browser's business; it is never sent.
+        let url = url.trim().split('#').next().unwrap_or_default();
+        let uri: Uri = url.parse().map_err(|_| EndpointError::NotAUrl)?;
+        let is_tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(EndpointError::Scheme),
+        };
+        let authority = uri.authority().cloned().ok_or(EndpointError::NotAUrl)?;
+        if authority.as_str().contains('@') {
+            return Err(EndpointError::UserInfo);
+        }
+        if authority.host().is_empty() {
+            return Err(EndpointError::NotAUrl);
+        }
+        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        Ok(Self { is_tls, authority, path })
+    }
+
+    /// Whether TLS is spoken.
+    pub const fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
+    /// Host and port as they stand in the URL.
+    pub fn authority(&self) -> &str {
+        self.authority.as_str()
+    }
+
+    /// The host as a resolver takes it: an IPv6 address without its brackets.
+    pub fn host_to_resolve(&self) -> &str {
+        self.authority.host().trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// The port, the scheme's own if the URL names none.
+    pub fn port(&self) -> u16 {
+        self.authority.port_u16().unwrap_or(if self.is_tls { 443 } else { 80 })
+    }
+
+    /// Path and query.
+    pub fn path(&self) -> &str {
+        self.path.as_str()
+    }
+
+    /// The URL of another path and query on this server.
+    pub(crate) fn uri(&self, target: Option<&str>) -> Option<Uri> {
+        let path = match target {
+            Some(target) => target.parse().ok()?,
+            None => self.path.clone(),
+        };
+        let scheme = if self.is_tls { "https" } else { "http" };
+        Uri::builder()
+            .scheme(scheme)
+            .authority(self.authority.clone())
+            .path_and_query(path)
+            .build()
+            .ok()
+    }
+
+    /// Where a `Location` points, seen from the path that was asked.
+    pub(crate) fn redirect(&self, asked: &str, location: &str) -> Option<Redirect> {
+        let location = location.split('#').next().unwrap_or_default();
+        if let Some(rest) = location.strip_prefix("//") {
+            let scheme = if self.is_tls { "https" } else { "http" };
+            return self.redirect(asked, &format!("{scheme}://{rest}"));
+        }
+        if location.starts_with('/') {
+            return Some(Redirect::SameOrigin(location.into()));
+        }
+        if location.contains("://") {
+            return Some(match Self::parse(location) {
+                Ok(to) if self.is_same_origin(&to) => Redirect::SameOrigin(to.path().into()),
+                _ => Redirect::OtherOrigin(location.into()),
+            });
+        }
+        let folder = asked.split('?').next().unwrap_or_default();
+        let folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let joined: Arc<str> = format!("{folder}/{location}").into();
+        joined.parse::<PathAndQuery>().ok().map(|_| Redirect::SameOrigin(joined))
+    }
+
+    fn is_same_origin(&self, other: &Self) -> bool {
+        self.is_tls == other.is_tls
+            && self.port() == other.port()
+            && self.authority.host().eq_ignore_ascii_case(other.authority.host())
+    }
+}
+
+impl fmt::Display for Endpoint {
+    /// Leaves the query out: that is where people put keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority, self.path.path())
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+/// Why a text is not the address of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// It cannot be read as a URL.
+    #[error("must be a URL such as https://example.com/mcp")]
+    NotAUrl,
+    /// It is not HTTP.
+    #[error("must begin with http:// or https://")]
+    Scheme,
+    /// It carries a name or password, which would end up in logs.
+    #[error("must not carry a name or password: use credentials instead")]
+    UserInfo,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_port_has_that_of_its_scheme() {
+        assert_eq!(Endpoint::parse("https://example.com/mcp").unwrap().port(), 443);
+        assert_eq!(Endpoint::parse("http://example.com").unwrap().port(), 80);
+        assert_eq!(Endpoint::parse("http://[::1]:9/").unwrap().host_to_resolve(), "::1");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_reason() {
+        assert_eq!(Endpoint::parse("ftp://example.com/"), Err(EndpointError::Scheme));
+        assert_eq!(Endpoint::parse("example.com/mcp"), Err(EndpointError::NotAUrl));
+        assert_eq!(Endpoint::parse("http://a:b@example.com/"), Err(EndpointError::UserInfo));
+    }
+
+    #[test]
+    fn it_prints_without_its_query() {
+        let endpoint = Endpoint::parse("https://example.com/mcp?key=s3cret").unwrap();
+
+        assert_eq!(format!("{endpoint} {endpoint:?}").matches("s3cret").count(), 0);
+        assert_eq!(endpoint.path(), "/mcp?key=s3cret");
+    }
+
+    #[test]
+    fn a_redirect_stays_with_its_origin_or_leaves_it() {
+        let endpoint = Endpoint::parse("https://example.com/a/mcp?x=1").unwrap();
+        let same = |path: &str| Some(Redirect::SameOrigin(path.into()));
+        let other = |url: &str| Some(Redirect::OtherOrigin(url.into()));
+        let to = |location: &str| endpoint.redirect("/a/mcp?x=1", location);
+
+        assert_eq!(to("/b?y=2"), same("/b?y=2"));
+        assert_eq!(to("b"), same("/a/b"));
+        assert_eq!(to("https://EXAMPLE.com:443/c#part"), same("/c"));
+        assert_eq!(to("//example.com/d"), same("/d"));
+        assert_eq!(to("http://example.com/a/mcp"), other("http://example.com/a/mcp"));
+        assert_eq!(to("https://example.com:8443/"), other("https://example.com:8443/"));
+        assert_eq!(to("https://evil.example/"), other("https://evil.example/"));
+        assert_eq!(to("//evil.example/"), other("https://evil.example/"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Why a call gave no result.
+
+use std::fmt;
+
+use ridethrough_core::CallError;
+use ridethrough_core::message::{Json, RpcError};
+
+/// A call without a result.
+#[derive(Debug)]
+pub enum Error {
+    /// The answer is not what the caller wanted to read it as. It is there, as it was sent.
+    Answer {
+        /// The result.
+        result: Json,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// There is no answer: what happened, what was tried, and whether the server may have run it.
+    Call(CallError),
+    /// The server answered with an error of its own.
+    Server(ServerError),
+}
+
+/// An error that the server answered with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerError {
+    /// Code and message.
+    pub rpc: RpcError,
+    /// The error object as it was sent, `data` included.
+    pub json: Json,
+}
+
+impl Error {
+    /// Whether the server may have run the request. It did, for all that is known, if it answered.
+    pub fn may_have_run(&self) -> bool {
+        match self {
+            Self::Answer { .. } | Self::Server(_) => true,
+            Self::Call(error) => error.may_have_run(),
+        }
+    }
+
+    /// The failed call, if there was no answer.
+    pub const fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Call(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The server's own error, if it answered with one.
+    pub const fn server(&self) -> Option<&ServerError> {
+        match self {
+            Self::Server(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The story in three parts: what happened, what was tried, what to do.
+    pub fn report(&self) -> String {
+        match self {
+            Self::Call(error) => error.report(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer { .. } => f.write_str("the result has another form than was asked for"),
+            Self::Call(error) => error.fmt(f),
+            Self::Server(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Answer { source, .. } => Some(source),
+            // Their words are this error's own; there is nothing below.
+            Self::Call(_) | Self::Server(_) => None,
+        }
+    }
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server answered with error {}: `{}`", self.rpc.code, self.rpc.message)
+    }
+}
+
+impl fmt::Debug for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerError").field("code", &self.rpc.code).finish_non_exhaustive()
+    }
+}
+
+impl std::error::Error for ServerError {}

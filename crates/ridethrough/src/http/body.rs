@@ -1,0 +1,83 @@
+//! The body of an answer, and the connection that it comes on.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body as _, Incoming};
+use ridethrough_core::Failure;
+
+use super::proof;
+use crate::pool::{Expected, Http1, Http2, Pool};
+use crate::transport::Body;
+
+/// A body on HTTP/1.1: read to its end it gives its connection back, dropped before it closes it.
+pub(super) struct Http1Body {
+    incoming: Incoming,
+    connection: Option<Http1>,
+    pool: Pool,
+    expected: Option<Expected>,
+}
+
+impl Http1Body {
+    pub(super) fn new(incoming: Incoming, connection: Http1, pool: Pool) -> Self {
+        Self { incoming, connection: Some(connection), pool, expected: None }
+    }
+}
+
+impl Body for Http1Body {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+        let chunk = ready!(poll_data(&mut self.incoming, context));
+        match &chunk {
+            Some(Ok(_)) => {}
+            Some(Err(_)) => self.connection = None,
+            None => {
+                if let Some(connection) = self.connection.take() {
+                    self.pool.give_back(connection);
+                }
+                self.expected = None;
+            }
+        }
+        Poll::Ready(chunk)
+    }
+
+    fn wind_down(&mut self) {
+        self.expected = self.connection.is_some().then(|| self.pool.expect_back());
+    }
+}
+
+/// A body on HTTP/2; its connection lives at least as long as it does.
+pub(super) struct Http2Body {
+    incoming: Incoming,
+    _connection: Http2,
+}
+
+impl Http2Body {
+    pub(super) fn new(incoming: Incoming, connection: Http2) -> Self {
+        Self { incoming, _connection: connection }
+    }
+}
+
+impl Body for Http2Body {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+        poll_data(&mut self.incoming, context)
+    }
+}
+
+/// The next bytes; trailers mean nothing to us.
+fn poll_data(
+    incoming: &mut Incoming,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Bytes, Failure>>> {
+    loop {
+        match ready!(Pin::new(&mut *incoming).poll_frame(context)) {
+            None => return Poll::Ready(None),
+            Some(Err(error)) => return Poll::Ready(Some(Err(proof::of_body(&error)))),
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Poll::Ready(Some(Ok(data)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What the machine must know of an answer's head, read from its headers.
+//!
+//! Anything unreadable is left out rather than guessed: a missing fact costs nothing, a wrong one may.
+
+use std::time::{Duration, SystemTime};
+
+use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::response::Parts;
+use http::{HeaderMap, HeaderName};
+use ridethrough_core::AnswerHead;
+use ridethrough_core::head::{Challenge, Content};
+use ridethrough_core::session::SessionId;
+
+use crate::endpoint::Endpoint;
+
+/// Reads a head; `asked` is the path that was asked, from which relative redirects lead on.
+pub(super) fn read(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead {
+    let text = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    AnswerHead {
+        status: parts.status,
+        content: content(text(&CONTENT_TYPE)),
+        session: text(&SESSION).and_then(SessionId::new),
+        retry_after: text(&RETRY_AFTER).and_then(|value| retry_after(value, SystemTime::now())),
+        challenge: challenge(&parts.headers),
+        redirect: parts
+            .status
+            .is_redirection()
+            .then(|| text(&LOCATION).and_then(|to| endpoint.redirect(asked, to)))
+            .flatten(),
+    }
+}
+
+/// How long the server keeps an idle connection, if it says so.
+pub(super) fn keep_alive(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get("keep-alive")?.to_str().ok()?;
+    let seconds = value.split(',').find_map(|part| {
+        let (name, seconds) = part.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("timeout").then(|| seconds.trim().parse().ok())?
+    });
+    seconds.map(Duration::from_secs)
+}
+
+fn content(value: Option<&str>) -> Content {
+    let Some(value) = value else { return Content::Nothing };
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    let is = |name: &str| essence.eq_ignore_ascii_case(name);
+    match essence {
+        "" => Content::Nothing,
+        _ if is("text/event-stream") => Content::EventStream,
+        _ if is("application/json") => Content::Json,
+        _ if is("text/html") => Content::Html,
+        _ => Content::Other,
+    }
+}
+
+/// Seconds or a date (RFC 9110, 10.2.3). Seconds may be beyond any clock; the machine can take it.
+fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
+    }
+    if let Ok(seconds) = value.parse::<f64>() {
+        // `1.5` and `1e9` are not in the standard, but they are on the wire.
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// What `WWW-Authenticate` asks for, in any of its lines.
+fn challenge(headers: &HeaderMap) -> Option<Challenge> {
+    let asked = headers.get_all(WWW_AUTHENTICATE);
+    let scope = asked
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .find(|value| parameter(value, "error") == Some("insufficient_scope"));
+    match scope {
+        Some(it) => Some(Challenge::Scope(parameter(it, "scope").unwrap_or_default().into())),
+        None => asked.iter().next().map(|_| Challenge::Credentials),
+    }
+}
+
+/// The value of `name=value` or `name="value"` in a challenge.
+fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = challenge;
+    while let Some(equals) = rest.find('=') {
+        let key = rest[..equals].trim_end().rsplit([' ', ',', '\t']).next().unwrap_or_default();
+        let after = rest[equals + 1..].trim_start();
+        let (value, tail) = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => after.split_at(after.find([' ', ',', '\t']).unwrap_or(after.len())),
+        };
+        if key.eq_ignore_ascii_case(name) {
+            return Some(value);
+        }
+        rest = tail;
+    }
+    None
+}
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date_and_never_a_panic() {
+        let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let read = |value| retry_after(value, now);
+
+        assert_eq!(read("120"), Some(Duration::from_secs(120)));
+        assert_eq!(read("Sun, 06 Nov 1994 08:49:47 GMT"), Some(Duration::from_secs(10)));
+        assert_eq!(read("Sun, 06 Nov 1994 08:49:27 GMT"), Some(Duration::ZERO));
+        assert_eq!(read("1e9"), Some(Duration::from_secs(1_000_000_000)));
+        assert_eq!(read("99999999999999999999999"), Some(Duration::from_secs(u64::MAX)));
+        for nonsense in ["", "-5", "soon", "NaN", "inf", "1e400"] {
+            assert_eq!(read(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_content_type_counts_without_its_parameters_and_case() {
+        assert_eq!(content(Some("Text/Event-Stream; charset=utf-8")), Content::EventStream);
+        assert_eq!(content(Some("application/json;x")), Content::Json);
+        assert_eq!(content(Some("application/json-rpc")), Content::Other);
+        assert_eq!(content(Some(" ")), Content::Nothing);
+        assert_eq!(content(None), Content::Nothing);
+    }
+
+    #[test]
+    fn a_challenge_is_for_credentials_unless_it_names_the_scope_that_is_missing() {
+        let read = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
+            }
+            challenge(&headers)
+        };
+
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&["Bearer realm=\"a, error=x\""]), Some(Challenge::Credentials));
+        assert_eq!(
+            read(&["Basic", "Bearer error=\"insufficient_scope\", scope=\"a b\""]),
+            Some(Challenge::Scope("a b".into()))
+        );
+        assert_eq!(read(&["Bearer error=insufficient_scope"]), Some(Challenge::Scope("".into())));
+    }
+
+    #[test]
+    fn the_servers_own_idle_limit_is_read() {
+        let read = |value: &str| {
+            keep_alive(&HeaderMap::from_iter([(
+                "keep-alive".parse().unwrap(),
+                value.parse().unwrap(),
+            )]))
+        };
+
+        assert_eq!(read("timeout=5, max=100"), Some(Duration::from_secs(5)));
+        assert_eq!(read("max=100,Timeout=7"), Some(Duration::from_secs(7)));
+        assert_eq!(read("max=100"), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! The transport over HTTP/1.1 and HTTP/2: one request out, one answer in.
+//!
+//! Puts a request into HTTP's words, sends it on a connection of the pool and reads the head of the
+//! answer. What each failure proves is in `proof`. It never retries and never follows a redirect.
+
+mod body;
+mod cookies;
+mod head;
+mod proof;
+mod request;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use ridethrough_core::{Cause, Failure, Generation, Outgoing};
+
+use crate::credentials::Token;
+use crate::endpoint::Endpoint;
+use crate::pool::{Http1, Http2, Lease, Pool};
+use crate::transport::{Errand, Reply, Transport};
+
+pub(crate) use request::OURS as OUR_HEADERS;
+
+use body::{Http1Body, Http2Body};
+use cookies::Cookies;
+
+/// Streamable HTTP to one endpoint.
+pub(crate) struct Http {
+    desk: Arc<Desk>,
+}
+
+/// What all requests of one client share.
+struct Desk {
+    endpoint: Endpoint,
+    headers: HeaderMap,
+    cookies: Cookies,
+    pool: Pool,
+}
+
+impl Http {
+    pub(crate) fn new(endpoint: Endpoint, headers: HeaderMap, pool: Pool) -> Self {
+        let cookies = Cookies::default();
+        Self { desk: Arc::new(Desk { endpoint, headers, cookies, pool }) }
+    }
+}
+
+impl Transport for Http {
+    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let desk = self.desk.clone();
+        Box::pin(async move {
+            match errand {
+                Errand::Connect => desk.pool.connect().await.map(|()| Reply::Connected),
+                Errand::Request { outgoing, token } => desk.ask(outgoing, token).await,
+            }
+        })
+    }
+}
+
+impl Desk {
+    async fn ask(&self, outgoing: Outgoing, token: Option<Token>) -> Result<Reply, Failure> {
+        let generation = outgoing.to.generation;
+        let request = request::build(self, outgoing, token.as_ref())
+            .ok_or_else(|| Failure::unknown(Cause::Unreadable).with_detail(NO_HEADER))?;
+        let asked = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        match self.pool.lease().await? {
+            Lease::Http1(connection) => {
+                self.ask_http1(connection, request::for_http1(request), generation, &asked).await
+            }
+            Lease::Http2(connection) => {
+                self.ask_http2(connection, request, generation, &asked).await
+            }
+        }
+    }
+
+    async fn ask_http1(
+        &self,
+        mut connection: Http1,
+        request: Request<Full<Bytes>>,
+        generation: Generation,
+        asked: &str,
+    ) -> Result<Reply, Failure> {
+        let response = connection.send(request).await.map_err(proof::of_http1)?;
+        if let Some(time) = head::keep_alive(response.headers()) {
+            connection.rest_at_most(time);
+        }
+        let (head, incoming) = self.read_head(response, generation, asked);
+        let body = Box::new(Http1Body::new(incoming, connection, self.pool.clone()));
+        Ok(Reply::Answered { head, body, capacity: None })
+    }
+
+    async fn ask_http2(
+        &self,
+        mut connection: Http2,
+        request: Request<Full<Bytes>>,
+        generation: Generation,
+        asked: &str,
+    ) -> Result<Reply, Failure> {
+        let response = match connection.send(request).await {
+            Ok(response) => response,
+            Err(error) => {
+                let failure = proof::of_http2(error);
+                if failure.cause != Cause::StreamRefused {
+                    self.pool.forget(&connection);
+                }
+                return Err(failure);
+            }
+        };
+        let capacity = Some(connection.capacity());
+        let (head, incoming) = self.read_head(response, generation, asked);
+        let body = Box::new(Http2Body::new(incoming, connection));
+        Ok(Reply::Answered { head, body, capacity })
+    }
+
+    fn read_head(
+        &self,
+        response: Response<Incoming>,
+        generation: Generation,
+        asked: &str,
+    ) -> (ridethrough_core::AnswerHead, Incoming) {
+        let (parts, incoming) = response.into_parts();
+        self.cookies.keep(generation, &parts.headers);
+        (head::read(&parts, &self.endpoint, asked), incoming)
+    }
+}
+
+const NO_HEADER: &str = "the server named its stream in a way that no header can carry";

@@ -1,0 +1,104 @@
+//! What a failed request proves about its delivery.
+//!
+//! A call may be repeated without asking anybody only if no byte of it can have reached the server.
+//! These are the cases that prove it, and there are no others; each has a test of its name in
+//! `tests/proof.rs`. Every other error is *Unknown*.
+//!
+//! | proof of NotSent | why |
+//! |---|---|
+//! | the dial failed: name, connect, TLS, HTTP handshake | there was nothing to write on |
+//! | hyper gave the message back | it was not even begun |
+//! | HTTP/1.1: the connection was sealed and its count of written bytes had not moved | nothing left us, and nothing can any more |
+//! | HTTP/2: the peer reset the stream with `REFUSED_STREAM` | RFC 9113, 8.7: not processed |
+//! | HTTP/2: the peer went away and the last stream it speaks of is below ours | RFC 9113, 6.8: not processed |
+
+use std::error::Error;
+use std::io;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use hyper::client::conn::TrySendError;
+use ridethrough_core::{Cause, Failure};
+
+use crate::pool::Unsent;
+
+/// A request that failed on HTTP/1.1.
+pub(super) fn of_http1(unsent: Unsent) -> Failure {
+    let Unsent { mut error, written } = unsent;
+    let is_back = error.take_message().is_some();
+    let error = error.into_error();
+    match is_back || written == 0 {
+        true => Failure::not_sent(cause(&error)).with_detail(words(&error)),
+        false => Failure::unknown(cause(&error)).with_detail(words(&error)),
+    }
+}
+
+/// A request that failed on HTTP/2, where the connection's count says nothing about one stream.
+pub(super) fn of_http2(mut error: TrySendError<Request<Full<Bytes>>>) -> Failure {
+    let is_back = error.take_message().is_some();
+    let error = error.into_error();
+    let words = words(&error);
+    match find::<h2::Error>(&error) {
+        Some(h2) if is_refusal(h2) => Failure::not_sent(Cause::StreamRefused).with_detail(words),
+        Some(h2) if h2.is_go_away() && h2.is_remote() => {
+            Failure::not_sent(Cause::Closed).with_detail(words)
+        }
+        _ if is_back => Failure::not_sent(cause(&error)).with_detail(words),
+        _ => Failure::unknown(cause(&error)).with_detail(words),
+    }
+}
+
+/// A body that broke off: the server had the request.
+pub(super) fn of_body(error: &hyper::Error) -> Failure {
+    Failure::unknown(cause(error)).with_detail(words(error))
+}
+
+fn is_refusal(error: &h2::Error) -> bool {
+    error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
+}
+
+/// The failure in the machine's words.
+fn cause(error: &hyper::Error) -> Cause {
+    if error.is_parse() {
+        // hyper has a method for this, but not in a build without its server.
+        let is_too_large = error.to_string().contains("head is too large");
+        return if is_too_large { Cause::TooLarge } else { Cause::Unreadable };
+    }
+    if let Some(error) = find::<io::Error>(error) {
+        return match error.kind() {
+            io::ErrorKind::ConnectionReset => Cause::Reset,
+            io::ErrorKind::TimedOut => Cause::Silent,
+            // hyper says so of a body that is not what its headers claim.
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Cause::Unreadable,
+            _ => Cause::Closed,
+        };
+    }
+    match find::<h2::Error>(error) {
+        Some(h2) if h2.is_reset() => Cause::Reset,
+        _ if error.is_timeout() => Cause::Silent,
+        _ => Cause::Closed,
+    }
+}
+
+/// What the layers below said, innermost last. They never quote what was sent.
+fn words(error: &hyper::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}
+
+fn find<E: Error + 'static>(error: &hyper::Error) -> Option<&E> {
+    let mut source = error.source();
+    while let Some(inner) = source {
+        if let Some(found) = inner.downcast_ref::<E>() {
+            return Some(found);
+        }
+        source = inner.source();
+    }
+    None
+}

@@ -1,0 +1,95 @@
+//! One errand in the words of HTTP.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST};
+use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
+use http_body_util::Full;
+use ridethrough_core::{Outgoing, Verb};
+
+use super::Desk;
+use crate::credentials::Token;
+
+/// Builds a request; `None` if the server gave us something to repeat that no header can carry.
+/// Everything of our own was checked when it was taken in.
+pub(super) fn build(
+    desk: &Desk,
+    outgoing: Outgoing,
+    token: Option<&Token>,
+) -> Option<Request<Full<Bytes>>> {
+    let to = outgoing.to;
+    let (method, body, last_event_id) = match outgoing.verb {
+        Verb::Delete => (Method::DELETE, Bytes::new(), None),
+        Verb::Get { last_event_id } => (Method::GET, Bytes::new(), last_event_id),
+        Verb::Post { body } => (Method::POST, body, None),
+    };
+    let mut request = Request::new(Full::new(body));
+    *request.uri_mut() = desk.endpoint.uri(to.target.as_deref())?;
+    let headers = request.headers_mut();
+    headers.reserve(desk.headers.len() + 8);
+    headers.extend(desk.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    headers.insert(ACCEPT, accept(&method));
+    if method == Method::POST {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    if let Some(session) = &to.session {
+        headers.insert(SESSION, secret(session.as_str())?);
+    }
+    if let Some(version) = to.version {
+        headers.insert(VERSION, HeaderValue::from_static(version.as_str()));
+    }
+    if let Some(id) = last_event_id {
+        headers.insert(LAST_EVENT_ID, secret(id.as_str())?);
+    }
+    if let Some(token) = token {
+        headers.insert(AUTHORIZATION, token.header()?);
+    }
+    if let Some(cookies) = desk.cookies.header(to.generation) {
+        headers.insert(COOKIE, cookies);
+    }
+    *request.method_mut() = method;
+    Some(request)
+}
+
+/// The form that HTTP/1.1 sends to a server: the path alone, and the host in a header.
+pub(super) fn for_http1(mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
+    let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    if let Some(host) = host.and_then(|host| HeaderValue::try_from(host).ok()) {
+        request.headers_mut().insert(HOST, host);
+    }
+    let path = request.uri().path_and_query().cloned();
+    *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
+    *request.version_mut() = Version::HTTP_11;
+    request
+}
+
+fn accept(method: &Method) -> HeaderValue {
+    HeaderValue::from_static(match *method {
+        Method::GET => "text/event-stream",
+        _ => "application/json, text/event-stream",
+    })
+}
+
+/// A value that logs of lower layers must not show.
+fn secret(value: &str) -> Option<HeaderValue> {
+    let mut header = HeaderValue::from_bytes(value.as_bytes()).ok()?;
+    header.set_sensitive(true);
+    Some(header)
+}
+
+/// Headers that the client writes itself; nobody may set them beside it.
+pub(crate) const OURS: [&str; 10] = [
+    "accept",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "transfer-encoding",
+];
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

@@ -1,0 +1,54 @@
+//! An MCP client that rides through faults.
+//!
+//! Connections drop, sessions expire, servers restart and balancers answer 503. This client keeps
+//! one promise through all of it: **every call ends exactly once, with its answer or with an error
+//! that says what happened, what was tried, and whether the server may have run it.**
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use ridethrough::Client;
+//!
+//! let client = Client::new("https://example.com/mcp")?;
+//! let params = serde_json::json!({ "name": "deploy", "arguments": { "to": "production" } });
+//! match client.request("tools/call", params).await {
+//!     Ok(result) => println!("{}", result.as_str()),
+//!     Err(error) if error.may_have_run() => eprintln!("look before you repeat it: {error}"),
+//!     Err(error) => eprintln!("it did not run: {error}"),
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! What decides is in [`core`]; this crate performs. [`Client`] is what an application holds,
+//! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try. Below are
+//! two seams: a [`Transport`] replaces HTTP, a [`Dial`] replaces sockets.
+
+mod client;
+mod clock;
+mod config;
+mod credentials;
+mod dial;
+mod drain;
+mod driver;
+mod endpoint;
+mod error;
+mod http;
+mod observe;
+mod pool;
+mod transport;
+
+pub use client::{Call, Client, Inbox, Params, Pending, PendingResult, Server};
+pub use config::{BuildError, ClientBuilder};
+pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
+pub use dial::{ByteStream, Connection, Dial, Peek, Tcp};
+pub use endpoint::{Endpoint, EndpointError};
+pub use error::{Error, ServerError};
+pub use observe::{Events, Seen};
+pub use transport::{Body, Errand, Reply, Transport};
+
+/// The recovery machine and its words.
+pub use ridethrough_core as core;
+pub use ridethrough_core::message::{Answer, Json};
+pub use ridethrough_core::{
+    CallError, Delivered, Delivery, Event, Identity, Kind, NoCredentials, QuestionId,
+    RecoveryPolicy, Status, Version,
+};

@@ -1,0 +1,131 @@
+//! One HTTP/1.1 connection: one request at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1};
+use hyper_util::rt::TokioIo;
+use ridethrough_core::{Cause, Failure};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::dial::{Connection, Meter, Metered, Peek};
+
+/// A connection that was dialed and has not failed.
+pub(crate) struct Http1 {
+    sender: http1::SendRequest<Full<Bytes>>,
+    meter: Arc<Meter>,
+    peek: Arc<dyn Peek>,
+    task: AbortHandle,
+    /// Since when it rests, or was dialed.
+    since: Instant,
+    rests: Duration,
+    history: History,
+}
+
+/// What a connection was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum History {
+    /// Nothing yet.
+    Fresh,
+    /// A request is on it, or was, and its answer has not been read to the end.
+    InUse,
+    /// Every answer was read to its end.
+    Rested,
+}
+
+impl Http1 {
+    pub(super) async fn new(connection: Connection) -> Result<Self, Failure> {
+        let (io, meter) = Metered::new(connection.io);
+        let (sender, driving) = http1::Builder::new()
+            .max_buf_size(HEAD_LIMIT)
+            .handshake(TokioIo::new(io))
+            .await
+            .map_err(|error| Failure::not_sent(Cause::Reset).with_detail(error.to_string()))?;
+        let task = tokio::spawn(async {
+            // Whoever sent a request learns of its failure from that request.
+            let _ = driving.await;
+        });
+        Ok(Self {
+            sender,
+            meter,
+            peek: connection.peek,
+            task: task.abort_handle(),
+            since: Instant::now(),
+            rests: IDLE_LIMIT,
+            history: History::Fresh,
+        })
+    }
+
+    /// Whether the next request may go out on it.
+    pub(super) fn is_usable(&self) -> bool {
+        let age = self.since.elapsed();
+        // A server may speak first on a fresh TLS connection: session tickets are no bad sign.
+        let is_quiet =
+            || (self.history == History::Fresh && age < FRESH_FOR) || self.peek.is_quiet();
+        !self.sender.is_closed() && age < self.rests && is_quiet()
+    }
+
+    /// Waits until hyper is done with the request before; false if it closed instead.
+    pub(super) async fn ready(&mut self) -> bool {
+        self.sender.ready().await.is_ok()
+    }
+
+    pub(super) fn in_use(mut self) -> Self {
+        self.history = History::InUse;
+        self
+    }
+
+    pub(super) fn rested(mut self) -> Self {
+        self.history = History::Rested;
+        self.since = Instant::now();
+        self
+    }
+
+    /// The server says how long it keeps an idle connection; ours must end before.
+    pub(crate) fn rest_at_most(&mut self, server_keeps: Duration) {
+        self.rests = IDLE_LIMIT.min(server_keeps.saturating_sub(Duration::from_secs(1)));
+    }
+
+    /// Sends a request. On failure nothing more is written, and it is known what was.
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Unsent> {
+        let before = self.meter.written();
+        match self.sender.try_send_request(request).await {
+            Ok(response) => Ok(response),
+            // Seal first, then look: hyper may still flush what it holds.
+            Err(error) => {
+                let written = self.meter.seal() - before;
+                Err(Unsent { error, written })
+            }
+        }
+    }
+}
+
+/// A request without an answer, and what was written of it.
+pub(crate) struct Unsent {
+    pub(crate) error: TrySendError<Request<Full<Bytes>>>,
+    pub(crate) written: u64,
+}
+
+impl Drop for Http1 {
+    fn drop(&mut self) {
+        if self.history == History::InUse {
+            self.meter.seal();
+            self.task.abort();
+        }
+    }
+}
+
+/// Also the largest head of an answer that is read. With hyper's limit of 100 headers it bounds
+/// what a hostile server can make us hold before a body begins.
+const HEAD_LIMIT: usize = 32 * 1024;
+/// Most servers and balancers keep an idle connection for a minute or longer.
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
+const FRESH_FOR: Duration = Duration::from_secs(1);

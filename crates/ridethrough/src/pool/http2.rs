@@ -1,0 +1,96 @@
+//! One HTTP/2 connection: shared by all requests.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use ridethrough_core::{Cause, Failure};
+use tokio::task::AbortHandle;
+
+use crate::dial::Connection;
+
+/// A connection that was dialed and has not failed.
+#[derive(Clone)]
+pub(crate) struct Http2 {
+    sender: http2::SendRequest<Full<Bytes>>,
+    driving: Arc<Driving>,
+}
+
+/// The task that reads and writes; it ends with the last who uses the connection.
+struct Driving {
+    task: AbortHandle,
+    /// The streams that the server allows at once.
+    limit: Arc<AtomicUsize>,
+}
+
+impl Http2 {
+    pub(super) async fn new(connection: Connection) -> Result<Self, Failure> {
+        let (sender, driving) = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_AFTER)
+            .keep_alive_timeout(PONG_WITHIN)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(HEAD_LIMIT)
+            .handshake(TokioIo::new(connection.io))
+            .await
+            .map_err(|error| Failure::not_sent(Cause::Reset).with_detail(error.to_string()))?;
+        let limit = Arc::new(AtomicUsize::new(usize::MAX));
+        let published = limit.clone();
+        let task = tokio::spawn(async move {
+            let mut driving = pin!(driving);
+            // Whoever sent a request learns of a failure from that request.
+            let _ = std::future::poll_fn(|context| {
+                let result = driving.as_mut().poll(context);
+                published.store(driving.current_max_send_streams(), Ordering::Relaxed);
+                result
+            })
+            .await;
+        });
+        let driving = Arc::new(Driving { task: task.abort_handle(), limit });
+        Ok(Self { sender, driving })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.driving, &other.driving)
+    }
+
+    /// How many calls it carries at once: one stream is the standing one's, and one is kept for
+    /// control messages, which must pass when all others are taken.
+    pub(crate) fn capacity(&self) -> usize {
+        self.driving.limit.load(Ordering::Relaxed).saturating_sub(2).max(1)
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
+        self.sender.try_send_request(request).await
+    }
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// When a connection with open streams is silent for so long, ask whether the peer is there.
+const PING_AFTER: Duration = Duration::from_secs(15);
+const PONG_WITHIN: Duration = Duration::from_secs(10);
+/// What the server may send ahead of us reading, per stream and in all. The second is large enough
+/// for many streams that nobody reads for a moment: they must not starve the others.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
+const HEAD_LIMIT: u32 = 32 * 1024;

@@ -1,0 +1,276 @@
+//! The connections to one server: which one a request may use, and when one is given back.
+//!
+//! Whatever failed, stalled or was cancelled is never used again: a connection comes back only after
+//! its answer was read to the end. The pool never sends anything and never retries.
+//!
+//! ```text
+//!   HTTP/1.1   dialed ──▶ leased ──answer read──▶ idle ──▶ leased ...     last in, first out
+//!                           └──anything else──▶ closed        └──too old, not quiet──▶ closed
+//!   HTTP/2     dialed ──▶ shared by all requests until it fails
+//! ```
+
+mod http1;
+mod http2;
+
+pub(crate) use http1::{Http1, Unsent};
+pub(crate) use http2::Http2;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
+use ridethrough_core::{Cause, Delivery, Failure};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::dial::{Dial, Speaks};
+use crate::endpoint::Endpoint;
+
+/// The connections to one server.
+#[derive(Clone)]
+pub(crate) struct Pool {
+    room: Arc<Room>,
+}
+
+/// A connection that a request may use.
+pub(crate) enum Lease {
+    Http1(Http1),
+    Http2(Http2),
+}
+
+struct Room {
+    dial: Arc<dyn Dial>,
+    endpoint: Endpoint,
+    connect_within: Duration,
+    state: Mutex<State>,
+    /// A connection came back, or will not.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Http1>,
+    /// Connections whose answer is as good as read: worth a moment's wait.
+    winding_down: usize,
+    shared: Option<Http2>,
+    /// The dial that everybody waits for while the protocol is, or may be, HTTP/2.
+    dialing: Option<WeakShared<Dialing>>,
+    speaks: Option<Speaks>,
+    is_swept: bool,
+}
+
+type Dialing = BoxFuture<'static, Result<(), Failure>>;
+
+impl Pool {
+    pub(crate) fn new(dial: Arc<dyn Dial>, endpoint: Endpoint, connect_within: Duration) -> Self {
+        let state = Mutex::default();
+        let changed = Notify::new();
+        Self { room: Arc::new(Room { dial, endpoint, connect_within, state, changed }) }
+    }
+
+    /// A connection to send one request on: an idle one if there is one, else a new one.
+    pub(crate) async fn lease(&self) -> Result<Lease, Failure> {
+        let grace_ends = Instant::now() + GRACE;
+        loop {
+            if let Some(shared) = self.shared() {
+                return Ok(Lease::Http2(shared));
+            }
+            if let Some(idle) = self.take_idle().await {
+                return Ok(Lease::Http1(idle));
+            }
+            if !self.one_comes_back_by(grace_ends).await {
+                match self.room.dials_alone() {
+                    true => return self.dial_http1().await,
+                    false => self.dial_for_all().await?,
+                }
+            }
+        }
+    }
+
+    /// Makes a connection for the next request, whatever else there is.
+    pub(crate) async fn connect(&self) -> Result<(), Failure> {
+        self.room.clone().dial().await
+    }
+
+    /// Takes a connection back whose answer was read to the end.
+    pub(crate) fn give_back(&self, connection: Http1) {
+        self.room.keep(connection.rested());
+    }
+
+    /// Says that a connection is likely to come back soon.
+    pub(crate) fn expect_back(&self) -> Expected {
+        self.room.state().winding_down += 1;
+        Expected { room: self.room.clone() }
+    }
+
+    /// Forgets a shared connection on which a request could not be sent.
+    pub(crate) fn forget(&self, failed: &Http2) {
+        let mut state = self.room.state();
+        if state.shared.as_ref().is_some_and(|shared| shared.is_same(failed)) {
+            state.shared = None;
+        }
+    }
+
+    fn shared(&self) -> Option<Http2> {
+        let mut state = self.room.state();
+        if state.shared.as_ref().is_some_and(Http2::is_closed) {
+            state.shared = None;
+        }
+        state.shared.clone()
+    }
+
+    /// The idle connection used last, if it is still good.
+    async fn take_idle(&self) -> Option<Http1> {
+        loop {
+            let mut connection = self.room.state().idle.pop()?;
+            if connection.is_usable()
+                && timeout(READY_WITHIN, connection.ready()).await.is_ok_and(|is_ready| is_ready)
+            {
+                return Some(connection.in_use());
+            }
+        }
+    }
+
+    /// Waits for a connection whose answer is being read to its end anyway.
+    async fn one_comes_back_by(&self, deadline: Instant) -> bool {
+        let mut changed = std::pin::pin!(self.room.changed.notified());
+        changed.as_mut().enable();
+        match self.room.prospect() {
+            Prospect::Idle => true,
+            Prospect::None => false,
+            Prospect::Soon => timeout_at(deadline, changed).await.is_ok(),
+        }
+    }
+
+    async fn dial_http1(&self) -> Result<Lease, Failure> {
+        match self.room.dial_once().await? {
+            Lease::Http1(connection) => Ok(Lease::Http1(connection.in_use())),
+            Lease::Http2(shared) => Ok(Lease::Http2(self.room.share(shared))),
+        }
+    }
+
+    /// One dial, however many wait for it; it ends with the last of them.
+    async fn dial_for_all(&self) -> Result<(), Failure> {
+        let dialing = {
+            let mut state = self.room.state();
+            match state.dialing.as_ref().and_then(WeakShared::upgrade) {
+                Some(dialing) => dialing,
+                None => {
+                    let dialing: Shared<Dialing> = self.room.clone().dial().boxed().shared();
+                    state.dialing = dialing.downgrade();
+                    dialing
+                }
+            }
+        };
+        let result = dialing.await;
+        self.room.state().dialing = None;
+        result
+    }
+}
+
+impl Room {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can panic half way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn prospect(&self) -> Prospect {
+        let state = self.state();
+        match (state.idle.is_empty(), state.winding_down) {
+            (false, _) => Prospect::Idle,
+            (true, 0) => Prospect::None,
+            (true, _) => Prospect::Soon,
+        }
+    }
+
+    /// Whether a request gets a connection of its own.
+    fn dials_alone(&self) -> bool {
+        match self.state().speaks {
+            Some(Speaks::Http1) => true,
+            Some(Speaks::Http2) => false,
+            None => !self.endpoint.is_tls(),
+        }
+    }
+
+    /// Makes one connection and keeps it for whoever comes next.
+    async fn dial(self: Arc<Self>) -> Result<(), Failure> {
+        match self.dial_once().await? {
+            Lease::Http1(connection) => self.keep(connection),
+            Lease::Http2(connection) => drop(self.share(connection)),
+        }
+        Ok(())
+    }
+
+    async fn dial_once(&self) -> Result<Lease, Failure> {
+        let dialing = async {
+            let connection = self.dial.dial(&self.endpoint).await?;
+            self.state().speaks = Some(connection.speaks);
+            match connection.speaks {
+                Speaks::Http1 => Http1::new(connection).await.map(Lease::Http1),
+                Speaks::Http2 => Http2::new(connection).await.map(Lease::Http2),
+            }
+        };
+        match timeout(self.connect_within, dialing).await {
+            // Nothing was sent, whoever dialed and whatever it claims.
+            Ok(result) => {
+                result.map_err(|failure| Failure { delivery: Delivery::NotSent, ..failure })
+            }
+            Err(_) => Err(Failure::not_sent(Cause::ConnectTimedOut)),
+        }
+    }
+
+    fn keep(self: &Arc<Self>, connection: Http1) {
+        let mut state = self.state();
+        state.idle.push(connection);
+        let must_sweep = !std::mem::replace(&mut state.is_swept, true);
+        drop(state);
+        self.changed.notify_waiters();
+        if must_sweep {
+            tokio::spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    fn share(&self, connection: Http2) -> Http2 {
+        self.state().shared = Some(connection.clone());
+        connection
+    }
+}
+
+/// Whether a connection can be had without a dial.
+enum Prospect {
+    Idle,
+    None,
+    Soon,
+}
+
+/// A connection that is likely to come back; dropped when it has, or cannot.
+pub(crate) struct Expected {
+    room: Arc<Room>,
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.room.state().winding_down -= 1;
+        self.room.changed.notify_waiters();
+    }
+}
+
+/// Closes idle connections that grew too old, for as long as there are any.
+async fn sweep(room: Weak<Room>) {
+    loop {
+        tokio::time::sleep(SWEEP_EVERY).await;
+        let Some(room) = room.upgrade() else { return };
+        let mut state = room.state();
+        state.idle.retain(Http1::is_usable);
+        if state.idle.is_empty() {
+            state.is_swept = false;
+            return;
+        }
+    }
+}
+
+/// What a wait for a connection about to come back may cost: less than a dial over any network.
+const GRACE: Duration = Duration::from_millis(5);
+/// How long hyper may take to be ready again after an answer was read.
+const READY_WITHIN: Duration = Duration::from_secs(1);
+const SWEEP_EVERY: Duration = Duration::from_secs(5);

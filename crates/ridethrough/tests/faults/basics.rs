@@ -1,0 +1,169 @@
+//! What works when nothing breaks.
+
+use ridethrough::{Answer, Delivered, Kind, Version};
+use ridethrough_lab::{Protocol, Style, Times, When};
+use serde_json::json;
+
+use crate::rig::{Rig, call, secs, text};
+
+on_every_carrier! {
+    async fn a_call_is_answered(rig: Rig) {
+        let client = rig.client();
+
+        let result = call(&client, "echo", "a").await.unwrap();
+
+        assert!(result.as_str().contains("key"), "{}", result.as_str());
+        assert_eq!(rig.mcp.executions("echo"), 1);
+        assert_eq!(rig.count(When::method("initialize")), 1);
+    }
+
+    async fn connect_says_what_the_server_is(rig: Rig) {
+        let client = rig.client();
+
+        let server = client.connect().await.unwrap();
+
+        assert_eq!(server.version, Version::V2025_11_25);
+        assert!(server.result.as_str().contains("serverInfo"));
+        assert_eq!(client.status().await.unwrap().version, Some(Version::V2025_11_25));
+    }
+
+    async fn close_gives_the_session_back_and_later_calls_say_so(rig: Rig) {
+        let client = rig.client();
+        call(&client, "echo", "a").await.unwrap();
+
+        client.close().await;
+        let error = call(&client, "echo", "b").await.unwrap_err();
+
+        assert_eq!(rig.count(When::delete()), 1);
+        assert_eq!(error.call().unwrap().kind, Kind::Closed);
+        assert!(!error.may_have_run());
+        client.close().await;
+    }
+
+    async fn dropping_the_client_closes_its_connections(rig: Rig) {
+        let client = rig.client();
+        call(&client, "echo", "a").await.unwrap();
+        assert!(rig.server.open_connections() > 0);
+
+        drop(client);
+        tokio::time::sleep(secs(1)).await;
+
+        assert_eq!(rig.server.open_connections(), 0);
+    }
+
+    async fn dropping_a_call_cancels_it(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
+            let (_, reply) = ask.reply();
+            reply.hold().await;
+        });
+        let client = rig.client();
+
+        let _ = tokio::time::timeout(secs(1), call(&client, "deploy", "a")).await.unwrap_err();
+        tokio::time::sleep(secs(1)).await;
+
+        assert_eq!(rig.count(When::notification("notifications/cancelled")), 1);
+        assert!(call(&client, "echo", "b").await.is_ok());
+    }
+
+    async fn an_error_of_the_server_is_an_answer(rig: Rig) {
+        let client = rig.client();
+
+        let error = client.request("no/such/method", ()).await.unwrap_err();
+        let answer = client.request("no/such/method", ()).answer().await.unwrap();
+
+        assert_eq!(error.server().unwrap().rpc.code, -32601);
+        assert!(matches!(answer, Answer::Error(_)));
+    }
+
+    async fn questions_and_notifications_reach_the_inbox_and_answers_the_server(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let mut sse = ask.sse().await;
+            sse.message(None, &json!({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}})).await;
+            sse.message(None, &json!({"jsonrpc":"2.0","id":"q","method":"roots/list"})).await;
+            tokio::time::sleep(secs(5)).await;
+            sse.answer_and_finish(text("done")).await;
+        });
+        let client = rig.client();
+        let mut inbox = client.inbox();
+
+        let answering = async {
+            let mut notifications = 0;
+            loop {
+                match inbox.next().await.unwrap() {
+                    Delivered::Notification { .. } => notifications += 1,
+                    Delivered::Question { question, method, .. } => {
+                        assert_eq!(&*method, "roots/list");
+                        let roots = ridethrough::Json::new(r#"{"roots":[]}"#).unwrap();
+                        inbox.answer(question, Answer::Result(roots));
+                        return notifications;
+                    }
+                    Delivered::Withdrawn { .. } => panic!("nobody took it back"),
+                }
+            }
+        };
+        let (result, notifications) = tokio::join!(call(&client, "deploy", "a"), answering);
+
+        assert!(result.is_ok());
+        assert_eq!(notifications, 1);
+        let answers: Vec<_> =
+            rig.mcp.log().into_iter().filter(|entry| When::response().holds(entry)).collect();
+        assert_eq!(answers.len(), 1);
+        assert_eq!(&answers[0].body[..], br#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#);
+    }
+
+    async fn a_question_nobody_answers_is_refused(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let mut sse = ask.sse().await;
+            sse.message(None, &json!({"jsonrpc":"2.0","id":"q","method":"roots/list"})).await;
+            tokio::time::sleep(secs(5)).await;
+            sse.answer_and_finish(text("done")).await;
+        });
+        let client = rig.client();
+
+        call(&client, "deploy", "a").await.unwrap();
+
+        let log = rig.mcp.log();
+        let answer = log.iter().find(|entry| When::response().holds(entry)).unwrap();
+        assert!(String::from_utf8_lossy(&answer.body).contains("-32601"));
+    }
+
+    async fn progress_reaches_the_call_that_asked_for_it(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let token = ask.params()["_meta"]["progressToken"].clone();
+            let mut sse = ask.sse().await;
+            for progress in 1..=3 {
+                let params = json!({ "progressToken": token, "progress": progress });
+                sse.message(None, &json!({"jsonrpc":"2.0","method":"notifications/progress","params":params})).await;
+            }
+            sse.answer_and_finish(text("done")).await;
+        });
+        let client = rig.client();
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+
+        let listener = seen.clone();
+        client
+            .request("tools/call", crate::rig::params("deploy", "a"))
+            .on_progress(move |params| listener.lock().unwrap().push(params.as_str().to_owned()))
+            .await
+            .unwrap();
+
+        assert_eq!(seen.lock().unwrap().len(), 3);
+    }
+
+    async fn sixty_four_calls_at_once_use_sixty_four_connections_at_most(rig: Rig) {
+        rig.mcp.answers(Style::Sse);
+        let client = rig.client();
+        client.connect().await.unwrap();
+
+        for _ in 0..10 {
+            let calls = (0..64).map(|_| call(&client, "echo", "a"));
+            for result in futures_util::future::join_all(calls).await {
+                result.unwrap();
+            }
+        }
+
+        let most = if rig.is_http2() { 1 } else { 65 };
+        assert!(rig.server.connections() <= most, "{}", rig.server.connections());
+        assert_eq!(rig.mcp.executions("echo"), 640);
+    }
+}

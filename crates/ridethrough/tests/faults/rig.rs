@@ -1,0 +1,167 @@
+//! A server of the lab and a client of ours, joined by pipes or sockets.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ridethrough::core::{Cause, Failure};
+use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Error, Json, Peek};
+use ridethrough_lab::{Mcp, Protocol, Server, When};
+use serde_json::{Value, json};
+
+/// Runs a scenario on every carrier, in memory and under paused time.
+macro_rules! on_every_carrier {
+    ($($(#[$meta:meta])* async fn $name:ident($rig:ident: Rig) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            async fn scenario($rig: Rig) $body
+
+            #[tokio::test(start_paused = true)]
+            async fn over_http1() {
+                scenario(Rig::over(Protocol::Http1)).await;
+            }
+
+            #[tokio::test(start_paused = true)]
+            async fn over_http1_tls() {
+                scenario(Rig::over(Protocol::Http1Tls)).await;
+            }
+
+            #[tokio::test(start_paused = true)]
+            async fn over_http2_tls() {
+                scenario(Rig::over(Protocol::Http2Tls)).await;
+            }
+        }
+    )*};
+}
+
+/// Runs a scenario on every carrier over real sockets and real time.
+macro_rules! on_every_socket {
+    ($($(#[$meta:meta])* async fn $name:ident($rig:ident: Rig) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            async fn scenario($rig: Rig) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn over_http1() {
+                scenario(Rig::on_sockets(Protocol::Http1).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn over_http1_tls() {
+                scenario(Rig::on_sockets(Protocol::Http1Tls).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn over_http2_tls() {
+                scenario(Rig::on_sockets(Protocol::Http2Tls).await).await;
+            }
+        }
+    )*};
+}
+
+/// One server and the means to reach it.
+pub(crate) struct Rig {
+    pub(crate) server: Server,
+    pub(crate) mcp: Mcp,
+    address: Option<SocketAddr>,
+}
+
+impl Rig {
+    /// A server at the other end of pipes.
+    pub(crate) fn over(protocol: Protocol) -> Self {
+        let mcp = Mcp::new();
+        let server = Server::new(protocol, mcp.clone());
+        Self { server, mcp, address: None }
+    }
+
+    /// A server on a port of this machine.
+    pub(crate) async fn on_sockets(protocol: Protocol) -> Self {
+        let mcp = Mcp::new();
+        let server = Server::new(protocol, mcp.clone());
+        let address = Some(server.listen().await.unwrap());
+        Self { server, mcp, address }
+    }
+
+    /// A client with the default settings and a fixed seed.
+    pub(crate) fn client(&self) -> Client {
+        self.builder().build().unwrap()
+    }
+
+    pub(crate) fn builder(&self) -> ClientBuilder {
+        let builder = match self.address {
+            None => Client::builder(&self.url()).dial(Pipes(self.server.clone())),
+            Some(_) => Client::builder(&self.url()),
+        };
+        let builder = builder.seed(7);
+        match self.server.protocol().is_tls() {
+            true => builder.root_certificates(self.server.authority().root_pem()),
+            false => builder,
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        let scheme = self.server.protocol().scheme();
+        match self.address {
+            None => format!("{scheme}://server.test/mcp"),
+            Some(address) => format!("{scheme}://localhost:{}/mcp", address.port()),
+        }
+    }
+
+    /// How often the server was asked this.
+    pub(crate) fn count(&self, when: When) -> usize {
+        self.mcp.count(&when)
+    }
+
+    pub(crate) fn is_http2(&self) -> bool {
+        self.server.protocol().is_http2()
+    }
+}
+
+/// Calls a tool with a key by which its executions can be told apart.
+pub(crate) async fn call(client: &Client, tool: &str, key: &str) -> Result<Json, Error> {
+    client.request("tools/call", params(tool, key)).await
+}
+
+pub(crate) fn params(tool: &str, key: &str) -> Value {
+    json!({ "name": tool, "arguments": { "key": key } })
+}
+
+/// A result of a tool.
+pub(crate) fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+pub(crate) const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+pub(crate) const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Dials the server's own pipes.
+struct Pipes(Server);
+
+impl Dial for Pipes {
+    fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(async {
+            let pipe = self.0.dial().await.map_err(|error| {
+                Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
+            })?;
+            let peek = Look(pipe.peer());
+            Ok(Connection::new(pipe, peek))
+        })
+    }
+}
+
+struct Look(ridethrough_lab::Peek);
+
+impl Peek for Look {
+    fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+}
