@@ -91,12 +91,13 @@ on_every_carrier! {
 
     async fn ten_thousand_headers(rig: Rig) {
         rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let answer = ask.result(text("done"));
             let (_, reply) = ask.reply();
             let mut head = Response::builder().status(200).header("content-type", "application/json");
             for number in 0..10_000 {
                 head = head.header(format!("x-{number}"), "y");
             }
-            reply.respond(head.body(Bytes::from_static(b"{}")).unwrap()).await;
+            reply.respond(head.body(answer).unwrap()).await;
         });
 
         let error = ask_within_memory(&rig).await.unwrap_err();
