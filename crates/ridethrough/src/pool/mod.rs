@@ -224,7 +224,7 @@ impl Room {
         state.idle.push(connection);
         let must_sweep = !std::mem::replace(&mut state.is_swept, true);
         drop(state);
-        self.changed.notify_waiters();
+        self.changed.notify_one();
         if must_sweep {
             tokio::spawn(sweep(Arc::downgrade(self)));
         }
@@ -251,7 +251,7 @@ pub(crate) struct Expected {
 impl Drop for Expected {
     fn drop(&mut self) {
         self.room.state().winding_down -= 1;
-        self.room.changed.notify_waiters();
+        self.room.changed.notify_one();
     }
 }
 

@@ -11,4 +11,6 @@ mod rig;
 
 mod basics;
 mod draining;
+mod reconnecting;
 mod restarting;
+mod transient;

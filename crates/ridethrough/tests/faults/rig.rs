@@ -116,6 +116,11 @@ impl Rig {
         self.mcp.count(&when)
     }
 
+    /// When, since the server was made, it was asked this.
+    pub(crate) fn times(&self, when: &When) -> Vec<Duration> {
+        self.mcp.log().iter().filter(|entry| when.holds(entry)).map(|entry| entry.at).collect()
+    }
+
     pub(crate) fn is_http2(&self) -> bool {
         self.server.protocol().is_http2()
     }
