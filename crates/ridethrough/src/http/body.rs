@@ -35,7 +35,9 @@ impl Body for Http1Body {
                 if let Some(connection) = self.connection.take() {
                     self.pool.give_back(connection);
                 }
-                self.expected = None;
+                if let Some(expected) = self.expected.take() {
+                    expected.came_back();
+                }
             }
         }
         Poll::Ready(chunk)

@@ -50,8 +50,12 @@ struct Room {
 #[derive(Default)]
 struct State {
     idle: Vec<Http1>,
-    /// Connections whose answer is as good as read: worth a moment's wait.
+    /// Connections whose answer is as good as read: worth a moment's wait, one request for each.
     winding_down: usize,
+    waiting: usize,
+    /// Whether the server was seen to hold streams open after the answer, so that waiting for
+    /// their end does not pay.
+    holds_streams_open: bool,
     shared: Option<Http2>,
     /// The dial that everybody waits for while the protocol is, or may be, HTTP/2.
     dialing: Option<WeakShared<Dialing>>,
@@ -100,7 +104,7 @@ impl Pool {
     /// Says that a connection is likely to come back soon.
     pub(crate) fn expect_back(&self) -> Expected {
         self.room.state().winding_down += 1;
-        Expected { room: self.room.clone() }
+        Expected { room: self.room.clone(), since: Instant::now() }
     }
 
     /// Forgets a shared connection on which a request could not be sent.
@@ -135,11 +139,16 @@ impl Pool {
     async fn one_comes_back_by(&self, deadline: Instant) -> bool {
         let mut changed = std::pin::pin!(self.room.changed.notified());
         changed.as_mut().enable();
-        match self.room.prospect() {
-            Prospect::Idle => true,
-            Prospect::None => false,
-            Prospect::Soon => timeout_at(deadline, changed).await.is_ok(),
+        let _waiter = match Room::prospect(&self.room) {
+            Prospect::Idle => return true,
+            Prospect::None => return false,
+            Prospect::Soon(waiter) => waiter,
+        };
+        let came_back = timeout_at(deadline, changed).await.is_ok();
+        if !came_back {
+            self.room.state().holds_streams_open = true;
         }
+        came_back
     }
 
     async fn dial_http1(&self) -> Result<Lease, Failure> {
@@ -174,13 +183,16 @@ impl Room {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prospect(&self) -> Prospect {
-        let state = self.state();
-        match (state.idle.is_empty(), state.winding_down) {
-            (false, _) => Prospect::Idle,
-            (true, 0) => Prospect::None,
-            (true, _) => Prospect::Soon,
+    fn prospect(self: &Arc<Self>) -> Prospect {
+        let mut state = self.state();
+        if !state.idle.is_empty() {
+            return Prospect::Idle;
         }
+        if state.holds_streams_open || state.waiting >= state.winding_down {
+            return Prospect::None;
+        }
+        state.waiting += 1;
+        Prospect::Soon(Waiter { room: self.clone() })
     }
 
     /// Whether a request gets a connection of its own.
@@ -240,12 +252,33 @@ impl Room {
 enum Prospect {
     Idle,
     None,
-    Soon,
+    Soon(Waiter),
 }
 
-/// A connection that is likely to come back; dropped when it has, or cannot.
+/// A request that waits for a connection to come back.
+struct Waiter {
+    room: Arc<Room>,
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.room.state().waiting -= 1;
+    }
+}
+
+/// A connection that is likely to come back; dropped when it cannot.
 pub(crate) struct Expected {
     room: Arc<Room>,
+    since: Instant,
+}
+
+impl Expected {
+    /// It came back.
+    pub(crate) fn came_back(self) {
+        if self.since.elapsed() < GRACE {
+            self.room.state().holds_streams_open = false;
+        }
+    }
 }
 
 impl Drop for Expected {
@@ -269,8 +302,9 @@ async fn sweep(room: Weak<Room>) {
     }
 }
 
-/// What a wait for a connection about to come back may cost: less than a dial over any network.
-const GRACE: Duration = Duration::from_millis(5);
+/// What a wait for a connection about to come back may cost. A server that ends its streams with
+/// the answer never makes us wait so long; one that holds them open does so once.
+const GRACE: Duration = Duration::from_millis(100);
 /// How long hyper may take to be ready again after an answer was read.
 const READY_WITHIN: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::rig::{Rig, call, secs, text};
+use crate::rig::{Rig, call, millis, secs, text};
 
 on_every_carrier! {
     async fn a_thousand_calls_in_a_row_need_one_connection(rig: Rig) {
@@ -186,6 +186,23 @@ on_every_carrier! {
         tokio::time::sleep(secs(5)).await;
 
         assert!(rig.server.open_connections() <= 2, "{}", rig.server.open_connections());
+    }
+
+    async fn a_server_that_holds_its_streams_open_makes_one_call_wait_and_no_other(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
+            let mut sse = ask.sse().await;
+            sse.answer(None, text("done")).await;
+            sse.gone().await;
+        });
+        let client = rig.client();
+        client.connect().await.unwrap();
+        let began = Instant::now();
+
+        for _ in 0..100 {
+            call(&client, "deploy", "a").await.unwrap();
+        }
+
+        assert!(began.elapsed() <= millis(100), "{:?}", began.elapsed());
     }
 
     async fn a_stream_that_babbles_after_the_answer_is_left_after_64_kib(rig: Rig) {
