@@ -44,12 +44,12 @@ impl Link {
 
     /// The same, once the link has said that it is this one's turn.
     pub(super) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
+        if self.must_await_credentials(now) {
+            return self.wait(now, id, Waiting::Credentials(then));
+        }
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let is_connect = &*exchange.call.method == CONNECT;
         let newer_than = exchange.newer_than.unwrap_or_default();
-        if self.credentials.is_renewing() {
-            return self.wait(now, id, Waiting::Credentials(then));
-        }
         if then == Then::Resume {
             return self.resume(now, id);
         }

@@ -18,6 +18,8 @@ use crate::output::Action;
 pub(super) struct Credentials {
     current: CredentialsId,
     is_renewing: bool,
+    /// Whether there is a hook that has not brought anything yet.
+    is_missing: bool,
 }
 
 impl Credentials {
@@ -36,6 +38,20 @@ impl Credentials {
 pub struct NoCredentials;
 
 impl Link {
+    /// There is a credentials hook: ask it before anything is sent. Whatever it brings first, be it
+    /// "none yet", is brought by `handle_credentials`.
+    pub fn await_first_credentials(&mut self) {
+        self.credentials.is_missing = true;
+    }
+
+    /// Whether requests must wait for the hook; it is asked if it was not.
+    pub(super) fn must_await_credentials(&mut self, now: Moment) -> bool {
+        if self.credentials.is_missing {
+            self.renew_credentials(now, self.credentials.current, None);
+        }
+        self.credentials.is_renewing
+    }
+
     /// Row 22, single flight by the rejected token: a refusal of older credentials is old news.
     pub(super) fn renew_credentials(
         &mut self,
@@ -73,7 +89,9 @@ impl Link {
                 self.credentials.is_renewing = false;
                 self.credentials.current = self.credentials.current.next();
                 self.timers.set(Timer::Credentials, None);
-                self.tell(Event::CredentialsRenewed);
+                if !std::mem::take(&mut self.credentials.is_missing) {
+                    self.tell(Event::CredentialsRenewed);
+                }
                 self.release_credential_waiters(now);
             }
             Err(NoCredentials) => self.credentials_failed(now),

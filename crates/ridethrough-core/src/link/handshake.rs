@@ -45,6 +45,9 @@ impl Link {
         if !self.dial.is_connected() {
             return self.handshake_awaits_link(now);
         }
+        if self.must_await_credentials(now) {
+            return self.enter_stage(now, Stage::AwaitCredentials);
+        }
         self.ids.generation = self.ids.generation.next();
         let generation = self.ids.generation;
         let wire_id = self.next_wire_id();

@@ -1,7 +1,7 @@
 //! Rows 22 and 23, and flow control: a server that is there and says no.
 
 use ridethrough_core::head::{Challenge, Content};
-use ridethrough_core::{Delivery, Event, Kind, NoCredentials};
+use ridethrough_core::{CredentialsId, Delivery, Event, Kind, NoCredentials};
 
 use crate::rig::{Rig, head, millis, secs, session};
 
@@ -100,6 +100,44 @@ fn credentials_that_cannot_be_renewed_within_30_s_end_the_call() {
 
     assert_eq!(rig.kind(timed_out), Kind::Unauthorized);
     assert_eq!(rig.error(timed_out).elapsed, secs(30));
+}
+
+#[test]
+fn the_first_credentials_are_waited_for_before_anything_is_sent() {
+    for mut rig in [Rig::new(), Rig::modern()] {
+        rig.link.await_first_credentials();
+
+        let ids = [rig.call("one"), rig.call("two")];
+        rig.nothing_sent();
+        rig.advance(secs(29));
+        rig.bring_credentials(Ok(()));
+
+        for id in ids {
+            let post = rig.post();
+            assert_eq!(post.credentials, CredentialsId::new(1));
+            rig.reply(&post, "{}");
+            assert_eq!(rig.result(id), "{}");
+        }
+        assert_eq!(rig.credentials_asked, 1);
+        assert!(!rig.told.contains(&Event::CredentialsRenewed), "nothing was refused");
+    }
+}
+
+#[test]
+fn first_credentials_that_do_not_come_within_30_s_end_the_call_and_the_next_asks_again() {
+    for mut rig in [Rig::new(), Rig::modern()] {
+        rig.link.await_first_credentials();
+        let id = rig.call("one");
+
+        rig.advance(secs(30));
+
+        assert_eq!(rig.kind(id), Kind::Unauthorized);
+        assert_eq!(rig.error(id).delivery, Delivery::NotSent);
+        assert_eq!(rig.error(id).elapsed, secs(30));
+        rig.nothing_sent();
+        rig.call("two");
+        assert_eq!(rig.credentials_asked, 2);
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{
-    Action, Delivered, Link, Moment, NoCredentials, NoticeId, Outgoing, Output, QuestionId, Status,
+    Action, Delivered, Link, Moment, NoCredentials, NoticeId, Output, QuestionId, Status,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
@@ -104,6 +104,9 @@ impl Driver {
 
     /// Lives until the last client is dropped.
     pub(crate) async fn run(mut self) {
+        if self.wallet.has_hook() {
+            self.link.await_first_credentials();
+        }
         let mut alarm = Box::pin(tokio::time::sleep_until(Instant::now()));
         loop {
             self.carry_out();
@@ -182,23 +185,13 @@ impl Driver {
             Action::RenewCredentials { rejected, challenge } => {
                 self.renewal = Some(self.wallet.renew(rejected, challenge));
             }
-            Action::Send(outgoing) => self.send(outgoing),
-        }
-    }
-
-    fn send(&mut self, outgoing: Outgoing) {
-        let attempt = outgoing.attempt;
-        let performing = match self.wallet.token() {
-            Ok(token) => self.transport.perform(Errand::Request { outgoing, token }),
-            Err(first) => {
-                let transport = self.transport.clone();
-                Box::pin(async move {
-                    let token = first.await;
-                    transport.perform(Errand::Request { outgoing, token }).await
-                })
+            Action::Send(outgoing) => {
+                let attempt = outgoing.attempt;
+                let token = self.wallet.token();
+                let performing = self.transport.perform(Errand::Request { outgoing, token });
+                self.attempts.begin(attempt, performing);
             }
-        };
-        self.attempts.begin(attempt, performing);
+        }
     }
 
     fn take_in_news(&mut self) {

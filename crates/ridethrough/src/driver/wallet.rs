@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt, Shared};
+use futures_util::future::BoxFuture;
 use ridethrough_core::head::Challenge;
 use ridethrough_core::{CredentialsId, NoCredentials};
 
@@ -11,17 +11,10 @@ use crate::credentials::{Credentials, Refused, Token};
 /// Holds the token that requests are sent with.
 pub(super) struct Wallet {
     hook: Option<Arc<dyn Credentials>>,
-    state: State,
+    token: Option<Token>,
+    /// Whether the hook has answered before: its first word may be "none yet".
+    has_asked: bool,
 }
-
-enum State {
-    /// The hook was never asked, or has not answered yet: whoever needs the token asks together.
-    Asking(First),
-    /// This is what there is.
-    Has(Option<Token>),
-}
-
-type First = Shared<BoxFuture<'static, Option<Token>>>;
 
 /// What came of asking for better credentials than these.
 pub(super) struct Renewed {
@@ -30,52 +23,42 @@ pub(super) struct Renewed {
 }
 
 impl Wallet {
-    pub(super) fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
-        let state = match hook.clone() {
-            None => State::Has(None),
-            // A hook that has nothing yet is no reason to fail: the server may not ask for it.
-            Some(hook) => State::Asking(
-                async move { hook.token(None).await.unwrap_or(None) }.boxed().shared(),
-            ),
-        };
-        Self { hook, state }
+    pub(super) const fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
+        Self { hook, token: None, has_asked: false }
     }
 
-    /// The token, or the question whose answer it will be.
-    pub(super) fn token(&mut self) -> Result<Option<Token>, First> {
-        if let State::Asking(first) = &self.state
-            && let Some(token) = first.peek()
-        {
-            self.state = State::Has(token.clone());
-        }
-        match &self.state {
-            State::Asking(first) => Err(first.clone()),
-            State::Has(token) => Ok(token.clone()),
-        }
+    pub(super) const fn has_hook(&self) -> bool {
+        self.hook.is_some()
     }
 
-    /// Asks for a better token than the one in force.
+    pub(super) fn token(&self) -> Option<Token> {
+        self.token.clone()
+    }
+
+    /// Asks for a better token than the one in force, or for the first one.
     pub(super) fn renew(
-        &mut self,
+        &self,
         rejected: CredentialsId,
         challenge: Option<Challenge>,
     ) -> BoxFuture<'static, Renewed> {
-        let Some(hook) = self.hook.clone() else {
-            return Box::pin(async move { Renewed { rejected, token: Err(NoCredentials) } });
-        };
-        let token = self.token();
+        let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
         Box::pin(async move {
-            let token = match token {
-                Ok(token) => token,
-                Err(first) => first.await,
+            let token = match hook {
+                None => Err(NoCredentials),
+                // A hook that has nothing yet is no reason to fail: the server may not ask for it.
+                Some(hook) if !has_asked => Ok(hook.token(None).await.unwrap_or(None)),
+                Some(hook) => {
+                    let refused = Refused { token: token.as_ref(), challenge: challenge.as_ref() };
+                    hook.token(Some(refused)).await
+                }
             };
-            let refused = Refused { token: token.as_ref(), challenge: challenge.as_ref() };
-            let token = hook.token(Some(refused)).await;
             Renewed { rejected, token }
         })
     }
 
+    /// Keeps what the hook brought.
     pub(super) fn keep(&mut self, token: Option<Token>) {
-        self.state = State::Has(token);
+        self.token = token;
+        self.has_asked = true;
     }
 }

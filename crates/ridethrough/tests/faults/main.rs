@@ -9,8 +9,15 @@
 #[macro_use]
 mod rig;
 
+mod gate;
+mod hook;
+
 mod basics;
+mod credentials;
+mod dialects;
 mod draining;
 mod reconnecting;
 mod restarting;
+mod secrets;
+mod sessions;
 mod transient;

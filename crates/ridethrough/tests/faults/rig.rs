@@ -92,9 +92,14 @@ impl Rig {
     }
 
     pub(crate) fn builder(&self) -> ClientBuilder {
+        self.builder_to(&self.url())
+    }
+
+    /// A client of this URL, wherever that is: pipes lead to the server.
+    pub(crate) fn builder_to(&self, url: &str) -> ClientBuilder {
         let builder = match self.address {
-            None => Client::builder(&self.url()).dial(Pipes(self.server.clone())),
-            Some(_) => Client::builder(&self.url()),
+            None => Client::builder(url).dial(Pipes(self.server.clone())),
+            Some(_) => Client::builder(url),
         };
         let builder = builder.seed(7);
         match self.server.protocol().is_tls() {

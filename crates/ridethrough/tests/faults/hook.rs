@@ -1,0 +1,85 @@
+//! A credentials hook that does as a test says and writes down what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use ridethrough::core::head::Challenge;
+use ridethrough::{Credentials, NoCredentials, Refused, Token};
+
+/// What a hook answers: a token, none, or that there is no better one.
+pub(crate) type Brought = Result<Option<Token>, NoCredentials>;
+
+/// Credentials that write down what they were asked. Clones are the same hook.
+#[derive(Clone)]
+pub(crate) struct Hook {
+    asked: Arc<Mutex<Vec<Asked>>>,
+    answer: Arc<dyn Fn(usize) -> BoxFuture<'static, Brought> + Send + Sync>,
+}
+
+/// One question to a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// For the token to begin with.
+    First,
+    /// For a better one than this.
+    Refused { token: Option<String>, challenge: Option<Challenge> },
+}
+
+impl Asked {
+    /// The server did not accept this token and asked for credentials.
+    pub(crate) fn instead_of(token: &str) -> Self {
+        let challenge = Some(Challenge::Credentials);
+        Self::Refused { token: Some(token.to_owned()), challenge }
+    }
+}
+
+impl Hook {
+    /// Answers the question of each number, counted from zero, with this.
+    pub(crate) fn new<Answering>(
+        answer: impl Fn(usize) -> Answering + Send + Sync + 'static,
+    ) -> Self
+    where
+        Answering: Future<Output = Brought> + Send + 'static,
+    {
+        Self { asked: Arc::default(), answer: Arc::new(move |number| Box::pin(answer(number))) }
+    }
+
+    /// Brings these tokens one after another, and then no more.
+    pub(crate) fn brings(tokens: &'static [&'static str]) -> Self {
+        Self::new(move |number| {
+            let brought = tokens.get(number).map(|token| Some(bearer(token))).ok_or(NoCredentials);
+            async { brought }
+        })
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Credentials for Hook {
+    fn token<'a>(&'a self, refused: Option<Refused<'a>>) -> BoxFuture<'a, Brought> {
+        let asked = match refused {
+            None => Asked::First,
+            Some(refused) => Asked::Refused {
+                token: refused.token.map(exposed),
+                challenge: refused.challenge.cloned(),
+            },
+        };
+        let number = {
+            let mut all = self.asked.lock().unwrap();
+            all.push(asked);
+            all.len() - 1
+        };
+        (self.answer)(number)
+    }
+}
+
+pub(crate) fn bearer(token: &str) -> Token {
+    Token::bearer(token).unwrap()
+}
+
+fn exposed(token: &Token) -> String {
+    let header = token.header().unwrap();
+    header.to_str().unwrap().trim_start_matches("Bearer ").to_owned()
+}
