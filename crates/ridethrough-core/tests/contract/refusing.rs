@@ -359,7 +359,7 @@ fn late_word_of_a_hook_that_took_too_long_is_not_the_answer_to_the_next_question
     let post = rig.post();
     rig.challenge(&post);
 
-    let old = ridethrough_core::CredentialsId::new(0);
+    let old = CredentialsId::new(0);
     rig.link.handle_credentials(rig.now, old, Err(NoCredentials));
     rig.pump();
 

@@ -8,7 +8,7 @@ use hyper::body::{Body as _, Incoming};
 use ridethrough_core::Failure;
 
 use super::proof;
-use crate::pool::{Expected, Http1, Http2, Pool};
+use crate::pool::{Expected, Http1, Http2Stream, Pool};
 use crate::transport::Body;
 
 /// A body on HTTP/1.1: read to its end it gives its connection back, dropped before it closes it.
@@ -48,15 +48,15 @@ impl Body for Http1Body {
     }
 }
 
-/// A body on HTTP/2; its connection lives at least as long as it does.
+/// A body on HTTP/2; it holds its stream, and its connection lives at least as long as it does.
 pub(super) struct Http2Body {
     incoming: Incoming,
-    _connection: Http2,
+    _stream: Http2Stream,
 }
 
 impl Http2Body {
-    pub(super) fn new(incoming: Incoming, connection: Http2) -> Self {
-        Self { incoming, _connection: connection }
+    pub(super) fn new(incoming: Incoming, stream: Http2Stream) -> Self {
+        Self { incoming, _stream: stream }
     }
 }
 

@@ -20,7 +20,7 @@ use ridethrough_core::{Cause, Failure, Generation, Outgoing};
 
 use crate::credentials::Token;
 use crate::endpoint::Endpoint;
-use crate::pool::{Http1, Http2, Lease, Pool};
+use crate::pool::{Http1, Http2Stream, Lease, Pool};
 use crate::transport::{Errand, Reply, Transport};
 
 pub(crate) use request::OURS as OUR_HEADERS;
@@ -70,9 +70,7 @@ impl Desk {
             Lease::Http1(connection) => {
                 self.ask_http1(connection, request::for_http1(request), generation, &asked).await
             }
-            Lease::Http2(connection) => {
-                self.ask_http2(connection, request, generation, &asked).await
-            }
+            Lease::Http2(stream) => self.ask_http2(stream, request, generation, &asked).await,
         }
     }
 
@@ -94,24 +92,24 @@ impl Desk {
 
     async fn ask_http2(
         &self,
-        mut connection: Http2,
+        mut stream: Http2Stream,
         request: Request<Full<Bytes>>,
         generation: Generation,
         asked: &str,
     ) -> Result<Reply, Failure> {
-        let response = match connection.send(request).await {
+        let response = match stream.send(request).await {
             Ok(response) => response,
             Err(error) => {
                 let failure = proof::of_http2(error);
                 if failure.cause != Cause::StreamRefused {
-                    self.pool.forget(&connection);
+                    self.pool.forget(&stream);
                 }
                 return Err(failure);
             }
         };
-        let capacity = Some(connection.capacity());
+        let capacity = Some(stream.capacity());
         let (head, incoming) = self.read_head(response, generation, asked);
-        let body = Box::new(Http2Body::new(incoming, connection));
+        let body = Box::new(Http2Body::new(incoming, stream));
         Ok(Reply::Answered { head, body, capacity })
     }
 

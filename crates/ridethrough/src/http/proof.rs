@@ -1,8 +1,8 @@
 //! What a failed request proves about its delivery.
 //!
 //! A call may be repeated without asking anybody only if no byte of it can have reached the server.
-//! These are the cases that prove it, and there are no others; each has a test of its name in
-//! `tests/proof.rs`. Every other error is *Unknown*.
+//! These are the cases that prove it, and there are no others; each has a test of its own in
+//! `tests/faults/proof.rs`. Every other error is *Unknown*.
 //!
 //! | proof of NotSent | why |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! One HTTP/2 connection: shared by all requests.
+//! One HTTP/2 connection: shared by as many requests as the server allows at once.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,8 +17,13 @@ use tokio::task::AbortHandle;
 use crate::dial::Connection;
 
 /// A connection that was dialed and has not failed.
-#[derive(Clone)]
 pub(crate) struct Http2 {
+    sender: http2::SendRequest<Full<Bytes>>,
+    driving: Arc<Driving>,
+}
+
+/// One stream of a connection, for one request; free again when this is dropped.
+pub(crate) struct Http2Stream {
     sender: http2::SendRequest<Full<Bytes>>,
     driving: Arc<Driving>,
 }
@@ -28,6 +33,7 @@ struct Driving {
     task: AbortHandle,
     /// The streams that the server allows at once.
     limit: Arc<AtomicUsize>,
+    taken: AtomicUsize,
 }
 
 impl Http2 {
@@ -54,7 +60,8 @@ impl Http2 {
             })
             .await;
         });
-        let driving = Arc::new(Driving { task: task.abort_handle(), limit });
+        let taken = AtomicUsize::new(0);
+        let driving = Arc::new(Driving { task: task.abort_handle(), limit, taken });
         Ok(Self { sender, driving })
     }
 
@@ -62,12 +69,23 @@ impl Http2 {
         self.sender.is_closed()
     }
 
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.driving, &other.driving)
+    pub(super) fn carries(&self, stream: &Http2Stream) -> bool {
+        Arc::ptr_eq(&self.driving, &stream.driving)
     }
 
-    /// How many calls it carries at once: one stream is the standing one's, and one is kept for
-    /// control messages, which must pass when all others are taken.
+    /// Takes a stream, if the server allows one more. One beyond its limit would wait inside h2,
+    /// out of our sight, for a stream that may never end.
+    pub(super) fn stream(&self) -> Option<Http2Stream> {
+        let limit = self.driving.limit.load(Ordering::Relaxed).max(1);
+        let take = |taken| (taken < limit).then_some(taken + 1);
+        self.driving.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        Some(Http2Stream { sender: self.sender.clone(), driving: self.driving.clone() })
+    }
+}
+
+impl Http2Stream {
+    /// How many calls a connection carries at once: one stream is the standing one's, and one is
+    /// kept for control messages, which must pass when all others are taken.
     pub(crate) fn capacity(&self) -> usize {
         self.driving.limit.load(Ordering::Relaxed).saturating_sub(2).max(1)
     }
@@ -77,6 +95,12 @@ impl Http2 {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
         self.sender.try_send_request(request).await
+    }
+}
+
+impl Drop for Http2Stream {
+    fn drop(&mut self) {
+        self.driving.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -6,14 +6,14 @@
 //! ```text
 //!   HTTP/1.1   dialed ──▶ leased ──answer read──▶ idle ──▶ leased ...     last in, first out
 //!                           └──anything else──▶ closed        └──too old, not quiet──▶ closed
-//!   HTTP/2     dialed ──▶ shared by all requests until it fails
+//!   HTTP/2     dialed ──▶ shared by requests until it fails; another one beside it when it is full
 //! ```
 
 mod http1;
 mod http2;
 
 pub(crate) use http1::{Http1, Unsent};
-pub(crate) use http2::Http2;
+pub(crate) use http2::Http2Stream;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -26,6 +26,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::dial::{Dial, Speaks};
 use crate::endpoint::Endpoint;
 
+use http2::Http2;
+
 /// The connections to one server.
 #[derive(Clone)]
 pub(crate) struct Pool {
@@ -35,7 +37,7 @@ pub(crate) struct Pool {
 /// A connection that a request may use.
 pub(crate) enum Lease {
     Http1(Http1),
-    Http2(Http2),
+    Http2(Http2Stream),
 }
 
 struct Room {
@@ -56,7 +58,7 @@ struct State {
     /// Whether the server was seen to hold streams open after the answer, so that waiting for
     /// their end does not pay.
     holds_streams_open: bool,
-    shared: Option<Http2>,
+    shared: Vec<Http2>,
     /// The dial that everybody waits for while the protocol is, or may be, HTTP/2.
     dialing: Option<WeakShared<Dialing>>,
     speaks: Option<Speaks>,
@@ -76,8 +78,8 @@ impl Pool {
     pub(crate) async fn lease(&self) -> Result<Lease, Failure> {
         let grace_ends = Instant::now() + GRACE;
         loop {
-            if let Some(shared) = self.shared() {
-                return Ok(Lease::Http2(shared));
+            if let Some(stream) = self.take_stream() {
+                return Ok(Lease::Http2(stream));
             }
             if let Some(idle) = self.take_idle().await {
                 return Ok(Lease::Http1(idle));
@@ -91,9 +93,14 @@ impl Pool {
         }
     }
 
-    /// Makes a connection for the next request, whatever else there is.
+    /// Makes a connection for the next requests. Whoever asks for it has lost faith in those that
+    /// are shared; what runs on them may go on.
     pub(crate) async fn connect(&self) -> Result<(), Failure> {
-        self.room.clone().dial().await
+        match self.room.dial_once().await? {
+            Dialed::Http1(connection) => self.room.keep(connection),
+            Dialed::Http2(connection) => self.room.state().shared = vec![connection],
+        }
+        Ok(())
     }
 
     /// Takes a connection back whose answer was read to the end.
@@ -108,19 +115,14 @@ impl Pool {
     }
 
     /// Forgets a shared connection on which a request could not be sent.
-    pub(crate) fn forget(&self, failed: &Http2) {
-        let mut state = self.room.state();
-        if state.shared.as_ref().is_some_and(|shared| shared.is_same(failed)) {
-            state.shared = None;
-        }
+    pub(crate) fn forget(&self, failed: &Http2Stream) {
+        self.room.state().shared.retain(|connection| !connection.carries(failed));
     }
 
-    fn shared(&self) -> Option<Http2> {
+    fn take_stream(&self) -> Option<Http2Stream> {
         let mut state = self.room.state();
-        if state.shared.as_ref().is_some_and(Http2::is_closed) {
-            state.shared = None;
-        }
-        state.shared.clone()
+        state.shared.retain(|connection| !connection.is_closed());
+        state.shared.iter().find_map(Http2::stream)
     }
 
     /// The idle connection used last, if it is still good.
@@ -153,8 +155,12 @@ impl Pool {
 
     async fn dial_http1(&self) -> Result<Lease, Failure> {
         match self.room.dial_once().await? {
-            Lease::Http1(connection) => Ok(Lease::Http1(connection.in_use())),
-            Lease::Http2(shared) => Ok(Lease::Http2(self.room.share(shared))),
+            Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use())),
+            Dialed::Http2(connection) => {
+                let stream = connection.stream().ok_or(Failure::not_sent(Cause::StreamRefused))?;
+                self.room.state().shared.push(connection);
+                Ok(Lease::Http2(stream))
+            }
         }
     }
 
@@ -165,14 +171,18 @@ impl Pool {
             match state.dialing.as_ref().and_then(WeakShared::upgrade) {
                 Some(dialing) => dialing,
                 None => {
-                    let dialing: Shared<Dialing> = self.room.clone().dial().boxed().shared();
+                    let dialing: Shared<Dialing> = self.room.clone().dial_beside().boxed().shared();
                     state.dialing = dialing.downgrade();
                     dialing
                 }
             }
         };
-        let result = dialing.await;
-        self.room.state().dialing = None;
+        let result = dialing.clone().await;
+        let mut state = self.room.state();
+        let current = state.dialing.as_ref().and_then(WeakShared::upgrade);
+        if current.is_some_and(|current| current.ptr_eq(&dialing)) {
+            state.dialing = None;
+        }
         result
     }
 }
@@ -205,21 +215,21 @@ impl Room {
     }
 
     /// Makes one connection and keeps it for whoever comes next.
-    async fn dial(self: Arc<Self>) -> Result<(), Failure> {
+    async fn dial_beside(self: Arc<Self>) -> Result<(), Failure> {
         match self.dial_once().await? {
-            Lease::Http1(connection) => self.keep(connection),
-            Lease::Http2(connection) => drop(self.share(connection)),
+            Dialed::Http1(connection) => self.keep(connection),
+            Dialed::Http2(connection) => self.state().shared.push(connection),
         }
         Ok(())
     }
 
-    async fn dial_once(&self) -> Result<Lease, Failure> {
+    async fn dial_once(&self) -> Result<Dialed, Failure> {
         let dialing = async {
             let connection = self.dial.dial(&self.endpoint).await?;
             self.state().speaks = Some(connection.speaks);
             match connection.speaks {
-                Speaks::Http1 => Http1::new(connection).await.map(Lease::Http1),
-                Speaks::Http2 => Http2::new(connection).await.map(Lease::Http2),
+                Speaks::Http1 => Http1::new(connection).await.map(Dialed::Http1),
+                Speaks::Http2 => Http2::new(connection).await.map(Dialed::Http2),
             }
         };
         match timeout(self.connect_within, dialing).await {
@@ -241,11 +251,12 @@ impl Room {
             tokio::spawn(sweep(Arc::downgrade(self)));
         }
     }
+}
 
-    fn share(&self, connection: Http2) -> Http2 {
-        self.state().shared = Some(connection.clone());
-        connection
-    }
+/// A connection that was just made.
+enum Dialed {
+    Http1(Http1),
+    Http2(Http2),
 }
 
 /// Whether a connection can be had without a dial.

@@ -11,13 +11,17 @@ mod rig;
 
 mod gate;
 mod hook;
+mod valve;
 
 mod basics;
 mod credentials;
 mod dialects;
 mod draining;
+mod http2;
+mod proof;
 mod reconnecting;
 mod restarting;
 mod secrets;
 mod sessions;
 mod transient;
+mod traps;

@@ -136,6 +136,12 @@ pub(crate) async fn call(client: &Client, tool: &str, key: &str) -> Result<Json,
     client.request("tools/call", params(tool, key)).await
 }
 
+/// Calls once, and waits until the session stands and a connection rests.
+pub(crate) async fn settle(client: &Client) {
+    call(client, "echo", "settle").await.unwrap();
+    tokio::time::sleep(secs(1)).await;
+}
+
 pub(crate) fn params(tool: &str, key: &str) -> Value {
     json!({ "name": tool, "arguments": { "key": key } })
 }
