@@ -84,7 +84,9 @@ fn client_config(
     settings: &TlsSettings,
 ) -> Result<ClientConfig, TlsError> {
     let mut roots = settings.extra_roots.clone();
-    roots.extend(environment_roots()?);
+    if let Some(path) = std::env::var_os("SSL_CERT_FILE") {
+        roots.extend(roots_beside_the_systems(path.into())?);
+    }
     let verifier = Verifier::new_with_extra_roots(roots, provider.clone())?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
@@ -98,14 +100,11 @@ fn client_config(
     Ok(config)
 }
 
-/// The certificates of `SSL_CERT_FILE`, if it is set, and the system's.
+/// The certificates of the file that `SSL_CERT_FILE` names, and the system's.
 ///
 /// On Unix the platform's verifier takes that file *instead of* the system's roots; people who set
 /// it mean "besides". So the system's are added back.
-fn environment_roots() -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let Some(path) = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from) else {
-        return Ok(Vec::new());
-    };
+fn roots_beside_the_systems(path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let unreadable = |reason: String| TlsError::CertFile { path: path.clone(), reason };
     let mut roots = CertificateDer::pem_file_iter(&path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -131,4 +130,28 @@ fn no_handshake(error: &io::Error) -> Failure {
         (None, _) => Cause::Reset,
     };
     Failure::not_sent(cause).with_detail(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_lab::Authority;
+
+    use super::*;
+
+    #[test]
+    fn the_roots_of_a_file_stand_beside_those_of_the_system() {
+        let authority = Authority::new();
+        let path = std::env::temp_dir().join(format!("ridethrough-roots-{}", std::process::id()));
+        std::fs::write(&path, authority.root_pem()).unwrap();
+
+        let roots = roots_beside_the_systems(path.clone());
+        std::fs::remove_file(path).unwrap();
+
+        let roots = roots.unwrap();
+        assert!(roots.contains(&authority.root_der()));
+        let system = openssl_probe::candidate_cert_dirs().next();
+        let found =
+            system.map(|it| rustls_native_certs::load_certs_from_paths(None, Some(it)).certs);
+        assert!(found.unwrap_or_default().iter().all(|root| roots.contains(root)));
+    }
 }

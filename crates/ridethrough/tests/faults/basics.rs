@@ -1,6 +1,6 @@
 //! What works when nothing breaks.
 
-use ridethrough::{Answer, Delivered, Kind, Version};
+use ridethrough::{Answer, Delivered, Json, Kind, Version};
 use ridethrough_lab::{Protocol, Style, Times, When};
 use serde_json::json;
 
@@ -93,7 +93,7 @@ on_every_carrier! {
                     Delivered::Notification { .. } => notifications += 1,
                     Delivered::Question { question, method, .. } => {
                         assert_eq!(&*method, "roots/list");
-                        let roots = ridethrough::Json::new(r#"{"roots":[]}"#).unwrap();
+                        let roots = Json::new(r#"{"roots":[]}"#).unwrap();
                         inbox.answer(question, Answer::Result(roots));
                         return notifications;
                     }
@@ -148,6 +148,61 @@ on_every_carrier! {
             .unwrap();
 
         assert_eq!(seen.lock().unwrap().len(), 3);
+    }
+
+    async fn a_callers_own_progress_token_comes_back_to_it(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let token = ask.params()["_meta"]["progressToken"].clone();
+            let mut sse = ask.sse().await;
+            let params = json!({ "progressToken": token, "progress": 1 });
+            sse.message(None, &json!({"jsonrpc":"2.0","method":"notifications/progress","params":params})).await;
+            sse.answer_and_finish(text("done")).await;
+        });
+        let client = rig.client();
+        let mut inbox = client.inbox();
+        let mut params = crate::rig::params("deploy", "a");
+        params["_meta"] = json!({ "progressToken": "mine" });
+
+        client.request("tools/call", params).await.unwrap();
+
+        let Some(Delivered::Notification { params: Some(params), .. }) = inbox.next().await else {
+            panic!("the progress should be there")
+        };
+        assert!(params.as_str().contains(r#""progressToken":"mine""#), "{}", params.as_str());
+    }
+
+    async fn who_we_are_can_be_said_anew_before_the_next_handshake(rig: Rig) {
+        let client = rig.client();
+        client.connect().await.unwrap();
+
+        client.set_identity(ridethrough::Identity {
+            info: Json::new(r#"{"name":"host","version":"9"}"#).unwrap(),
+            capabilities: Json::new(r#"{"roots":{}}"#).unwrap(),
+        });
+        rig.mcp.forget_sessions();
+        call(&client, "echo", "a").await.unwrap();
+
+        let log = rig.mcp.log();
+        let said: Vec<_> = log.iter().filter(|it| When::method("initialize").holds(it)).collect();
+        assert!(String::from_utf8_lossy(&said[0].body).contains(r#""name":"ridethrough""#));
+        let second = String::from_utf8_lossy(&said[1].body);
+        assert!(second.contains(r#""name":"host""#) && second.contains(r#""roots":{}"#), "{second}");
+    }
+
+    async fn params_and_results_pass_byte_for_byte(rig: Rig) {
+        const ODD: &str = r#"{"big":123456789012345678901234567890,"n":1.10,"e":1E2,"z":{"b":1,"a":2,"b":3},"u":"\u00e9\ud83d\ude00 é"}"#;
+        rig.mcp.rule(When::method("x/odd"), Times::Once, |ask| async {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{ODD}}}"#, ask.id());
+            ask.json(body).await;
+        });
+        let client = rig.client();
+
+        let result = client.request("x/odd", Json::new(ODD).unwrap()).await.unwrap();
+
+        assert_eq!(result.as_str(), ODD);
+        let log = rig.mcp.log();
+        let asked = log.iter().find(|it| When::method("x/odd").holds(it)).unwrap();
+        assert!(String::from_utf8_lossy(&asked.body).contains(ODD));
     }
 
     async fn sixty_four_calls_at_once_use_sixty_four_connections_at_most(rig: Rig) {
