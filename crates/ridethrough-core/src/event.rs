@@ -3,6 +3,7 @@
 //! Fields, not sentences; no payloads and no secrets. Every way out of the machine, every wait
 //! and every change of state has one. Nothing in the machine depends on anybody listening.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::era::Version;
@@ -49,7 +50,10 @@ pub enum Event {
         outage: Duration,
     },
     /// The credentials hook failed or took too long.
-    CredentialsFailed,
+    CredentialsFailed {
+        /// Why, if it said so.
+        reason: Option<Arc<str>>,
+    },
     /// The credentials hook brought new credentials.
     CredentialsRenewed,
     /// The server asked to be left alone: new calls of this kind wait.

@@ -68,6 +68,7 @@ impl CallError {
             return format!("check whether `{subject}` took effect before you repeat it");
         }
         match self.kind {
+            Kind::Closed => "make a new client: this one was closed".to_owned(),
             Kind::Unauthorized => "check the credentials for this server".to_owned(),
             Kind::Unreachable => "check the address and that the server is running".to_owned(),
             Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
@@ -166,6 +167,8 @@ impl fmt::Display for Kind {
 /// What happened last, in the terms of the layer where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
+    /// The credentials hook, in its own words.
+    Credentials(Arc<str>),
     /// The kind says it all.
     Nothing,
     /// A rule of ours.
@@ -181,6 +184,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Credentials(words) => f.write_str(words),
             Self::Nothing => Ok(()),
             Self::Rule(rule) => f.write_str(rule),
             Self::Said(words) => write!(f, "the server said `{words}`"),

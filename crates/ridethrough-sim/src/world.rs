@@ -186,7 +186,7 @@ impl World {
             Happening::Begin => self.begin(),
             Happening::Cancel(id) => self.link.cancel(self.now, id),
             Happening::Credentials(rejected, is_renewed) => {
-                let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials) };
+                let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials::new()) };
                 self.link.handle_credentials(self.now, rejected, renewed);
             }
             Happening::Connected(attempt, is_up) => {

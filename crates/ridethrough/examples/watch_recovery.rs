@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::spawn(async move {
         while let Some(seen) = events.next().await {
             // The quiet ends of calls are of no interest here.
-            if !matches!(seen, Seen::Event(Event::CallEnded { kind: None, .. })) {
+            if !matches!(seen, Seen::Event { event: Event::CallEnded { kind: None, .. }, .. }) {
                 println!("{:6} ms  {seen:?}", began.elapsed().as_millis());
             }
         }

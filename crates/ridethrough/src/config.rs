@@ -12,6 +12,7 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Identity, Link, RecoveryPolicy};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
@@ -38,7 +39,6 @@ pub struct ClientBuilder {
     transport: Option<Arc<dyn Transport>>,
     roots: Vec<Vec<u8>>,
     is_http1_only: bool,
-    connect_within: Duration,
     limits: Limits,
     seed: Option<u64>,
 }
@@ -56,8 +56,6 @@ impl ClientBuilder {
             transport: None,
             roots: Vec::new(),
             is_http1_only: false,
-            // A connect that takes longer than this has most likely lost a packet for good.
-            connect_within: Duration::from_secs(5),
             limits: Limits::default(),
             seed: None,
         }
@@ -120,7 +118,7 @@ impl ClientBuilder {
 
     /// How long one connect may take, TLS included; 5 s.
     pub const fn connect_timeout(mut self, time: Duration) -> Self {
-        self.connect_within = time;
+        self.limits.connect = time;
         self
     }
 
@@ -142,58 +140,82 @@ impl ClientBuilder {
     ///
     /// Must be called in a tokio runtime, on which the client's task then runs.
     pub fn build(self) -> Result<Client, BuildError> {
-        let mut faults = Faults::default();
-        let endpoint = faults.found(Endpoint::parse(&self.url).map_err(|error| {
-            format!("`url` is `{}`, {error}", self.url.split('?').next().unwrap_or_default())
-        }));
-        let info = faults.found(self.info.map_err(|it| format!("`info` is {it}")));
-        let capabilities =
-            faults.found(self.capabilities.map_err(|it| format!("`capabilities` is {it}")));
-        let headers = headers(&self.headers, &mut faults);
-        let roots = roots(&self.roots, &mut faults);
-        check_bounds(self.connect_within, self.limits, &mut faults);
-        let runtime = faults.found(
-            tokio::runtime::Handle::try_current()
-                .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),
-        );
-        let tls = TlsSettings { extra_roots: roots, is_http1_only: self.is_http1_only };
-        let dial = match &endpoint {
-            Some(endpoint) if endpoint.is_tls() && self.transport.is_none() => {
-                let tls = Tls::new(self.dial, endpoint, &tls);
-                faults.found(
-                    tls.map(|tls| Arc::new(tls) as Arc<dyn Dial>).map_err(|it| it.to_string()),
-                )
-            }
-            _ => Some(self.dial),
-        };
-        let (Some(endpoint), Some(info), Some(capabilities), Some(runtime), Some(dial), true) =
-            (endpoint, info, capabilities, runtime, dial, faults.0.is_empty())
-        else {
-            return Err(BuildError { faults: faults.0 });
-        };
-
+        let Checked { endpoint, identity, headers, dial, runtime } = self.check()?;
         let transport = self.transport.unwrap_or_else(|| {
-            let pool = Pool::new(dial, endpoint.clone(), self.connect_within);
+            let pool = Pool::new(dial, endpoint.clone(), self.limits.connect);
             Arc::new(Http::new(endpoint.clone(), headers, pool))
         });
         let clock = Clock::start();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-        let identity = Identity { info, capabilities };
         let link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
-        let observers = Observers::new(&endpoint);
+        let (observers, lookout) = Observers::new(&endpoint);
         let (wisher, wishes) = mpsc::unbounded_channel();
         let driver = Driver::new(Parts {
             link,
             clock,
             transport,
             credentials: self.credentials,
-            observers: observers.clone(),
+            observers,
             limits: self.limits,
             wishes,
         });
         runtime.spawn(driver.run());
-        Ok(Client::from_parts(wisher, observers))
+        Ok(Client::from_parts(wisher, lookout))
     }
+
+    /// Looks at everything, and names all that is wrong together.
+    fn check(&self) -> Result<Checked, BuildError> {
+        let mut faults = Faults::default();
+        let endpoint = faults.found(
+            Endpoint::parse(&self.url)
+                .map_err(|error| format!("`url` is `{}`, {error}", shown(&self.url))),
+        );
+        let info = faults.found(self.info.clone().map_err(|it| format!("`info` is {it}")));
+        let capabilities = self.capabilities.clone();
+        let capabilities =
+            faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));
+        let headers = headers(&self.headers, &mut faults);
+        let roots = roots(&self.roots, &mut faults);
+        check_limits(self.limits, &mut faults);
+        let runtime = faults.found(
+            Handle::try_current()
+                .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),
+        );
+        let dial = endpoint.as_ref().and_then(|to| faults.found(self.dial_to(to, roots)));
+        match (endpoint, info, capabilities, dial, runtime) {
+            (Some(endpoint), Some(info), Some(capabilities), Some(dial), Some(runtime))
+                if faults.0.is_empty() =>
+            {
+                let identity = Identity { info, capabilities };
+                Ok(Checked { endpoint, identity, headers, dial, runtime })
+            }
+            _ => Err(BuildError { faults: faults.0 }),
+        }
+    }
+
+    /// The dial for this endpoint, with TLS on top where its scheme asks for it.
+    fn dial_to(
+        &self,
+        endpoint: &Endpoint,
+        extra_roots: Vec<CertificateDer<'static>>,
+    ) -> Result<Arc<dyn Dial>, String> {
+        let dial = self.dial.clone();
+        if !endpoint.is_tls() || self.transport.is_some() {
+            return Ok(dial);
+        }
+        let settings = TlsSettings { extra_roots, is_http1_only: self.is_http1_only };
+        let tls = Tls::new(dial, endpoint, &settings).map_err(|error| error.to_string())?;
+        Ok(Arc::new(tls))
+    }
+}
+
+/// What a client is made of, once it was checked.
+struct Checked {
+    endpoint: Endpoint,
+    identity: Identity,
+    headers: HeaderMap,
+    dial: Arc<dyn Dial>,
+    runtime: Handle,
 }
 
 impl fmt::Debug for ClientBuilder {
@@ -223,6 +245,16 @@ struct Faults(Vec<String>);
 impl Faults {
     fn found<T>(&mut self, result: Result<T, String>) -> Option<T> {
         result.map_err(|fault| self.0.push(fault)).ok()
+    }
+}
+
+/// A URL as people may see it: without its query, and without what stands before an `@`.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        _ => url.to_owned(),
     }
 }
 
@@ -272,10 +304,10 @@ fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer<'static>> 
     roots
 }
 
-fn check_bounds(connect_within: Duration, limits: Limits, faults: &mut Faults) {
+fn check_limits(limits: Limits, faults: &mut Faults) {
     let times = Duration::from_millis(1)..=Duration::from_secs(300);
-    if !times.contains(&connect_within) {
-        faults.0.push(format!("`connect_timeout` is {connect_within:?}, must be 1ms to 300s"));
+    if !times.contains(&limits.connect) {
+        faults.0.push(format!("`connect_timeout` is {:?}, must be 1ms to 300s", limits.connect));
     }
     let sizes = 1024..=1 << 30;
     if !sizes.contains(&limits.message) {
@@ -321,6 +353,17 @@ mod tests {
                 "`message_limit` is 1, must be 1024 to 1073741824",
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn a_builder_never_shows_a_password_or_a_query() {
+        for url in
+            ["http://user:s3cret@a.example/", "http://u:s3cret@a b/", "u:s3cret@a", "x?s3cret"]
+        {
+            let error = Client::new(url).unwrap_err().to_string();
+
+            assert!(error.starts_with("`url` is ") && !error.contains("s3cret"), "{error}");
+        }
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Credentials for StaticBearer {
     ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
         let token = match refused {
             None => Ok(Some(self.0.clone())),
-            Some(_) => Err(NoCredentials),
+            Some(_) => Err(NoCredentials::because("there is one token only, and it was refused")),
         };
         Box::pin(async { token })
     }
@@ -116,6 +116,10 @@ impl EnvironmentBearer {
         Self { variable: variable.into() }
     }
 
+    fn nothing_new(&self) -> NoCredentials {
+        NoCredentials::because(format!("`{}` holds no other token", self.variable))
+    }
+
     fn read(&self) -> Option<Token> {
         Token::bearer(std::env::var(&self.variable).ok()?.trim()).ok()
     }
@@ -131,7 +135,7 @@ impl Credentials for EnvironmentBearer {
             None => Ok(found),
             Some(refused) => {
                 let is_known = |token: &Token| refused.token.is_some_and(|it| it.is_same(token));
-                found.filter(|token| !is_known(token)).map(Some).ok_or(NoCredentials)
+                found.filter(|token| !is_known(token)).map(Some).ok_or_else(|| self.nothing_new())
             }
         };
         Box::pin(async { token })
@@ -165,6 +169,6 @@ mod tests {
 
         let again = bearer.token(Some(Refused { token: Some(&first), challenge: None })).await;
 
-        assert_eq!(again.unwrap_err(), NoCredentials);
+        assert!(again.is_err());
     }
 }

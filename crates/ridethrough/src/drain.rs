@@ -7,7 +7,9 @@
 
 use std::time::Duration;
 
-use crate::transport::Body;
+use ridethrough_core::Failure;
+
+use crate::transport::{Body, Reply};
 
 /// How much may be spent on the rest of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,19 +19,34 @@ pub(crate) struct Bounds {
 }
 
 /// Reads `body` to its end or to the bounds, then lets go of it.
-pub(crate) async fn drain(mut body: Box<dyn Body>, bounds: Bounds) {
-    body.wind_down();
-    let mut left = bounds.bytes;
+pub(crate) async fn drain(body: Box<dyn Body>, bounds: Bounds) {
+    // Out of time: the connection is dropped with the body, which is all there is to do.
+    let _ = tokio::time::timeout(bounds.within, read(body, bounds.bytes)).await;
+}
+
+/// The same for an answer whose head has not come yet.
+pub(crate) async fn drain_reply(
+    performing: impl Future<Output = Result<Reply, Failure>>,
+    bounds: Bounds,
+) {
     let reading = async {
-        while let Some(Ok(chunk)) = body.chunk().await {
-            match left.checked_sub(chunk.len()) {
-                Some(rest) => left = rest,
-                None => return,
-            }
+        if let Ok(Reply::Answered { body, .. }) = performing.await {
+            read(body, bounds.bytes).await;
         }
     };
-    // Out of time: the connection is dropped with the body, which is all there is to do.
+    // As above.
     let _ = tokio::time::timeout(bounds.within, reading).await;
+}
+
+async fn read(mut body: Box<dyn Body>, bytes: usize) {
+    body.wind_down();
+    let mut left = bytes;
+    while let Some(Ok(chunk)) = body.chunk().await {
+        match left.checked_sub(chunk.len()) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -39,7 +56,7 @@ mod tests {
     use std::task::{Context, Poll};
 
     use bytes::Bytes;
-    use ridethrough_core::{Cause, Failure};
+    use ridethrough_core::Cause;
     use tokio::time::Instant;
 
     use super::*;

@@ -3,51 +3,46 @@
 //! Nothing waits for a watcher. One that is too slow loses the oldest events and is told how many.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use ridethrough_core::Event;
+use ridethrough_core::{Event, Moment};
 use tokio::sync::broadcast;
 use tracing::{debug, info, warn};
 
-/// Everybody who watches one link.
-#[derive(Clone)]
+/// Everybody who watches one link. Their events end when it is closed or gone.
 pub(crate) struct Observers {
-    sender: broadcast::Sender<Event>,
-    dropped: Arc<AtomicU64>,
-    endpoint: Arc<str>,
+    sender: Option<broadcast::Sender<Seen>>,
+    endpoint: String,
 }
 
+/// The place from which to watch; it keeps nothing alive.
+#[derive(Clone)]
+pub(crate) struct Lookout(broadcast::WeakSender<Seen>);
+
 impl Observers {
-    pub(crate) fn new(endpoint: impl fmt::Display) -> Self {
+    pub(crate) fn new(endpoint: impl fmt::Display) -> (Self, Lookout) {
         let (sender, _) = broadcast::channel(KEPT);
-        Self { sender, dropped: Arc::default(), endpoint: endpoint.to_string().into() }
+        let lookout = Lookout(sender.downgrade());
+        (Self { sender: Some(sender), endpoint: endpoint.to_string() }, lookout)
     }
 
-    pub(crate) fn watch(&self) -> Events {
-        Events { receiver: self.sender.subscribe() }
-    }
-
-    /// Messages of the server that found the inbox full.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn count_dropped(&self) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn tell(&self, event: Event) {
+    pub(crate) fn tell(&self, at: Moment, event: Event) {
         self.trace(&event);
-        if self.sender.receiver_count() > 0 {
+        if let Some(sender) = &self.sender
+            && sender.receiver_count() > 0
+        {
             // The last watcher may have left just now.
-            let _ = self.sender.send(event);
+            let _ = sender.send(Seen::Event { at, event });
         }
+    }
+
+    /// Nothing worth watching follows.
+    pub(crate) fn dismiss(&mut self) {
+        self.sender = None;
     }
 
     /// Writes a record: ordinary ends of calls for developers, trouble for operators.
     fn trace(&self, event: &Event) {
-        let endpoint = &*self.endpoint;
+        let endpoint = self.endpoint.as_str();
         match event {
             Event::CallEnded { call, kind: None, attempts, elapsed, .. } => {
                 debug!(endpoint, %call, attempts, ?elapsed, "call answered");
@@ -60,7 +55,7 @@ impl Observers {
             }
             Event::BreakerOpened { .. }
             | Event::ConnectFailed { .. }
-            | Event::CredentialsFailed
+            | Event::CredentialsFailed { .. }
             | Event::NotificationDropped { .. }
             | Event::RestoreFailed { .. }
             | Event::ServerFloods
@@ -84,26 +79,56 @@ impl Observers {
     }
 }
 
+impl Lookout {
+    pub(crate) fn watch(&self) -> Events {
+        let receiver = match self.0.upgrade() {
+            Some(sender) => sender.subscribe(),
+            // A channel without a sender: its events have ended.
+            None => broadcast::channel(1).1,
+        };
+        Events { receiver }
+    }
+}
+
 /// The events of a link from the moment this was made.
+///
+/// ```no_run
+/// # async fn example(client: ridethrough::Client) {
+/// use ridethrough::Seen;
+///
+/// let mut events = client.events();
+/// while let Some(seen) = events.next().await {
+///     match seen {
+///         Seen::Event { at, event } => println!("{at}: {event:?}"),
+///         Seen::Missed(count) => println!("{count} events were missed"),
+///     }
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Events {
-    receiver: broadcast::Receiver<Event>,
+    receiver: broadcast::Receiver<Seen>,
 }
 
 /// What a watcher sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// Something happened.
-    Event(Event),
+    Event {
+        /// When, since the client was made; moments inside the event count alike.
+        at: Moment,
+        /// What.
+        event: Event,
+    },
     /// So many events were lost because this watcher was too slow.
     Missed(u64),
 }
 
 impl Events {
-    /// The next event; `None` when the client is gone.
+    /// The next event; `None` when the client is closed or gone.
     pub async fn next(&mut self) -> Option<Seen> {
         match self.receiver.recv().await {
-            Ok(event) => Some(Seen::Event(event)),
+            Ok(seen) => Some(seen),
             Err(broadcast::error::RecvError::Lagged(missed)) => Some(Seen::Missed(missed)),
             Err(broadcast::error::RecvError::Closed) => None,
         }
@@ -112,7 +137,7 @@ impl Events {
     /// The next event if there is one already.
     pub fn try_next(&mut self) -> Option<Seen> {
         match self.receiver.try_recv() {
-            Ok(event) => Some(Seen::Event(event)),
+            Ok(seen) => Some(seen),
             Err(broadcast::error::TryRecvError::Lagged(missed)) => Some(Seen::Missed(missed)),
             Err(_) => None,
         }

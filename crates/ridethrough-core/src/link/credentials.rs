@@ -1,5 +1,7 @@
 //! Credentials: renewed once for all calls whose token was refused.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Link;
@@ -33,9 +35,34 @@ impl Credentials {
 }
 
 /// The hook could not bring better credentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no better credentials could be had")]
-pub struct NoCredentials;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoCredentials {
+    reason: Option<Arc<str>>,
+}
+
+impl NoCredentials {
+    /// There are none, and that is all there is to say.
+    pub const fn new() -> Self {
+        Self { reason: None }
+    }
+
+    /// There are none, for this reason. People will read it: it must hold no secret.
+    pub fn because(reason: impl Into<Arc<str>>) -> Self {
+        Self { reason: Some(reason.into()) }
+    }
+}
+
+impl fmt::Display for NoCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no better credentials could be had")?;
+        match &self.reason {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for NoCredentials {}
 
 impl Link {
     /// There is a credentials hook: ask it before anything is sent. Whatever it brings first, be it
@@ -73,15 +100,17 @@ impl Link {
 
     /// The credentials hook has come back.
     ///
-    /// `rejected` is the number that the hook was asked with: word about an earlier question, which
-    /// took too long, is not taken for the answer to this one.
+    /// `rejected` is the number that the hook was asked with: word about credentials that were
+    /// replaced meanwhile is old news. Better ones than those in force are welcome at any time, also
+    /// after the limit; that there are none is of interest only to those who wait.
     pub fn handle_credentials(
         &mut self,
         now: Moment,
         rejected: CredentialsId,
         renewed: Result<(), NoCredentials>,
     ) {
-        if !self.credentials.is_renewing || rejected != self.credentials.current {
+        let is_late = !self.credentials.is_renewing;
+        if rejected != self.credentials.current || (is_late && renewed.is_err()) {
             return;
         }
         match renewed {
@@ -94,16 +123,16 @@ impl Link {
                 }
                 self.release_credential_waiters(now);
             }
-            Err(NoCredentials) => self.credentials_failed(now),
+            Err(none) => self.credentials_failed(now, &none),
         }
     }
 
     /// The hook failed or took too long.
-    pub(super) fn credentials_failed(&mut self, now: Moment) {
+    pub(super) fn credentials_failed(&mut self, now: Moment, none: &NoCredentials) {
         self.credentials.is_renewing = false;
         self.timers.set(Timer::Credentials, None);
-        self.tell(Event::CredentialsFailed);
-        let reason = Reason::Rule("no better credentials could be had");
+        self.tell(Event::CredentialsFailed { reason: none.reason.clone() });
+        let reason = Reason::Credentials(none.to_string().into());
         for (id, _) in self.credential_waiters() {
             self.end(now, id, Ending::new(Kind::Unauthorized, reason.clone()));
         }
@@ -136,6 +165,11 @@ impl Link {
         });
         waiting.collect()
     }
+}
+
+/// The hook had its time.
+pub(super) fn too_late() -> NoCredentials {
+    NoCredentials::because("none came within 30 s")
 }
 
 const LIMIT: Duration = Duration::from_secs(30);

@@ -126,8 +126,8 @@ impl Link {
             return;
         }
         if self.questions.len() >= MOST_QUESTIONS {
-            let busy = Json::new(r#"{"code":-32000,"message":"too many requests at once"}"#);
-            return self.owe_answer(now, &question, &Answer::Error(busy.expect("valid JSON")));
+            let busy = Answer::refusal(-32000, "too many requests at once");
+            return self.owe_answer(now, &question, &busy);
         }
         self.ids.question = self.ids.question.next();
         let number = self.ids.question;

@@ -301,7 +301,7 @@ impl Link {
                 Timer::Abandoned => self.forget_abandoned(now),
                 Timer::Breaker => self.probe_for_breaker(now),
                 Timer::Close => self.finish_closing(),
-                Timer::Credentials => self.credentials_failed(now),
+                Timer::Credentials => self.credentials_failed(now, &credentials::too_late()),
                 Timer::Dial => self.dial_due(now),
                 Timer::Exchange(id) => self.exchange_due(now, id),
                 Timer::Gates => self.gates_due(now),

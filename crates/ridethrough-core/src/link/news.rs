@@ -141,6 +141,9 @@ impl Link {
 
     /// An attempt failed below HTTP.
     pub fn handle_failure(&mut self, now: Moment, attempt: AttemptId, failure: Failure) {
+        if self.attempts.get(&attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
+            return self.handle_connect(now, attempt, Err(failure));
+        }
         let Some(known) = self.attempts.remove(&attempt) else { return };
         let is_headless = match known.owner {
             Owner::Exchange(id) => self.is_headless(id, attempt),

@@ -12,6 +12,8 @@ use crate::outcome::Reason;
 /// A snapshot of a link.
 #[derive(Clone, Debug)]
 pub struct Status {
+    /// The moment this was taken, which all others in it can be compared with.
+    pub now: Moment,
     /// The session in force.
     pub generation: Option<Generation>,
     /// The era spoken.
@@ -63,8 +65,9 @@ pub enum WaitingFor {
 
 impl Link {
     /// Where the link stands.
-    pub fn status(&self) -> Status {
+    pub fn status(&self, now: Moment) -> Status {
         Status {
+            now,
             generation: self.session.ready().map(Ready::generation),
             era: self.era,
             version: self.agreed_version(),

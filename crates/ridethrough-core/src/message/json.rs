@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// Valid JSON text, never re-encoded.
@@ -24,6 +24,11 @@ impl Json {
         let text = text.into();
         let value: &RawValue = serde_json::from_slice(&text).map_err(NotJson)?;
         Ok(Self::part_of(&text, value))
+    }
+
+    /// Writes a value as JSON.
+    pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
+        serde_json::to_vec(value).map(|text| Self(text.into()))
     }
 
     /// The part of `source` that `value` was read from, without a copy.

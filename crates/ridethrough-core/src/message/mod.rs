@@ -53,6 +53,18 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// An error with this code and these words.
+    pub fn refusal(code: i64, message: &str) -> Self {
+        #[derive(serde::Serialize)]
+        struct Refusal<'a> {
+            code: i64,
+            message: &'a str,
+        }
+
+        let refusal = Refusal { code, message };
+        Self::Error(Json::of(&refusal).expect("a number and a text are JSON"))
+    }
+
     /// The answer as it was sent.
     pub const fn json(&self) -> &Json {
         match self {

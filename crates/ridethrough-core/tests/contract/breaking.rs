@@ -35,15 +35,15 @@ fn the_probe_is_the_links_own_and_any_json_rpc_reply_closes_it() {
     rig.advance(secs(1));
     let ping = rig.post();
     assert_eq!(method(&ping).as_deref(), Some("ping"));
-    assert_eq!(rig.link.status().breaker, State::Probing);
+    assert_eq!(rig.link.status(rig.now).breaker, State::Probing);
     let refused = rig.call("deploy");
     assert_eq!(rig.kind(refused), Kind::BreakerOpen, "one probe at a time, never a user's call");
 
     rig.refuse(&ping, 200, -32601, "Method not found");
 
-    assert_eq!(rig.link.status().breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
     strikes(&mut rig, 1);
-    assert!(matches!(rig.link.status().breaker, State::Open { .. }), "four strikes stood");
+    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }), "four strikes stood");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_failed_probe_keeps_it_open_for_longer() {
         rig.status(&ping, 502);
     }
 
-    let State::Open { until } = rig.link.status().breaker else { panic!("not open") };
+    let State::Open { until } = rig.link.status(rig.now).breaker else { panic!("not open") };
     assert!(until.since(rig.now) >= secs(2), "{:?}", until.since(rig.now));
 }
 
@@ -66,14 +66,14 @@ fn the_probe_renews_the_session_if_needed() {
     rig.advance_to_send();
     let ping = rig.post();
     rig.status(&ping, 404);
-    assert!(matches!(rig.link.status().breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
 
     rig.advance_to_send();
 
     let ping = rig.post();
     assert_eq!((method(&ping).as_deref(), session(&ping)), (Some("ping"), Some("s2")));
     rig.reply(&ping, "{}");
-    assert_eq!(rig.link.status().breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
     let again = rig.post();
     assert!(again.credentials > ping.credentials);
     rig.reply(&again, "{}");
-    assert_eq!(rig.link.status().breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_call_whose_resumes_led_nowhere_is_a_strike_and_one_that_cannot_be_resumed_i
             rig.status(&get, status);
         }
 
-        assert_eq!(rig.link.status().breaker != State::Closed, is_strike, "{status}");
+        assert_eq!(rig.link.status(rig.now).breaker != State::Closed, is_strike, "{status}");
     }
 }
 
@@ -148,7 +148,7 @@ fn a_probe_that_the_server_puts_off_keeps_it_open_and_does_not_hang() {
     rig.busy(&initialize, 429, secs(3600));
     rig.advance(secs(600));
 
-    assert!(matches!(rig.link.status().breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
     rig.nothing_sent();
 }
 
@@ -164,7 +164,7 @@ fn calls_lost_in_one_outage_are_one_strike() {
         rig.reset(post);
     }
 
-    assert_eq!(rig.link.status().breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
     let id = rig.call("deploy");
     assert!(rig.is_open(id));
 }
@@ -177,7 +177,7 @@ fn an_answer_to_an_application_request_clears_the_strikes_and_a_handshake_does_n
     let post = rig.post();
     rig.reply(&post, "{}");
     strikes(&mut rig, 4);
-    assert_eq!(rig.link.status().breaker, State::Closed, "cleared");
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed, "cleared");
 
     let id = rig.call("deploy");
     let post = rig.post();
@@ -186,7 +186,10 @@ fn an_answer_to_an_application_request_clears_the_strikes_and_a_handshake_does_n
     rig.status(&again, 502);
 
     assert_eq!(rig.kind(id), Kind::Interrupted);
-    assert!(matches!(rig.link.status().breaker, State::Open { .. }), "a handshake clears nothing");
+    assert!(
+        matches!(rig.link.status(rig.now).breaker, State::Open { .. }),
+        "a handshake clears nothing"
+    );
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn sessions_that_are_lost_strike_once_a_generation_and_then_it_opens() {
     let mut rig = Rig::connected();
     let mut calls = 0;
 
-    while rig.link.status().breaker == State::Closed {
+    while rig.link.status(rig.now).breaker == State::Closed {
         let id = rig.call("deploy");
         while rig.is_open(id) {
             let post = rig.post();
@@ -223,7 +226,7 @@ fn tool_errors_json_rpc_errors_cancels_and_deadlines_are_no_strikes() {
         rig.status(&post, 403);
     }
 
-    assert_eq!(rig.link.status().breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
 }
 
 #[test]
@@ -234,7 +237,7 @@ fn an_unreachable_server_under_probe_keeps_it_open() {
 
     rig.refuse_connection(&ping);
 
-    assert!(matches!(rig.link.status().breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
     rig.advance(millis(100));
     let id = rig.call("deploy");
     assert_eq!(rig.kind(id), Kind::BreakerOpen);

@@ -123,7 +123,7 @@ fn a_closed_link_refuses_everything_at_once() {
 #[test]
 fn status_tells_where_the_link_stands_and_what_it_waits_for() {
     let mut rig = Rig::new();
-    assert_eq!(rig.link.status().generation, None);
+    assert_eq!(rig.link.status(rig.now).generation, None);
     rig.connect();
     let id = rig.call("deploy");
     let post = rig.post();
@@ -131,7 +131,7 @@ fn status_tells_where_the_link_stands_and_what_it_waits_for() {
     rig.event_id(&post, "e1", "");
     rig.reset(&post);
 
-    let status = rig.link.status();
+    let status = rig.link.status(rig.now);
 
     assert!(status.generation.is_some());
     assert_eq!((status.era, status.version), (Era::Legacy, Some(Version::V2025_11_25)));

@@ -24,6 +24,23 @@ fn a_call_that_was_not_sent_waits_for_the_link_and_is_sent() {
 }
 
 #[test]
+fn a_connect_reported_as_a_failure_is_a_failed_connect() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.refuse_connection(&post);
+
+    let dial = rig.dials.pop_front().unwrap();
+    rig.link.handle_failure(rig.now, dial, Failure::unknown(Cause::Unreadable));
+    rig.advance(secs(1));
+    rig.dial_succeeds();
+
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
 fn the_first_redial_is_immediate_and_later_ones_keep_a_gap() {
     let mut rig = Rig::connected();
     rig.call("deploy");

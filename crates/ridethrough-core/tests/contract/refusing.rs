@@ -92,7 +92,7 @@ fn credentials_that_cannot_be_renewed_within_30_s_end_the_call() {
     let (failed, timed_out) = (rig.call("one"), rig.call("two"));
     let (one, two) = (rig.post(), rig.post());
     rig.challenge(&one);
-    rig.bring_credentials(Err(NoCredentials));
+    rig.bring_credentials(Err(NoCredentials::new()));
     assert_eq!(rig.kind(failed), Kind::Unauthorized);
 
     rig.challenge(&two);
@@ -138,6 +138,24 @@ fn first_credentials_that_do_not_come_within_30_s_end_the_call_and_the_next_asks
         rig.call("two");
         assert_eq!(rig.credentials_asked, 2);
     }
+}
+
+#[test]
+fn credentials_that_come_late_are_there_for_the_next_call() {
+    let mut rig = Rig::new();
+    rig.link.await_first_credentials();
+    let id = rig.call("one");
+    rig.advance(secs(30));
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+
+    rig.advance(secs(5));
+    rig.bring_credentials(Ok(()));
+    let id = rig.call("two");
+
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(id), "{}");
+    assert_eq!(rig.credentials_asked, 1);
 }
 
 #[test]
@@ -360,7 +378,7 @@ fn late_word_of_a_hook_that_took_too_long_is_not_the_answer_to_the_next_question
     rig.challenge(&post);
 
     let old = CredentialsId::new(0);
-    rig.link.handle_credentials(rig.now, old, Err(NoCredentials));
+    rig.link.handle_credentials(rig.now, old, Err(NoCredentials::new()));
     rig.pump();
 
     assert!(rig.is_open(id));

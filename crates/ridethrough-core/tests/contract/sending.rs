@@ -683,7 +683,7 @@ fn the_retry_budget_ends_re_sends_and_counts_no_strike() {
     let last = *ids.last().unwrap();
     assert_eq!(rig.kind(last), Kind::Exhausted);
     assert!(rig.error(last).to_string().contains("budget"));
-    assert_eq!(rig.link.status().breaker, ridethrough_core::breaker::State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, ridethrough_core::breaker::State::Closed);
 }
 
 #[test]

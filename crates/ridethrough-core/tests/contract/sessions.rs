@@ -708,7 +708,7 @@ fn keep_connected_makes_a_session_without_a_call() {
     rig.pump();
 
     assert_eq!(rig.handshakes, 1);
-    assert!(rig.link.status().generation.is_some());
+    assert!(rig.link.status(rig.now).generation.is_some());
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn nothing_on_it_may_fail_a_call_or_end_a_session() {
         let post = rig.post();
 
         rig.status(&get, fault);
-        rig.bring_credentials(Err(ridethrough_core::NoCredentials));
+        rig.bring_credentials(Err(ridethrough_core::NoCredentials::new()));
         rig.reply(&post, "{}");
 
         assert_eq!(rig.result(id), "{}");
@@ -207,7 +207,7 @@ fn it_waits_when_no_better_credentials_can_be_had() {
     let (mut rig, get) = listening();
     rig.answer_with(&get, head(401, Content::Nothing), "");
 
-    rig.bring_credentials(Err(ridethrough_core::NoCredentials));
+    rig.bring_credentials(Err(ridethrough_core::NoCredentials::new()));
 
     assert!(rig.advance_to_send() <= secs(1));
     rig.get();

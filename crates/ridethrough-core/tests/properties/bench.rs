@@ -160,7 +160,7 @@ impl Bench {
 
     fn bring_credentials(&mut self, is_renewed: bool) {
         if let Some(rejected) = self.asks_credentials.take() {
-            let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials) };
+            let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials::new()) };
             self.link.handle_credentials(self.now, rejected, renewed);
         }
     }
@@ -243,7 +243,7 @@ impl Bench {
 
     /// Everything that can be seen of the machine.
     pub(crate) fn fingerprint(&self) -> String {
-        format!("{:?} {} {}", self.link.status(), self.outputs, self.outcomes.len())
+        format!("{:?} {} {}", self.link.status(self.now), self.outputs, self.outcomes.len())
     }
 
     fn serve(&mut self, attempt: AttemptId, deed: &Deed) {

@@ -9,13 +9,16 @@ use std::time::Duration;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, CallOptions, Extension, Outcome, ReplayRule, Request};
 use serde::de::DeserializeOwned;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::{Client, Params, gone, result};
-use crate::driver::{CallNumber, Caller, Wish};
+use crate::driver::{CallNumber, Caller, Progress, Wish};
 use crate::error::Error;
 
 /// A call that has not begun. Await it for the result, or say first how it is to be treated.
+///
+/// It begins with [`answer`](Self::answer), or when it is turned into a future: by `.await`, or by
+/// `.into_future()` where a future is wanted, as in `join_all` and `tokio::spawn`.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -29,7 +32,7 @@ use crate::error::Error;
 ///     .await?;
 /// # Ok(()) }
 /// ```
-#[must_use = "a call begins when it is awaited"]
+#[must_use = "a call begins when it is awaited or turned into a future"]
 pub struct Call {
     client: Client,
     request: Request,
@@ -44,7 +47,8 @@ impl Call {
         Self { client, request: Request { method, params: params.0, options }, listener: None }
     }
 
-    /// The call's own time, in all: waits, repeats and resumes included.
+    /// The call's own time, in all: waits, repeats and resumes included. Without it, that of the
+    /// policy: 10 minutes for `tools/call`, 60 s for every other method.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.request.options.deadline = Some(time);
         self
@@ -64,7 +68,8 @@ impl Call {
 
     /// Asks the server for progress and hands its params over as they come.
     ///
-    /// The listener runs where the call is awaited. If it is slow, progress in between is skipped.
+    /// The listener runs where the call is awaited. If it is slow, the oldest progress is skipped;
+    /// progress that does not increase is never handed over.
     pub fn on_progress(mut self, listener: impl FnMut(Json) + Send + 'static) -> Self {
         self.request.options.progress = true;
         self.listener = Some(Box::new(listener));
@@ -75,16 +80,11 @@ impl Call {
     pub fn answer(self) -> Pending {
         let Self { client, request, listener } = self;
         let (reply, outcome) = oneshot::channel();
-        let (progress, progressed) = match listener {
-            Some(listener) => {
-                let (sender, receiver) = mpsc::channel(PROGRESS_KEPT);
-                (Some(sender), Some((receiver, listener)))
-            }
-            None => (None, None),
-        };
+        let listener = listener.map(|listener| (Progress::default(), listener));
+        let progress = listener.as_ref().map(|(progress, _)| progress.clone());
         let caller = Caller { number: client.next_call(), reply, progress };
         let method = request.method.clone();
-        let pending = Pending::new(client.clone(), method, caller.number, outcome, progressed);
+        let pending = Pending::new(client.clone(), method, caller.number, outcome, listener);
         client.wish(Wish::Send { caller, request });
         pending
     }
@@ -118,7 +118,7 @@ pub struct Pending {
     method: Arc<str>,
     number: CallNumber,
     outcome: oneshot::Receiver<Outcome>,
-    progress: Option<(mpsc::Receiver<Json>, Listener)>,
+    progress: Option<(Progress, Listener)>,
     has_ended: bool,
 }
 
@@ -128,7 +128,7 @@ impl Pending {
         method: Arc<str>,
         number: CallNumber,
         outcome: oneshot::Receiver<Outcome>,
-        progress: Option<(mpsc::Receiver<Json>, Listener)>,
+        progress: Option<(Progress, Listener)>,
     ) -> Self {
         Self { client, method, number, outcome, progress, has_ended: false }
     }
@@ -139,7 +139,7 @@ impl Future for Pending {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some((progress, listener)) = &mut self.progress {
-            while let Poll::Ready(Some(params)) = progress.poll_recv(context) {
+            while let Some(params) = progress.next(context) {
                 listener(params);
             }
         }
@@ -175,6 +175,3 @@ impl Future for PendingResult {
         Pin::new(&mut self.0).poll(context).map(result)
     }
 }
-
-/// Progress that a slow listener has not seen yet.
-const PROGRESS_KEPT: usize = 64;

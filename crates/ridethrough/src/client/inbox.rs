@@ -4,32 +4,56 @@ use ridethrough_core::message::Answer;
 use ridethrough_core::{Delivered, QuestionId};
 use tokio::sync::mpsc;
 
-use crate::driver::Wish;
-use crate::observe::Observers;
+use crate::driver::{Post, Wish};
 
 /// Notifications and requests of the server, as they come.
 ///
-/// What finds the inbox full is not kept: a notification is dropped and counted, a request is
-/// answered with an error. Nothing in the link waits for its reader.
+/// It holds 1,024 messages, and three times the message limit in bytes. What finds it full is not
+/// kept: a notification is dropped and counted, a request is answered with an error. Nothing in the
+/// link waits for its reader.
+///
+/// A server asks only what the client said it can answer ([`ClientBuilder::capabilities`]), and only
+/// over a link that is up: see [`Client::connect`] and [`Client::keep_connected`].
+///
+/// ```no_run
+/// # async fn example(client: ridethrough::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use ridethrough::{Answer, Delivered, Json};
+///
+/// let mut inbox = client.inbox();
+/// while let Some(message) = inbox.next().await {
+///     match message {
+///         Delivered::Question { question, method, .. } if &*method == "roots/list" => {
+///             let roots = Json::of(&serde_json::json!({ "roots": [] }))?;
+///             inbox.answer(question, Answer::Result(roots));
+///         }
+///         Delivered::Question { question, .. } => {
+///             inbox.answer(question, Answer::refusal(-32601, "Method not found"));
+///         }
+///         Delivered::Notification { method, .. } => println!("{method}"),
+///         // Whoever works on the answer can stop.
+///         Delivered::Withdrawn { .. } => {}
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// [`Client::connect`]: crate::Client::connect
+/// [`Client::keep_connected`]: crate::Client::keep_connected
+/// [`ClientBuilder::capabilities`]: crate::ClientBuilder::capabilities
 pub struct Inbox {
-    receiver: mpsc::Receiver<Delivered>,
+    post: Post,
     wishes: mpsc::WeakUnboundedSender<Wish>,
-    observers: Observers,
 }
 
 impl Inbox {
-    pub(super) fn new(
-        receiver: mpsc::Receiver<Delivered>,
-        wishes: &mpsc::UnboundedSender<Wish>,
-        observers: Observers,
-    ) -> Self {
+    pub(super) fn new(post: Post, wishes: &mpsc::UnboundedSender<Wish>) -> Self {
         // An inbox alone does not keep a link alive.
-        Self { receiver, wishes: wishes.downgrade(), observers }
+        Self { post, wishes: wishes.downgrade() }
     }
 
-    /// The next message; `None` when the client is gone or another inbox took over.
+    /// The next message; `None` when the client is closed or gone, or another inbox took over.
     pub async fn next(&mut self) -> Option<Delivered> {
-        self.receiver.recv().await
+        self.post.next().await
     }
 
     /// Answers a question. One that was withdrawn, or answered before, needs no answer.
@@ -40,9 +64,9 @@ impl Inbox {
         }
     }
 
-    /// How many messages found an inbox of this client full.
+    /// How many messages found this inbox full.
     pub fn dropped(&self) -> u64 {
-        self.observers.dropped()
+        self.post.dropped()
     }
 }
 
@@ -51,5 +75,3 @@ impl std::fmt::Debug for Inbox {
         f.debug_struct("Inbox").finish_non_exhaustive()
     }
 }
-
-pub(super) const ROOM: usize = 1024;

@@ -20,9 +20,9 @@ use ridethrough_core::{CallName, Outcome};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::{BuildError, ClientBuilder};
-use crate::driver::{CallNumber, Caller, Wish};
+use crate::driver::{CallNumber, Caller, Wish, mailbox};
 use crate::error::{Error, ServerError};
-use crate::observe::{Events, Observers};
+use crate::observe::{Events, Lookout};
 
 /// A client of one MCP server.
 ///
@@ -36,7 +36,7 @@ use crate::observe::{Events, Observers};
 #[derive(Clone)]
 pub struct Client {
     wishes: mpsc::UnboundedSender<Wish>,
-    observers: Observers,
+    lookout: Lookout,
     calls: Arc<AtomicU64>,
 }
 
@@ -51,8 +51,8 @@ impl Client {
         ClientBuilder::new(url)
     }
 
-    pub(crate) fn from_parts(wishes: mpsc::UnboundedSender<Wish>, observers: Observers) -> Self {
-        Self { wishes, observers, calls: Arc::default() }
+    pub(crate) fn from_parts(wishes: mpsc::UnboundedSender<Wish>, lookout: Lookout) -> Self {
+        Self { wishes, lookout, calls: Arc::default() }
     }
 
     /// Asks the server. The call begins when it is awaited and is cancelled when it is dropped.
@@ -72,7 +72,7 @@ impl Client {
         let method = method.into();
         let (reply, told) = oneshot::channel();
         let params = params.into().0;
-        self.wish(Wish::Notify { method: method.clone(), params, reply: Some(reply) });
+        self.wish(Wish::Notify { method: method.clone(), params, reply });
         told.await.unwrap_or_else(|_| Err(gone(method)))
     }
 
@@ -81,7 +81,7 @@ impl Client {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None };
         let pending = Pending::new(self.clone(), "initialize".into(), caller.number, outcome, None);
-        self.wish(Wish::Connect { caller, deadline: None });
+        self.wish(Wish::Connect(caller));
         let result = result(pending.await)?;
         Server::read(result)
     }
@@ -101,14 +101,14 @@ impl Client {
     ///
     /// Without an inbox notifications are dropped and requests are answered with "method not found".
     pub fn inbox(&self) -> Inbox {
-        let (sender, receiver) = mpsc::channel(inbox::ROOM);
-        self.wish(Wish::Inbox(sender));
-        Inbox::new(receiver, &self.wishes, self.observers.clone())
+        let (mailbox, post) = mailbox();
+        self.wish(Wish::Inbox(mailbox));
+        Inbox::new(post, &self.wishes)
     }
 
     /// Everything worth telling an operator, from here on.
     pub fn events(&self) -> Events {
-        self.observers.watch()
+        self.lookout.watch()
     }
 
     /// Where the link stands; `None` if its runtime has been shut down.
@@ -180,10 +180,7 @@ pub struct Params(pub(crate) Option<Json>);
 impl Params {
     /// Writes a value as JSON.
     pub fn of(value: &impl serde::Serialize) -> Result<Self, serde_json::Error> {
-        let text = serde_json::to_vec(value)?;
-        Json::new(text)
-            .map(|json| Self(Some(json)))
-            .map_err(|_| serde::ser::Error::custom("not JSON"))
+        Json::of(value).map(|json| Self(Some(json).filter(|json| json.as_str() != "null")))
     }
 }
 
@@ -209,7 +206,7 @@ impl From<serde_json::Value> for Params {
     fn from(value: serde_json::Value) -> Self {
         match value {
             serde_json::Value::Null => Self(None),
-            value => Self(Some(Json::new(value.to_string()).expect("a value prints as JSON"))),
+            value => Self(Some(Json::of(&value).expect("a value is JSON already"))),
         }
     }
 }
@@ -225,7 +222,7 @@ fn result(outcome: Outcome) -> Result<Json, Error> {
     }
 }
 
-/// The outcome of a call whose driver is gone: its runtime was shut down.
+/// The outcome of a call whose driver is gone: its runtime was shut down, before or under the call.
 fn gone(method: Arc<str>) -> CallError {
     CallError {
         kind: Kind::Closed,

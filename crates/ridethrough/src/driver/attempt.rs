@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -16,9 +17,10 @@ use ridethrough_core::sse::{self, Decoder, Item};
 use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure};
 use tokio::sync::oneshot;
 
-use super::memory::{Limits, Memory, Share};
+use super::limits::Limits;
+use super::memory::{Memory, Share};
 use crate::drain::{self, Bounds};
-use crate::transport::{Body, Reply};
+use crate::transport::{Body, Errand, Reply, Transport};
 
 /// Something that happened to an attempt.
 #[derive(Debug)]
@@ -54,26 +56,24 @@ impl Attempts {
         Self { running, orders: BTreeMap::new(), outlet: Outlet::default(), limits, memory }
     }
 
-    /// Begins an attempt with what the transport does for it.
-    pub(super) fn begin(
-        &mut self,
-        id: AttemptId,
-        performing: BoxFuture<'static, Result<Reply, Failure>>,
-    ) {
-        self.launch(id, |attempt| attempt.run(performing));
+    /// Begins a request.
+    pub(super) fn begin(&mut self, id: AttemptId, transport: Arc<dyn Transport>, errand: Errand) {
+        self.launch(id, News::Failed, |attempt| attempt.run(transport, errand));
     }
 
-    /// Begins a connect of the link's own.
-    pub(super) fn begin_connect(
-        &mut self,
-        id: AttemptId,
-        performing: BoxFuture<'static, Result<Reply, Failure>>,
-    ) {
-        self.launch(id, |attempt| attempt.connect(performing));
+    /// Begins a connect of the link's own, which must end in time: the link makes one at a time.
+    pub(super) fn begin_connect(&mut self, id: AttemptId, transport: Arc<dyn Transport>) {
+        let within = self.limits.connect;
+        let failed = |failure| News::Connected(Err(failure));
+        self.launch(id, failed, move |attempt| attempt.connect(transport, within));
     }
 
-    fn launch<F>(&mut self, id: AttemptId, work: impl FnOnce(Attempt) -> F)
-    where
+    fn launch<F>(
+        &mut self,
+        id: AttemptId,
+        failed: fn(Failure) -> News,
+        work: impl FnOnce(Attempt) -> F,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, orders) = oneshot::channel();
@@ -91,7 +91,7 @@ impl Attempts {
             if AssertUnwindSafe(work).catch_unwind().await.is_err() {
                 let failure =
                     Failure::unknown(Cause::Unreadable).with_detail("the transport panicked");
-                outlet.tell(id, News::Failed(failure));
+                outlet.tell(id, failed(failure));
             }
             id
         }));
@@ -155,17 +155,14 @@ struct Attempt {
 }
 
 impl Attempt {
-    async fn run(mut self, performing: BoxFuture<'static, Result<Reply, Failure>>) {
-        let mut performing = performing;
+    async fn run(mut self, transport: Arc<dyn Transport>, errand: Errand) {
+        let mut performing = transport.perform(errand);
         let reply = tokio::select! {
             biased;
             order = &mut self.orders => {
                 // The answer came by another way; this one is read for its connection's sake.
-                if let Ok(Order::Drain(bounds)) = order
-                    && let Ok(Ok(Reply::Answered { body, .. })) =
-                        tokio::time::timeout(bounds.within, performing).await
-                {
-                    drain::drain(body, bounds).await;
+                if let Ok(Order::Drain(bounds)) = order {
+                    drain::drain_reply(performing, bounds).await;
                 }
                 return;
             }
@@ -181,12 +178,16 @@ impl Attempt {
         }
     }
 
-    async fn connect(mut self, performing: BoxFuture<'static, Result<Reply, Failure>>) {
-        tokio::select! {
+    async fn connect(mut self, transport: Arc<dyn Transport>, within: Duration) {
+        let performing = transport.perform(Errand::Connect);
+        let connected = tokio::select! {
             biased;
-            _ = &mut self.orders => {}
-            result = performing => self.tell(News::Connected(result.map(drop))),
-        }
+            _ = &mut self.orders => return,
+            connected = tokio::time::timeout(within, performing) => connected,
+        };
+        let timed_out = |_| Err(Failure::not_sent(Cause::ConnectTimedOut));
+        let result = connected.unwrap_or_else(timed_out);
+        self.tell(News::Connected(result.map(drop)));
     }
 
     async fn read(mut self, head: AnswerHead, body: Box<dyn Body>, capacity: Option<usize>) {
@@ -251,8 +252,11 @@ impl Attempt {
                         whole.push(chunk.slice(..limit - whole.len()));
                         return self.tell(News::Body(whole.into_bytes()));
                     }
-                    if !is_within || !self.share.take(chunk.len()) {
+                    if !is_within {
                         return self.tell(News::Failed(too_large("a body")));
+                    }
+                    if !self.share.take(chunk.len()) {
+                        return self.tell(News::Failed(too_large("all answers together")));
                     }
                     whole.push(chunk);
                     self.tell(News::Bytes);

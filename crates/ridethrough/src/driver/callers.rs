@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use ridethrough_core::message::Json;
 use ridethrough_core::{ExchangeId, Outcome};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::CallNumber;
-
-/// Where the progress of one call goes.
-type Progress = mpsc::Sender<Json>;
+use super::{CallNumber, Progress};
 
 /// Somebody who waits for an outcome.
 pub(crate) struct Caller {
@@ -47,8 +44,7 @@ impl Callers {
         if let Some(Caller { progress: Some(progress), .. }) = self.waiting.get(&exchange)
             && let Some(params) = params
         {
-            // Progress is worth nothing when it is late: what does not fit is dropped.
-            let _ = progress.try_send(params.clone());
+            progress.push(params.clone());
         }
     }
 }

@@ -1,24 +1,7 @@
-//! How much an answer, and all answers of a link together, may hold in memory.
+//! How much all answers of a link together hold in memory while they arrive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The largest things that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// One event, or one body.
-    pub(crate) message: usize,
-    /// The body of a refusal; what is beyond is cut off, not an error.
-    pub(crate) error_body: usize,
-    /// All that has arrived in part, of all answers of the link.
-    pub(crate) link: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { message: 16 << 20, error_body: 64 << 10, link: 48 << 20 }
-    }
-}
 
 /// What the parts of a link's answers hold together.
 #[derive(Clone, Debug)]

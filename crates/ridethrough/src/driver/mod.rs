@@ -12,12 +12,17 @@
 
 mod attempt;
 mod callers;
+mod limits;
+mod mailbox;
 mod memory;
+mod progress;
 mod wallet;
 mod wish;
 
 pub(crate) use callers::Caller;
-pub(crate) use memory::Limits;
+pub(crate) use limits::Limits;
+pub(crate) use mailbox::{Post, mailbox};
+pub(crate) use progress::Progress;
 pub(crate) use wish::{CallNumber, Wish};
 
 use std::collections::BTreeMap;
@@ -26,10 +31,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{
-    Action, Delivered, Link, Moment, NoCredentials, NoticeId, Output, QuestionId, Status,
-};
+use ridethrough_core::message::Answer;
+use ridethrough_core::{Action, Delivered, Link, Moment, NoticeId, Output, QuestionId, Status};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 
@@ -41,6 +44,7 @@ use crate::transport::{Errand, Transport};
 
 use attempt::{Attempts, News, Order};
 use callers::Callers;
+use mailbox::{Mailbox, NotTaken};
 use memory::Memory;
 use wallet::{Renewed, Wallet};
 
@@ -69,7 +73,8 @@ pub(crate) struct Driver {
     callers: Callers,
     notices: BTreeMap<NoticeId, wish::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
-    inbox: Option<mpsc::Sender<Delivered>>,
+    inbox: Option<Mailbox>,
+    limits: Limits,
     capacity: Option<usize>,
     is_closed: bool,
 }
@@ -97,6 +102,7 @@ impl Driver {
             notices: BTreeMap::new(),
             closers: Vec::new(),
             inbox: None,
+            limits: parts.limits,
             capacity: None,
             is_closed: false,
         }
@@ -157,12 +163,12 @@ impl Driver {
                 Output::Deliver(delivered) => self.deliver(delivered),
                 Output::Finish { exchange, outcome } => self.callers.finish(exchange, outcome),
                 Output::Noticed { notice, outcome } => {
-                    if let Some(Some(reply)) = self.notices.remove(&notice) {
+                    if let Some(reply) = self.notices.remove(&notice) {
                         // Whoever asked may be gone, and then does not want to know.
                         let _ = reply.send(outcome);
                     }
                 }
-                Output::Tell(event) => self.observers.tell(event),
+                Output::Tell(event) => self.observers.tell(self.clock.now(), event),
             }
         }
     }
@@ -172,12 +178,13 @@ impl Driver {
             Action::Abort { attempt } => self.attempts.order(attempt, Order::Abort),
             Action::Closed => {
                 self.is_closed = true;
-                // Dropping the senders is the word that those who close wait for.
+                // Those who close, read or watch learn it from the end of what they wait for.
                 self.closers.clear();
+                self.inbox = None;
+                self.observers.dismiss();
             }
             Action::Dial { attempt } => {
-                let dialing = self.transport.perform(Errand::Connect);
-                self.attempts.begin_connect(attempt, dialing);
+                self.attempts.begin_connect(attempt, self.transport.clone());
             }
             Action::Drain { attempt, within, bytes } => {
                 self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
@@ -187,9 +194,8 @@ impl Driver {
             }
             Action::Send(outgoing) => {
                 let attempt = outgoing.attempt;
-                let token = self.wallet.token();
-                let performing = self.transport.perform(Errand::Request { outgoing, token });
-                self.attempts.begin(attempt, performing);
+                let errand = Errand::Request { outgoing, token: self.wallet.token() };
+                self.attempts.begin(attempt, self.transport.clone(), errand);
             }
         }
     }
@@ -224,13 +230,7 @@ impl Driver {
 
     fn take_in_renewal(&mut self, renewed: Renewed) {
         self.renewal = None;
-        let result = match renewed.token {
-            Ok(token) => {
-                self.wallet.keep(token);
-                Ok(())
-            }
-            Err(NoCredentials) => Err(NoCredentials),
-        };
+        let result = renewed.token.map(|token| self.wallet.keep(token));
         self.link.handle_credentials(self.clock.now(), renewed.rejected, result);
     }
 
@@ -248,11 +248,11 @@ impl Driver {
                 self.closers.push(closer);
                 self.link.close(now);
             }
-            Wish::Connect { caller, deadline } => {
-                let exchange = self.link.connect(now, deadline);
+            Wish::Connect(caller) => {
+                let exchange = self.link.connect(now, None);
                 self.callers.insert(exchange, caller);
             }
-            Wish::Inbox(inbox) => self.inbox = Some(inbox),
+            Wish::Inbox(inbox) => self.inbox = Some(inbox).filter(|_| !self.is_closed),
             Wish::KeepConnected => self.link.keep_connected(now),
             Wish::Notify { method, params, reply } => {
                 let notice = self.link.notify(now, method, params.as_ref());
@@ -270,7 +270,7 @@ impl Driver {
 
     fn tell_status(&self, reply: oneshot::Sender<Status>) {
         // Whoever asked may be gone, and then does not want to know.
-        let _ = reply.send(self.link.status());
+        let _ = reply.send(self.link.status(self.clock.now()));
     }
 
     /// Hands something of the server's to whoever reads it. A question never stays without an
@@ -287,13 +287,10 @@ impl Driver {
         };
         let refusal = match &self.inbox {
             None => NOBODY_ANSWERS,
-            Some(inbox) => match inbox.try_send(delivered) {
+            Some(inbox) => match inbox.put(delivered, self.limits.link) {
                 Ok(()) => return,
-                Err(mpsc::error::TrySendError::Closed(_)) => NOBODY_ANSWERS,
-                Err(mpsc::error::TrySendError::Full(_)) => {
-                    self.observers.count_dropped();
-                    TOO_BUSY
-                }
+                Err(NotTaken::Full) => TOO_BUSY,
+                Err(NotTaken::NobodyReads) => NOBODY_ANSWERS,
             },
         };
         if let Some(question) = question {
@@ -301,12 +298,12 @@ impl Driver {
         }
     }
 
-    fn refuse(&mut self, question: QuestionId, error: &'static str) {
-        let error = Json::new(error).expect("written as JSON below");
-        self.link.answer(self.clock.now(), question, &Answer::Error(error));
+    fn refuse(&mut self, question: QuestionId, (code, words): (i64, &str)) {
+        self.link.answer(self.clock.now(), question, &Answer::refusal(code, words));
     }
 }
 
-const NOBODY_ANSWERS: &str = r#"{"code":-32601,"message":"Method not found"}"#;
-const TOO_BUSY: &str = r#"{"code":-32000,"message":"too many requests at once"}"#;
+const NOBODY_ANSWERS: (i64, &str) = (-32601, "Method not found");
+const TOO_BUSY: (i64, &str) = (-32000, "too many requests at once");
+/// Callers that come in crowds are served in groups, so that they hold up no deadline either.
 const WISHES_AT_ONCE: usize = 64;

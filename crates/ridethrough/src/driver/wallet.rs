@@ -1,8 +1,9 @@
 //! The token in force, and the one question about a better one.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough_core::head::Challenge;
 use ridethrough_core::{CredentialsId, NoCredentials};
 
@@ -42,17 +43,24 @@ impl Wallet {
         challenge: Option<Challenge>,
     ) -> BoxFuture<'static, Renewed> {
         let (hook, token, has_asked) = (self.hook.clone(), self.token.clone(), self.has_asked);
-        Box::pin(async move {
-            let token = match hook {
-                None => Err(NoCredentials),
+        let asking = async move {
+            match hook {
+                None => Err(NoCredentials::because("this client has none")),
                 // A hook that has nothing yet is no reason to fail: the server may not ask for it.
                 Some(hook) if !has_asked => Ok(hook.token(None).await.unwrap_or(None)),
                 Some(hook) => {
                     let refused = Refused { token: token.as_ref(), challenge: challenge.as_ref() };
                     hook.token(Some(refused)).await
                 }
-            };
-            Renewed { rejected, token }
+            }
+        };
+        Box::pin(async move {
+            // A hook that panics has brought nothing; it must not take the link with it.
+            let brought = AssertUnwindSafe(asking).catch_unwind().await;
+            Renewed {
+                rejected,
+                token: brought.unwrap_or_else(|_| Err(NoCredentials::because("the hook panicked"))),
+            }
         })
     }
 

@@ -125,4 +125,4 @@ impl Desk {
     }
 }
 
-const NO_HEADER: &str = "the server named its stream in a way that no header can carry";
+const NO_HEADER: &str = "the server gave a name or path to repeat that HTTP cannot carry";

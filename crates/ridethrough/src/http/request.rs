@@ -77,12 +77,14 @@ fn secret(value: &str) -> Option<HeaderValue> {
 }
 
 /// Headers that the client writes itself; nobody may set them beside it.
-pub(crate) const OURS: [&str; 10] = [
+pub(crate) const OURS: [&str; 12] = [
     "accept",
+    "accept-encoding",
     "authorization",
     "connection",
     "content-length",
     "content-type",
+    "cookie",
     "host",
     "last-event-id",
     "mcp-protocol-version",

@@ -40,6 +40,31 @@ on_every_carrier! {
         client.close().await;
     }
 
+    async fn whoever_reads_or_watches_learns_that_the_client_is_closed(rig: Rig) {
+        let client = rig.client();
+        let (mut inbox, mut events) = (client.inbox(), client.events());
+        client.connect().await.unwrap();
+
+        client.close().await;
+
+        let reading = async { while inbox.next().await.is_some() {} };
+        let watching = async { while events.next().await.is_some() {} };
+        tokio::time::timeout(secs(1), async { tokio::join!(reading, watching) }).await.unwrap();
+        assert!(client.events().next().await.is_none());
+        assert!(client.inbox().next().await.is_none());
+    }
+
+    async fn whoever_watches_learns_that_the_client_is_gone_also_beside_an_inbox(rig: Rig) {
+        let client = rig.client();
+        let (_inbox, mut events) = (client.inbox(), client.events());
+        client.connect().await.unwrap();
+
+        drop(client);
+
+        let watching = async { while events.next().await.is_some() {} };
+        tokio::time::timeout(secs(1), watching).await.unwrap();
+    }
+
     async fn dropping_the_client_closes_its_connections(rig: Rig) {
         let client = rig.client();
         call(&client, "echo", "a").await.unwrap();
@@ -205,7 +230,7 @@ on_every_carrier! {
         assert!(String::from_utf8_lossy(&asked.body).contains(ODD));
     }
 
-    async fn sixty_four_calls_at_once_use_sixty_four_connections_at_most(rig: Rig) {
+    async fn sixty_four_calls_at_once_use_sixty_four_connections_beside_the_standing_stream(rig: Rig) {
         rig.mcp.answers(Style::Sse);
         let client = rig.client();
         client.connect().await.unwrap();

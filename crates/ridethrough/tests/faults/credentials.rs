@@ -205,11 +205,11 @@ on_every_carrier! {
 
         let told: Vec<Event> = std::iter::from_fn(|| events.try_next())
             .filter_map(|seen| match seen {
-                Seen::Event(it @ (Event::CredentialsFailed | Event::CredentialsRenewed)) => Some(it),
+                Seen::Event { event: it @ (Event::CredentialsFailed { .. } | Event::CredentialsRenewed), .. } => Some(it),
                 _ => None,
             })
             .collect();
-        assert_eq!(told, [Event::CredentialsRenewed, Event::CredentialsFailed]);
+        assert_eq!(told, [Event::CredentialsRenewed, Event::CredentialsFailed { reason: None }]);
     }
 
     async fn a_cookie_set_by_an_answer_comes_back_with_the_next_requests_of_its_session(rig: Rig) {

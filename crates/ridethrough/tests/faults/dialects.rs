@@ -371,7 +371,7 @@ fn speak_on_a_stream(ask: Ask) -> BoxFuture<'static, ()> {
 }
 
 fn is_loss(seen: &Seen) -> bool {
-    matches!(seen, Seen::Event(Event::SessionLost { .. }))
+    matches!(seen, Seen::Event { event: Event::SessionLost { .. }, .. })
 }
 
 /// Lets everything happen that happens without a test's doing.

@@ -309,7 +309,7 @@ async fn one_delivery_and_no_resume_after(rig: &Rig, client: &Client, resumes: u
     assert_eq!(rig.count(When::tool("deploy")), 1);
     let mut endings = 0;
     while let Some(seen) = events.try_next() {
-        endings += usize::from(matches!(seen, Seen::Event(Event::CallEnded { .. })));
+        endings += usize::from(matches!(seen, Seen::Event { event: Event::CallEnded { .. }, .. }));
     }
     assert_eq!(endings, 1);
     assert!(call(client, "echo", "b").await.is_ok());

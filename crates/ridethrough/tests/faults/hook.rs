@@ -47,7 +47,8 @@ impl Hook {
     /// Brings these tokens one after another, and then no more.
     pub(crate) fn brings(tokens: &'static [&'static str]) -> Self {
         Self::new(move |number| {
-            let brought = tokens.get(number).map(|token| Some(bearer(token))).ok_or(NoCredentials);
+            let brought =
+                tokens.get(number).map(|token| Some(bearer(token))).ok_or(NoCredentials::new());
             async { brought }
         })
     }

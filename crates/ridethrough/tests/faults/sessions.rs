@@ -188,7 +188,7 @@ on_every_carrier! {
         assert_eq!(sessions_asked(&rig, "tools/call").last().unwrap(), "lab-session-2");
         assert_eq!(rig.mcp.executions("late"), 1);
         while let Some(seen) = events.try_next() {
-            assert!(!matches!(seen, Seen::Event(Event::SessionLost { .. })), "{seen:?}");
+            assert!(!matches!(seen, Seen::Event { event: Event::SessionLost { .. }, .. }), "{seen:?}");
         }
     }
 
@@ -377,7 +377,7 @@ async fn wait_for(events: &mut Events, is_meant: impl Fn(&Event) -> bool) -> Eve
     let waiting = async {
         loop {
             match events.next().await.expect("the client lives") {
-                Seen::Event(event) if is_meant(&event) => return event,
+                Seen::Event { event, .. } if is_meant(&event) => return event,
                 _ => {}
             }
         }

@@ -1,0 +1,118 @@
+//! Where the server's own messages wait for whoever reads them.
+//!
+//! Nothing in the link waits for a reader, so the box has an end: in messages and in bytes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use ridethrough_core::Delivered;
+use tokio::sync::mpsc;
+
+/// The driver's end.
+pub(crate) struct Mailbox {
+    sender: mpsc::Sender<Delivered>,
+    tally: Arc<Tally>,
+}
+
+/// The reader's end.
+pub(crate) struct Post {
+    receiver: mpsc::Receiver<Delivered>,
+    tally: Arc<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    bytes: AtomicUsize,
+    dropped: AtomicU64,
+}
+
+/// Why a message was not taken.
+pub(super) enum NotTaken {
+    Full,
+    NobodyReads,
+}
+
+pub(crate) fn mailbox() -> (Mailbox, Post) {
+    let (sender, receiver) = mpsc::channel(MESSAGES);
+    let tally = Arc::<Tally>::default();
+    (Mailbox { sender, tally: tally.clone() }, Post { receiver, tally })
+}
+
+impl Mailbox {
+    /// Puts a message in, if there is room; `room` is in bytes.
+    pub(super) fn put(&self, delivered: Delivered, room: usize) -> Result<(), NotTaken> {
+        let size = size(&delivered);
+        let held = self.tally.bytes.fetch_add(size, Ordering::Relaxed) + size;
+        let put = match held > room {
+            true => Err(NotTaken::Full),
+            false => self.sender.try_send(delivered).map_err(|error| match error {
+                mpsc::error::TrySendError::Closed(_) => NotTaken::NobodyReads,
+                mpsc::error::TrySendError::Full(_) => NotTaken::Full,
+            }),
+        };
+        if let Err(reason) = &put {
+            self.tally.bytes.fetch_sub(size, Ordering::Relaxed);
+            let is_dropped = matches!(reason, NotTaken::Full);
+            self.tally.dropped.fetch_add(u64::from(is_dropped), Ordering::Relaxed);
+        }
+        put
+    }
+}
+
+impl Post {
+    pub(crate) async fn next(&mut self) -> Option<Delivered> {
+        let delivered = self.receiver.recv().await?;
+        self.tally.bytes.fetch_sub(size(&delivered), Ordering::Relaxed);
+        Some(delivered)
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.tally.dropped.load(Ordering::Relaxed)
+    }
+}
+
+fn size(delivered: &Delivered) -> usize {
+    match delivered {
+        Delivered::Notification { params, .. } | Delivered::Question { params, .. } => {
+            params.as_ref().map_or(0, |params| params.as_bytes().len())
+        }
+        Delivered::Withdrawn { .. } => 0,
+    }
+}
+
+/// Enough for a reader that is busy for a moment; one that is not there must not cost memory.
+const MESSAGES: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_core::message::Json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_box_nobody_reads_is_full_after_so_many_bytes_and_has_room_again_when_it_is_read() {
+        let (mailbox, mut post) = mailbox();
+
+        assert!(mailbox.put(message(60), 100).is_ok());
+        assert!(matches!(mailbox.put(message(60), 100), Err(NotTaken::Full)));
+        post.next().await.unwrap();
+
+        assert!(mailbox.put(message(60), 100).is_ok());
+        assert_eq!(post.dropped(), 1);
+    }
+
+    #[test]
+    fn a_box_nobody_reads_is_full_after_so_many_messages() {
+        let (mailbox, post) = mailbox();
+
+        let taken = (0..2 * MESSAGES).filter(|_| mailbox.put(message(2), usize::MAX).is_ok());
+
+        assert_eq!(taken.count(), MESSAGES);
+        assert_eq!(post.dropped(), MESSAGES as u64);
+    }
+
+    fn message(bytes: usize) -> Delivered {
+        let params = Some(Json::new(format!("\"{}\"", "x".repeat(bytes - 2))).unwrap());
+        Delivered::Notification { exchange: None, method: "x".into(), params }
+    }
+}

@@ -1,0 +1,166 @@
+//! Transports of an application's own that break: the client must not break with them.
+
+#![cfg(test)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use ridethrough::core::head::{AnswerHead, Content};
+use ridethrough::core::{Cause, Failure, Verb};
+use ridethrough::{
+    Client, Credentials, Errand, Kind, NoCredentials, Refused, Reply, Token, Transport,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_panics_is_in_doubt_and_the_next_call_works() {
+    let client = client(|errand| match tool(errand).as_deref() {
+        Some("panics") => Some(Box::pin(async { panic!("a bug of the transport") })),
+        _ => None,
+    });
+
+    let error = call(&client, "panics").await.unwrap_err();
+
+    assert!(error.may_have_run());
+    assert_eq!(call(&client, "works").await.unwrap(), "{}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transport_that_panics_before_it_begins_is_no_worse() {
+    let client = client(|errand| match tool(errand).as_deref() {
+        Some("panics") => panic!("a bug of the transport"),
+        _ => None,
+    });
+
+    let error = call(&client, "panics").await.unwrap_err();
+
+    assert!(error.may_have_run());
+    assert_eq!(call(&client, "works").await.unwrap(), "{}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_credentials_hook_that_panics_ends_the_call_and_the_next_may_succeed() {
+    struct Panics(AtomicUsize);
+
+    impl Credentials for Panics {
+        fn token<'a>(
+            &'a self,
+            _: Option<Refused<'a>>,
+        ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
+            match self.0.fetch_add(1, Ordering::Relaxed) {
+                0 => panic!("a bug of the hook"),
+                _ => Box::pin(async { Ok(None) }),
+            }
+        }
+    }
+
+    let hook = Panics(AtomicUsize::new(0));
+    let client = Client::builder("http://in-memory/")
+        .transport(Broken(Box::new(|_| None)))
+        .credentials(hook)
+        .build()
+        .unwrap();
+
+    let error = call(&client, "works").await.unwrap_err();
+
+    assert_eq!(error.call().unwrap().kind, Kind::Unauthorized);
+    assert_eq!(call(&client, "works").await.unwrap(), "{}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_never_ends_ends_with_the_calls_deadline() {
+    let client = client(|errand| match tool(errand).as_deref() {
+        Some("hangs") => Some(Box::pin(std::future::pending())),
+        _ => None,
+    });
+    let began = Instant::now();
+
+    let params = json!({ "name": "hangs" });
+    let call = client.request("tools/call", params).deadline(Duration::from_secs(7));
+    let error = call.await.unwrap_err();
+
+    assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);
+    assert_eq!(began.elapsed(), Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connect_that_panics_or_hangs_is_tried_again() {
+    let panics: fn() -> Performing = || Box::pin(async { panic!("a bug of the transport") });
+    let hangs: fn() -> Performing = || Box::pin(std::future::pending());
+    for breaks in [panics, hangs] {
+        let (refusals, connects) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let client = client(move |errand| match errand {
+            // The first tool call finds no connection, and the first connect after it breaks.
+            Errand::Request { .. } if tool(errand).is_some() => {
+                let is_first = refusals.fetch_add(1, Ordering::Relaxed) == 0;
+                is_first.then(refused)
+            }
+            Errand::Connect if connects.fetch_add(1, Ordering::Relaxed) == 0 => Some(breaks()),
+            _ => None,
+        });
+
+        assert_eq!(call(&client, "works").await.unwrap(), "{}");
+    }
+}
+
+type Performing = BoxFuture<'static, Result<Reply, Failure>>;
+
+/// A client whose transport is `broken` where that says how, and good otherwise.
+fn client(broken: impl Fn(&Errand) -> Option<Performing> + Send + Sync + 'static) -> Client {
+    Client::builder("http://in-memory/").transport(Broken(Box::new(broken))).build().unwrap()
+}
+
+async fn call(client: &Client, tool: &str) -> Result<String, ridethrough::Error> {
+    let result = client.request("tools/call", json!({ "name": tool })).await?;
+    Ok(result.as_str().to_owned())
+}
+
+type Breakage = Box<dyn Fn(&Errand) -> Option<Performing> + Send + Sync>;
+
+struct Broken(Breakage);
+
+impl Transport for Broken {
+    fn perform(&self, errand: Errand) -> Performing {
+        (self.0)(&errand).unwrap_or_else(|| {
+            let reply = match &errand {
+                Errand::Connect => Reply::Connected,
+                Errand::Request { .. } => answer(&message(&errand)),
+            };
+            Box::pin(async { Ok(reply) })
+        })
+    }
+}
+
+fn answer(message: &Value) -> Reply {
+    if message["id"].is_null() {
+        return Reply::whole(AnswerHead::new(StatusCode::ACCEPTED, Content::Nothing), "");
+    }
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({ "protocolVersion": "2025-11-25", "capabilities": {} }),
+        _ => json!({}),
+    };
+    let body = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    Reply::whole(AnswerHead::new(StatusCode::OK, Content::Json), body.to_string())
+}
+
+fn refused() -> Performing {
+    Box::pin(async { Err(Failure::not_sent(Cause::ConnectRefused)) })
+}
+
+fn tool(errand: &Errand) -> Option<String> {
+    message(errand)["params"]["name"].as_str().map(str::to_owned)
+}
+
+fn message(errand: &Errand) -> Value {
+    match errand {
+        Errand::Request { outgoing, .. } => match &outgoing.verb {
+            Verb::Post { body } => serde_json::from_slice(body).unwrap(),
+            _ => Value::Null,
+        },
+        Errand::Connect => Value::Null,
+    }
+}
