@@ -14,6 +14,7 @@ use crate::outcome::{CallName, Kind, Reason};
 
 /// Something that happened on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// The breaker let calls through again.
     BreakerClosed,
@@ -139,6 +140,7 @@ pub enum Event {
 
 /// What is done about a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Remedy {
     /// Ask whether the session is still there.
     CheckSession,

@@ -63,6 +63,7 @@ impl fmt::Display for Failure {
 
 /// The causes that the machine tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Cause {
     /// The peer's certificate was not accepted.
     BadCertificate,

@@ -12,6 +12,7 @@ use crate::session::SessionId;
 
 /// The head of an HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AnswerHead {
     /// The status.
     pub status: StatusCode,
@@ -56,6 +57,7 @@ pub enum Content {
 
 /// What an answer demands of our credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Challenge {
     /// Credentials, or better ones.
     Credentials,

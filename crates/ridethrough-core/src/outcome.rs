@@ -17,6 +17,7 @@ pub type Outcome = Result<Answer, CallError>;
 
 /// A call that ended without an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallError {
     /// Which promise of the decision table applied.
     pub kind: Kind,
@@ -35,6 +36,12 @@ pub struct CallError {
 }
 
 impl CallError {
+    /// The end of a call of which nothing is known but this.
+    pub const fn new(kind: Kind, delivery: Delivery, call: CallName, reason: Reason) -> Self {
+        let (attempts, elapsed, retry_after) = (0, Duration::ZERO, None);
+        Self { kind, delivery, call, attempts, elapsed, retry_after, reason }
+    }
+
     /// Whether the server may have run the request.
     pub fn may_have_run(&self) -> bool {
         self.delivery == Delivery::Unknown
@@ -115,6 +122,7 @@ impl fmt::Display for CallName {
 
 /// The ways in which a call ends without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// The breaker is open: the call was not attempted.
     BreakerOpen,
@@ -166,6 +174,7 @@ impl fmt::Display for Kind {
 
 /// What happened last, in the terms of the layer where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// The credentials hook, in its own words.
     Credentials(Arc<str>),

@@ -60,7 +60,7 @@ pub struct Pipe {
 
 impl Pipe {
     /// Returns a view of what waits to be read on this end, as a peek at a socket would show it.
-    pub fn peer(&self) -> Peek {
+    pub fn peek(&self) -> Peek {
         Peek { line: self.line.clone(), side: self.side }
     }
 

@@ -330,14 +330,9 @@ mod tests {
     }
 
     fn error(delivery: Delivery) -> CallError {
-        CallError {
-            kind: Kind::Interrupted,
-            delivery,
-            call: CallName { method: "tools/call".into(), tool: None },
-            attempts: 1,
-            elapsed: Duration::ZERO,
-            retry_after: None,
-            reason: Reason::Nothing,
-        }
+        let call = CallName { method: "tools/call".into(), tool: None };
+        let mut error = CallError::new(Kind::Interrupted, delivery, call, Reason::Nothing);
+        error.attempts = 1;
+        error
     }
 }

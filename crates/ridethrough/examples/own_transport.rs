@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::BoxFuture;
 use http::StatusCode;
-use ridethrough::core::head::{AnswerHead, Content};
-use ridethrough::core::{Cause, Failure, Verb};
+use ridethrough::machine::head::{AnswerHead, Content};
+use ridethrough::machine::{Cause, Failure, Verb};
 use ridethrough::{Client, Errand, Reply, Transport};
 use serde_json::{Value, json};
 

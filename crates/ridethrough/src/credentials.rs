@@ -30,6 +30,7 @@ pub trait Credentials: Send + Sync + 'static {
 
 /// A token that the server did not accept.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Refused<'a> {
     /// The token; `None` if there was none.
     pub token: Option<&'a Token>,

@@ -122,6 +122,7 @@ impl fmt::Debug for Endpoint {
 
 /// Why a text is not the address of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EndpointError {
     /// It cannot be read as a URL.
     #[error("must be a URL such as https://example.com/mcp")]

@@ -7,6 +7,7 @@ use ridethrough_core::message::{Json, RpcError};
 
 /// A call without a result.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The answer is not what the caller wanted to read it as. It is there, as it was sent.
     Answer {
@@ -23,6 +24,7 @@ pub enum Error {
 
 /// An error that the server answered with.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerError {
     /// Code and message.
     pub rpc: RpcError,

@@ -18,7 +18,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What decides is in [`core`]; this crate performs. [`Client`] is what an application holds,
+//! What decides is in [`machine`]; this crate performs. [`Client`] is what an application holds,
 //! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try. Below are
 //! two seams: a [`Transport`] replaces HTTP, a [`Dial`] replaces sockets.
 
@@ -45,10 +45,19 @@ pub use error::{Error, ServerError};
 pub use observe::{Events, Seen};
 pub use transport::{Body, Errand, Reply, Transport};
 
-/// The recovery machine and its words.
-pub use ridethrough_core as core;
-pub use ridethrough_core::message::{Answer, Json};
+/// The recovery machine and all its words.
+pub use ridethrough_core as machine;
+pub use ridethrough_core::backoff::Window;
+pub use ridethrough_core::head::{AnswerHead, Challenge, Content};
+pub use ridethrough_core::message::{Answer, Json, RpcError};
+pub use ridethrough_core::policy::{PolicyBuilder, PolicyError};
 pub use ridethrough_core::{
-    CallError, Delivered, Delivery, Event, Identity, Kind, NoCredentials, QuestionId,
-    RecoveryPolicy, Status, Version,
+    CallError, CallName, Cause, Delivered, Delivery, Event, ExchangeId, Extension, Failure,
+    Identity, Kind, Moment, NoCredentials, Outgoing, QuestionId, Reason, RecoveryPolicy, Status,
+    TrustHints, Verb, Version, WaitingFor,
 };
+
+// What the traits above are written in, so that implementing one needs no crate beside this one.
+pub use ::http::{HeaderValue, StatusCode};
+pub use bytes::Bytes;
+pub use futures_util::future::BoxFuture;

@@ -70,11 +70,7 @@ impl Observers {
             | Event::SessionReady { .. }
             | Event::Suspended { .. }
             | Event::ToolsChanged => info!(endpoint, ?event, "link"),
-            Event::GateOpened { .. }
-            | Event::ListenerLost { .. }
-            | Event::ListenerUnsupported
-            | Event::StrayAnswer
-            | Event::UnreadableEvent => debug!(endpoint, ?event, "link"),
+            _ => debug!(endpoint, ?event, "link"),
         }
     }
 }

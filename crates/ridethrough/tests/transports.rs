@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::StatusCode;
-use ridethrough::core::head::{AnswerHead, Content};
-use ridethrough::core::{Cause, Failure, Verb};
+use ridethrough::machine::head::{AnswerHead, Content};
+use ridethrough::machine::{Cause, Failure, Verb};
 use ridethrough::{
     Client, Credentials, Errand, Kind, NoCredentials, Refused, Reply, Token, Transport,
 };

@@ -11,6 +11,7 @@ use crate::outcome::Reason;
 
 /// A snapshot of a link.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Status {
     /// The moment this was taken, which all others in it can be compared with.
     pub now: Moment,
@@ -34,6 +35,7 @@ pub struct Status {
 
 /// What a link waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WaitingFor {
     /// An answer to this call, a word about its silence, or its deadline.
     Answer(ExchangeId),

@@ -84,6 +84,7 @@ impl Answer {
 /// The parts of a JSON-RPC error that recovery reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct RpcError {
     /// The code.
     pub code: i64,

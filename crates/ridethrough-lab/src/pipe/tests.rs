@@ -116,21 +116,21 @@ async fn an_end_is_quiet_until_bytes_a_fin_or_a_reset_wait_on_it() {
     let fresh = || pipe(64);
 
     let (mut here, there) = fresh();
-    assert!(there.peer().is_quiet());
+    assert!(there.peek().is_quiet());
     here.write_u8(1).await.unwrap();
-    assert!(!there.peer().is_quiet(), "a byte waits");
-    assert!(here.peer().is_quiet(), "the other way nothing was sent");
+    assert!(!there.peek().is_quiet(), "a byte waits");
+    assert!(here.peek().is_quiet(), "the other way nothing was sent");
 
     let (here, there) = fresh();
     drop(here);
-    assert!(!there.peer().is_quiet(), "a FIN waits");
+    assert!(!there.peek().is_quiet(), "a FIN waits");
 
     let (here, there) = fresh();
     here.control().reset();
-    assert!(!there.peer().is_quiet(), "a reset waits");
+    assert!(!there.peek().is_quiet(), "a reset waits");
 
     let (mut here, there) = fresh();
     here.write_u8(1).await.unwrap();
     here.control().stall();
-    assert!(there.peer().is_quiet(), "nothing arrives through a black hole");
+    assert!(there.peek().is_quiet(), "nothing arrives through a black hole");
 }

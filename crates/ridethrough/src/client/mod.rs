@@ -12,7 +12,6 @@ pub use inbox::Inbox;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status, Version};
@@ -145,6 +144,7 @@ impl fmt::Debug for Client {
 
 /// What `initialize` said about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Server {
     /// The revision agreed on.
     pub version: Version,
@@ -224,14 +224,8 @@ fn result(outcome: Outcome) -> Result<Json, Error> {
 
 /// The outcome of a call whose driver is gone: its runtime was shut down, before or under the call.
 fn gone(method: Arc<str>) -> CallError {
-    CallError {
-        kind: Kind::Closed,
-        // Nobody is left who knows.
-        delivery: Delivery::Unknown,
-        call: CallName { method, tool: None },
-        attempts: 0,
-        elapsed: Duration::ZERO,
-        retry_after: None,
-        reason: Reason::Rule("the runtime of its client was shut down"),
-    }
+    let call = CallName { method, tool: None };
+    let reason = Reason::Rule("the runtime of its client was shut down");
+    // Nobody is left who knows what was sent.
+    CallError::new(Kind::Closed, Delivery::Unknown, call, reason)
 }

@@ -11,7 +11,9 @@
 //! ```
 
 mod attempt;
+mod attempts;
 mod callers;
+mod collected;
 mod limits;
 mod mailbox;
 mod memory;
@@ -42,7 +44,7 @@ use crate::drain::Bounds;
 use crate::observe::Observers;
 use crate::transport::{Errand, Transport};
 
-use attempt::{Attempts, News, Order};
+use attempts::{Attempts, News, Order};
 use callers::Callers;
 use mailbox::{Mailbox, NotTaken};
 use memory::Memory;

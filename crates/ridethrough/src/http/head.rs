@@ -16,18 +16,14 @@ use crate::endpoint::Endpoint;
 /// Reads a head; `asked` is the path that was asked, from which relative redirects lead on.
 pub(super) fn read(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead {
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    AnswerHead {
-        status: parts.status,
-        content: content(text(&CONTENT_TYPE)),
-        session: text(&SESSION).and_then(SessionId::new),
-        retry_after: text(&RETRY_AFTER).and_then(|value| retry_after(value, SystemTime::now())),
-        challenge: challenge(&parts.headers),
-        redirect: parts
-            .status
-            .is_redirection()
-            .then(|| text(&LOCATION).and_then(|to| endpoint.redirect(asked, to)))
-            .flatten(),
+    let mut head = AnswerHead::new(parts.status, content(text(&CONTENT_TYPE)));
+    head.session = text(&SESSION).and_then(SessionId::new);
+    head.retry_after = text(&RETRY_AFTER).and_then(|it| retry_after(it, SystemTime::now()));
+    head.challenge = challenge(&parts.headers);
+    if parts.status.is_redirection() {
+        head.redirect = text(&LOCATION).and_then(|to| endpoint.redirect(asked, to));
     }
+    head
 }
 
 /// How long the server keeps an idle connection, if it says so.

@@ -21,11 +21,11 @@ use http_body_util::Full;
 use hyper::client::conn::TrySendError;
 use ridethrough_core::{Cause, Failure};
 
-use crate::pool::Unsent;
+use crate::pool::Unanswered;
 
 /// A request that failed on HTTP/1.1.
-pub(super) fn of_http1(unsent: Unsent) -> Failure {
-    let Unsent { mut error, written } = unsent;
+pub(super) fn of_http1(request: Unanswered) -> Failure {
+    let Unanswered { mut error, written } = request;
     let is_back = error.take_message().is_some();
     let error = error.into_error();
     match is_back || written == 0 {

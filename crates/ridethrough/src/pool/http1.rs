@@ -95,21 +95,21 @@ impl Http1 {
     pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, Unsent> {
+    ) -> Result<Response<Incoming>, Unanswered> {
         let before = self.meter.written();
         match self.sender.try_send_request(request).await {
             Ok(response) => Ok(response),
             // Seal first, then look: hyper may still flush what it holds.
             Err(error) => {
                 let written = self.meter.seal() - before;
-                Err(Unsent { error, written })
+                Err(Unanswered { error, written })
             }
         }
     }
 }
 
 /// A request without an answer, and what was written of it.
-pub(crate) struct Unsent {
+pub(crate) struct Unanswered {
     pub(crate) error: TrySendError<Request<Full<Bytes>>>,
     pub(crate) written: u64,
 }

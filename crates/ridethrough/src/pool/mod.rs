@@ -9,10 +9,12 @@
 //!   HTTP/2     dialed ──▶ shared by requests until it fails; another one beside it when it is full
 //! ```
 
+mod expected;
 mod http1;
 mod http2;
 
-pub(crate) use http1::{Http1, Unsent};
+pub(crate) use expected::Expected;
+pub(crate) use http1::{Http1, Unanswered};
 pub(crate) use http2::Http2Stream;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,11 +23,12 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
 use ridethrough_core::{Cause, Delivery, Failure};
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::dial::{Dial, Speaks};
 use crate::endpoint::Endpoint;
 
+use expected::Expectation;
 use http2::Http2;
 
 /// The connections to one server.
@@ -52,12 +55,7 @@ struct Room {
 #[derive(Default)]
 struct State {
     idle: Vec<Http1>,
-    /// Connections whose answer is as good as read: worth a moment's wait, one request for each.
-    winding_down: usize,
-    waiting: usize,
-    /// Whether the server was seen to hold streams open after the answer, so that waiting for
-    /// their end does not pay.
-    holds_streams_open: bool,
+    expectation: Expectation,
     shared: Vec<Http2>,
     /// The dial that everybody waits for while the protocol is, or may be, HTTP/2.
     dialing: Option<WeakShared<Dialing>>,
@@ -76,7 +74,7 @@ impl Pool {
 
     /// A connection to send one request on: an idle one if there is one, else a new one.
     pub(crate) async fn lease(&self) -> Result<Lease, Failure> {
-        let grace_ends = Instant::now() + GRACE;
+        let grace_ends = Instant::now() + expected::GRACE;
         loop {
             if let Some(stream) = self.take_stream() {
                 return Ok(Lease::Http2(stream));
@@ -86,7 +84,7 @@ impl Pool {
             }
             if !self.one_comes_back_by(grace_ends).await {
                 match self.room.dials_alone() {
-                    true => return self.dial_http1().await,
+                    true => return self.dial_alone().await,
                     false => self.dial_for_all().await?,
                 }
             }
@@ -106,12 +104,6 @@ impl Pool {
     /// Takes a connection back whose answer was read to the end.
     pub(crate) fn give_back(&self, connection: Http1) {
         self.room.keep(connection.rested());
-    }
-
-    /// Says that a connection is likely to come back soon.
-    pub(crate) fn expect_back(&self) -> Expected {
-        self.room.state().winding_down += 1;
-        Expected { room: self.room.clone(), since: Instant::now() }
     }
 
     /// Forgets a shared connection on which a request could not be sent.
@@ -137,23 +129,7 @@ impl Pool {
         }
     }
 
-    /// Waits for a connection whose answer is being read to its end anyway.
-    async fn one_comes_back_by(&self, deadline: Instant) -> bool {
-        let mut changed = std::pin::pin!(self.room.changed.notified());
-        changed.as_mut().enable();
-        let _waiter = match Room::prospect(&self.room) {
-            Prospect::Idle => return true,
-            Prospect::None => return false,
-            Prospect::Soon(waiter) => waiter,
-        };
-        let came_back = timeout_at(deadline, changed).await.is_ok();
-        if !came_back {
-            self.room.state().holds_streams_open = true;
-        }
-        came_back
-    }
-
-    async fn dial_http1(&self) -> Result<Lease, Failure> {
+    async fn dial_alone(&self) -> Result<Lease, Failure> {
         match self.room.dial_once().await? {
             Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use())),
             Dialed::Http2(connection) => {
@@ -191,18 +167,6 @@ impl Room {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing that holds the lock can panic half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn prospect(self: &Arc<Self>) -> Prospect {
-        let mut state = self.state();
-        if !state.idle.is_empty() {
-            return Prospect::Idle;
-        }
-        if state.holds_streams_open || state.waiting >= state.winding_down {
-            return Prospect::None;
-        }
-        state.waiting += 1;
-        Prospect::Soon(Waiter { room: self.clone() })
     }
 
     /// Whether a request gets a connection of its own.
@@ -259,46 +223,6 @@ enum Dialed {
     Http2(Http2),
 }
 
-/// Whether a connection can be had without a dial.
-enum Prospect {
-    Idle,
-    None,
-    Soon(Waiter),
-}
-
-/// A request that waits for a connection to come back.
-struct Waiter {
-    room: Arc<Room>,
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        self.room.state().waiting -= 1;
-    }
-}
-
-/// A connection that is likely to come back; dropped when it cannot.
-pub(crate) struct Expected {
-    room: Arc<Room>,
-    since: Instant,
-}
-
-impl Expected {
-    /// It came back.
-    pub(crate) fn came_back(self) {
-        if self.since.elapsed() < GRACE {
-            self.room.state().holds_streams_open = false;
-        }
-    }
-}
-
-impl Drop for Expected {
-    fn drop(&mut self) {
-        self.room.state().winding_down -= 1;
-        self.room.changed.notify_one();
-    }
-}
-
 /// Closes idle connections that grew too old, for as long as there are any.
 async fn sweep(room: Weak<Room>) {
     loop {
@@ -313,9 +237,6 @@ async fn sweep(room: Weak<Room>) {
     }
 }
 
-/// What a wait for a connection about to come back may cost. A server that ends its streams with
-/// the answer never makes us wait so long; one that holds them open does so once.
-const GRACE: Duration = Duration::from_millis(100);
 /// How long hyper may take to be ready again after an answer was read.
 const READY_WITHIN: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);

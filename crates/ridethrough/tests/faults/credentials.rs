@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use ridethrough::core::head::Challenge;
+use ridethrough::machine::head::Challenge;
 use ridethrough::{Error, Event, Kind, Seen, StaticBearer};
 use ridethrough_lab::{Entry, Protocol, Style, Times, What, When};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use ridethrough::core::head::Challenge;
+use ridethrough::machine::head::Challenge;
 use ridethrough::{Credentials, NoCredentials, Refused, Token};
 
 /// What a hook answers: a token, none, or that there is no better one.

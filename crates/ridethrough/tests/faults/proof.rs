@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use futures_util::future::join;
 use h2::Reason;
-use ridethrough::core::Cause;
+use ridethrough::machine::Cause;
 use ridethrough::{Client, Delivery, Error, Kind, RecoveryPolicy};
 use ridethrough_lab::{Ask, Certificate, Mood, Processed, Protocol, Times, When};
 use tokio::time::{Instant, sleep};

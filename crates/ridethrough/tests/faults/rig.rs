@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ridethrough::core::{Cause, Failure};
+use ridethrough::machine::{Cause, Failure};
 use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Error, Json, Peek};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
 use serde_json::{Value, json};
@@ -168,7 +168,7 @@ impl Dial for Pipes {
             let pipe = self.0.dial().await.map_err(|error| {
                 Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
             })?;
-            let peek = Look(pipe.peer());
+            let peek = Look(pipe.peek());
             Ok(Connection::new(pipe, peek))
         })
     }

@@ -1,8 +1,8 @@
 //! Sessions that are lost: one renewal for all, one retry each, and an end to it.
 
 use futures_util::future::join_all;
-use ridethrough::core::Reason;
-use ridethrough::core::breaker::State;
+use ridethrough::machine::Reason;
+use ridethrough::machine::breaker::State;
 use ridethrough::{Client, Error, Event, Events, Kind, Seen};
 use ridethrough_lab::{Ask, Entry, Protocol, Times, What, When};
 use serde_json::{Value, json};

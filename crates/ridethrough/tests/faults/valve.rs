@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::future::BoxFuture;
-use ridethrough::core::{Cause, Failure};
+use ridethrough::machine::{Cause, Failure};
 use ridethrough::{Connection, Dial, Endpoint, Peek};
 use ridethrough_lab::{Pipe, Server};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -127,7 +127,7 @@ impl Dial for Valve {
             let pipe = self.server.dial().await.map_err(|error| {
                 Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
             })?;
-            let look = Look { sight, peek: pipe.peer() };
+            let look = Look { sight, peek: pipe.peek() };
             Ok(Connection::new(Valved { pipe, flow }, look))
         })
     }

@@ -1,0 +1,141 @@
+//! The errands that are out, side by side, and the news that they bring.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, sse};
+use tokio::sync::oneshot;
+
+use super::attempt::Attempt;
+use super::limits::Limits;
+use super::memory::Memory;
+use crate::drain::Bounds;
+use crate::transport::{Errand, Transport};
+
+/// Something that happened to an attempt.
+#[derive(Debug)]
+pub(super) enum News {
+    Answered(AnswerHead, Option<usize>),
+    Body(Bytes),
+    Bytes,
+    Connected(Result<(), Failure>),
+    End,
+    Event(sse::Event),
+    Failed(Failure),
+}
+
+/// What the driver tells an attempt.
+#[derive(Debug)]
+pub(super) enum Order {
+    Abort,
+    Drain(Bounds),
+}
+
+/// All errands that are out.
+pub(super) struct Attempts {
+    running: FuturesUnordered<BoxFuture<'static, AttemptId>>,
+    orders: BTreeMap<AttemptId, oneshot::Sender<Order>>,
+    outlet: Outlet,
+    limits: Limits,
+    memory: Memory,
+}
+
+impl Attempts {
+    pub(super) fn new(limits: Limits, memory: Memory) -> Self {
+        let running = FuturesUnordered::new();
+        Self { running, orders: BTreeMap::new(), outlet: Outlet::default(), limits, memory }
+    }
+
+    /// Begins a request.
+    pub(super) fn begin(&mut self, id: AttemptId, transport: Arc<dyn Transport>, errand: Errand) {
+        self.launch(id, News::Failed, |attempt| attempt.run(transport, errand));
+    }
+
+    /// Begins a connect of the link's own, which must end in time: the link makes one at a time.
+    pub(super) fn begin_connect(&mut self, id: AttemptId, transport: Arc<dyn Transport>) {
+        let within = self.limits.connect;
+        let failed = |failure| News::Connected(Err(failure));
+        self.launch(id, failed, move |attempt| attempt.connect(transport, within));
+    }
+
+    fn launch<F>(
+        &mut self,
+        id: AttemptId,
+        failed: fn(Failure) -> News,
+        work: impl FnOnce(Attempt) -> F,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (sender, orders) = oneshot::channel();
+        self.orders.insert(id, sender);
+        let work = work(Attempt {
+            id,
+            orders,
+            outlet: self.outlet.clone(),
+            limits: self.limits,
+            share: self.memory.share(),
+        });
+        let outlet = self.outlet.clone();
+        self.running.push(Box::pin(async move {
+            // A transport that panics fails its attempt; it must not take the link with it.
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                let failure =
+                    Failure::unknown(Cause::Unreadable).with_detail("the transport panicked");
+                outlet.tell(id, failed(failure));
+            }
+            id
+        }));
+    }
+
+    /// Tells an attempt what to do, if it is still out.
+    pub(super) fn order(&mut self, id: AttemptId, order: Order) {
+        if let Some(orders) = self.orders.remove(&id) {
+            // An attempt that has just ended needs no orders.
+            let _ = orders.send(order);
+        }
+    }
+
+    /// Lets attempts run until there is news.
+    pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while let Poll::Ready(Some(ended)) = self.running.poll_next_unpin(context) {
+            self.orders.remove(&ended);
+        }
+        match self.outlet.is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+
+    pub(super) fn next_news(&mut self) -> Option<(AttemptId, News)> {
+        self.outlet.next()
+    }
+}
+
+/// Where attempts leave their news. They run inside the driver, so nobody has to be woken.
+#[derive(Clone, Default)]
+pub(super) struct Outlet {
+    news: Arc<Mutex<VecDeque<(AttemptId, News)>>>,
+}
+
+impl Outlet {
+    pub(super) fn tell(&self, id: AttemptId, news: News) {
+        self.queue(|queue| queue.push_back((id, news)));
+    }
+
+    fn next(&self) -> Option<(AttemptId, News)> {
+        self.queue(VecDeque::pop_front)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue(|queue| queue.is_empty())
+    }
+
+    fn queue<T>(&self, work: impl FnOnce(&mut VecDeque<(AttemptId, News)>) -> T) -> T {
+        work(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
