@@ -166,7 +166,7 @@ pub enum Delivered {
         /// The details, as sent.
         params: Option<Json>,
     },
-    /// A question; answer it with `Link::answer`.
+    /// A question; answer it with `Link::answer`, or the client's `Inbox::answer`.
     Question {
         /// Names the question.
         question: QuestionId,

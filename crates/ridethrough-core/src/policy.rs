@@ -93,67 +93,67 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// The deadline of `tools/call` where the call names none.
+    /// The deadline of `tools/call` where the call names none; 10 minutes.
     pub const fn tool_deadline(mut self, deadline: Duration) -> Self {
         self.policy.tool_deadline = deadline;
         self
     }
 
-    /// The deadline of every other method where the call names none.
+    /// The deadline of every other method where the call names none; 60 s.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.policy.deadline = deadline;
         self
     }
 
-    /// How long a call waits, in all, for a connection or a session.
+    /// How long a call waits, in all, for a connection or a session; 30 s.
     pub const fn patience(mut self, patience: Duration) -> Self {
         self.policy.patience = patience;
         self
     }
 
-    /// The same before the first connect ever succeeded.
+    /// The same before the first connect ever succeeded; 10 s.
     pub const fn first_patience(mut self, patience: Duration) -> Self {
         self.policy.first_patience = patience;
         self
     }
 
-    /// The window of waits before resumes and re-sends.
+    /// The window of waits before resumes and re-sends; 100 ms to 10 s.
     pub const fn backoff(mut self, window: Window) -> Self {
         self.policy.backoff = window;
         self
     }
 
-    /// Resumes in a row without progress.
+    /// Resumes in a row without progress; 8.
     pub const fn resumes(mut self, resumes: u32) -> Self {
         self.policy.resumes = resumes;
         self
     }
 
-    /// Re-sends of one call.
+    /// Re-sends of one call; 3.
     pub const fn resends(mut self, resends: u32) -> Self {
         self.policy.resends = resends;
         self
     }
 
-    /// How long a stream stays open before its end counts as an intermediary's time limit.
+    /// How long a stream stays open before its end counts as an intermediary's time limit; 5 s.
     pub const fn stable_after(mut self, time: Duration) -> Self {
         self.policy.stable_after = time;
         self
     }
 
-    /// Calls in flight at once; the rest wait in order.
+    /// Calls in flight at once, the rest wait in order; 256.
     pub const fn in_flight(mut self, calls: usize) -> Self {
         self.policy.in_flight = calls;
         self
     }
 
-    /// Statuses that this server, by the operator's word, sends only for requests it did not run.
+    /// Statuses that this server, by the operator's word, sends only for requests it did not run; none.
     pub fn assume_unexecuted(mut self, statuses: impl IntoIterator<Item = StatusCode>) -> Self {
         self.policy.assume_unexecuted = statuses.into_iter().collect();
         self
     }
 
-    /// Which of a tool's own annotations are believed.
+    /// Which of a tool's own annotations are believed; `readOnlyHint`.
     pub const fn trust_hints(mut self, trust: TrustHints) -> Self {
         self.policy.trust_hints = trust;
         self

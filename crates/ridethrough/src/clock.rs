@@ -1,6 +1,6 @@
 //! The clock by which a link lives: tokio's, counted from the making of the link.
 //!
-//! The machine never reads a clock; this is the one place that does. Under tokio's paused time it
+//! The machine never reads a clock; this reads it for the machine. Under tokio's paused time it
 //! stands still with everything else.
 
 use std::time::Duration;

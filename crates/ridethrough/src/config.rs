@@ -27,6 +27,20 @@ use crate::pool::Pool;
 use crate::transport::Transport;
 
 /// Settings of a client. Made by [`Client::builder`].
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use ridethrough::{Client, EnvironmentBearer, RecoveryPolicy};
+///
+/// let patient = RecoveryPolicy::interactive().builder().patience(Duration::from_secs(120)).build()?;
+/// let client = Client::builder("https://example.com/mcp")
+///     .policy(patient)
+///     .credentials(EnvironmentBearer::new("EXAMPLE_TOKEN"))
+///     .header("x-team", "blue")
+///     .build()?;
+/// # Ok(()) }
+/// ```
 #[must_use]
 pub struct ClientBuilder {
     url: String,
@@ -98,7 +112,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Performs requests by this instead of HTTP over connections of our own.
+    /// Performs requests by this instead of HTTP over connections of our own. Headers, dial, roots
+    /// and the choice of HTTP are then the transport's own affair, and settings of them here do nothing.
     pub fn transport(mut self, transport: impl Transport) -> Self {
         self.transport = Some(Arc::new(transport));
         self

@@ -13,15 +13,41 @@ use ridethrough_core::head::Challenge;
 use secrecy::{ExposeSecret, SecretString};
 
 /// Where tokens come from.
+///
+/// ```
+/// use ridethrough::{BoxFuture, Credentials, NoCredentials, Refused, Token};
+///
+/// struct Vault;
+///
+/// impl Credentials for Vault {
+///     fn token<'a>(
+///         &'a self,
+///         refused: Option<Refused<'a>>,
+///     ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
+///         Box::pin(async move {
+///             let text = match refused {
+///                 None => read_from_vault().await,
+///                 Some(_) => refresh().await.ok_or(NoCredentials::because("the vault is sealed"))?,
+///             };
+///             Token::bearer(text).map(Some).map_err(|error| NoCredentials::because(error.to_string()))
+///         })
+///     }
+/// }
+/// # async fn read_from_vault() -> String { "t".into() }
+/// # async fn refresh() -> Option<String> { None }
+/// ```
 pub trait Credentials: Send + Sync + 'static {
     /// The token to use.
     ///
-    /// `refused` is what the server did not accept, and what it asked for. The answer then is a
-    /// better token, or an error: then the calls that wait end as `Unauthorized`, and the next call
-    /// that is refused asks again. The first time nothing was refused yet, and `Ok(None)` means that
-    /// requests go out without a token until the server asks for one.
+    /// The first question comes before anything is sent: nothing was refused yet, and `Ok(None)` or
+    /// an error means that requests go out without a token until the server asks for one.
     ///
-    /// At most one such question is open at a time, for at most 30 seconds.
+    /// Later, `refused` is what the server did not accept and what it asked for. The answer then is
+    /// a better token, or an error: the calls that wait end as `Unauthorized`, and the next call that
+    /// is refused asks again.
+    ///
+    /// At most one question is open at a time. The calls wait for 30 seconds; a token that comes
+    /// later is there for the next ones.
     fn token<'a>(
         &'a self,
         refused: Option<Refused<'a>>,

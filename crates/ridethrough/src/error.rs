@@ -57,7 +57,8 @@ impl Error {
         }
     }
 
-    /// The story in three parts: what happened, what was tried, what to do.
+    /// The story in three parts: what happened, what was tried, what to do. An answer of the server
+    /// has one part only: what it said.
     pub fn report(&self) -> String {
         match self {
             Self::Call(error) => error.report(),

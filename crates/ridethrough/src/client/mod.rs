@@ -1,7 +1,8 @@
 //! The client: what an application holds.
 //!
 //! A handle to one link; cloning it is cheap and all clones speak over the same link. When the last
-//! one is dropped, everything ends with it: calls, streams and connections.
+//! one is dropped, everything ends with it: calls, streams and connections. Only
+//! [`Client::close`] also tells the server.
 
 mod call;
 mod inbox;
@@ -57,12 +58,14 @@ impl Client {
     /// Asks the server. The call begins when it is awaited and is cancelled when it is dropped.
     ///
     /// Params and result pass through byte for byte: unknown fields, big integers and the spelling
-    /// of numbers stay what they are.
+    /// of numbers stay what they are. A `progressToken` of your own in `_meta` goes out under another
+    /// name, because a call may be sent twice, and comes back as yours.
     pub fn request(&self, method: impl Into<Arc<str>>, params: impl Into<Params>) -> Call {
         Call::new(self.clone(), method.into(), params.into())
     }
 
-    /// Tells the server something. Ends when the server has taken it.
+    /// Tells the server something. Ends when the server has taken it, or with the policy's patience
+    /// (30 s). Dropping the future does not take the message back.
     pub async fn notify(
         &self,
         method: impl Into<Arc<str>>,
@@ -75,7 +78,8 @@ impl Client {
         told.await.unwrap_or_else(|_| Err(gone(method)))
     }
 
-    /// Connects now instead of with the first call, and says what the server is.
+    /// Connects now instead of with the first call, and says what the server is. Takes at most the
+    /// policy's deadline (60 s). With a session in force it says what that session began with.
     pub async fn connect(&self) -> Result<Server, Error> {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None };
@@ -91,7 +95,8 @@ impl Client {
         self.wish(Wish::KeepConnected);
     }
 
-    /// Says who we are from the next handshake on.
+    /// Says who we are from the next handshake on: the first, or one after a lost session. Both
+    /// parts must be JSON objects.
     pub fn set_identity(&self, identity: Identity) {
         self.wish(Wish::SetIdentity(identity));
     }
@@ -117,7 +122,8 @@ impl Client {
         status.await.ok()
     }
 
-    /// Ends every call, gives the session back and closes the link; takes at most 5 s.
+    /// Ends every call, gives the session back and closes the link; takes at most 5 s. Whoever reads
+    /// the inbox or watches events sees their end.
     pub async fn close(&self) {
         let (reply, closed) = oneshot::channel();
         self.wish(Wish::Close(reply));

@@ -26,6 +26,33 @@ use crate::endpoint::Endpoint;
 ///
 /// A dial that fails says why in the words of [`Failure`]; nothing was sent then, whatever the
 /// failure's own claim about delivery.
+///
+/// ```
+/// use ridethrough::{BoxFuture, Cause, Connection, Dial, Endpoint, Failure, Peek};
+///
+/// /// Dials a server in this process.
+/// struct InProcess;
+///
+/// impl Dial for InProcess {
+///     fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+///         Box::pin(async {
+///             let (ours, theirs) = tokio::io::duplex(64 * 1024);
+///             serve(theirs).map_err(|_| Failure::not_sent(Cause::ConnectRefused))?;
+///             Ok(Connection::new(ours, Unseen))
+///         })
+///     }
+/// }
+///
+/// /// A stream that cannot be looked at is taken for quiet.
+/// struct Unseen;
+///
+/// impl Peek for Unseen {
+///     fn is_quiet(&self) -> bool {
+///         true
+///     }
+/// }
+/// # fn serve(_: tokio::io::DuplexStream) -> std::io::Result<()> { Ok(()) }
+/// ```
 pub trait Dial: Send + Sync + 'static {
     /// Makes one connection.
     fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>>;
