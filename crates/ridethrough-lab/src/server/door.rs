@@ -9,8 +9,12 @@ use tokio::task::AbortHandle;
 
 /// ```text
 /// None --reserve--> Shut <--shut / open--> Open
+///                     ^                      |
+///                     +--open-- Lost <-------+  (the port could not be kept, or not be listened on)
 /// ```
 pub(super) enum Door {
+    /// The port was ours, and shall be again.
+    Lost(SocketAddr),
     /// Only pipes lead here.
     None,
     /// Somebody may connect.
@@ -24,6 +28,7 @@ impl Door {
     /// Makes sure that there is a port, and returns its address.
     pub(super) fn reserve(&mut self) -> io::Result<SocketAddr> {
         match self {
+            Self::Lost(address) => Ok(*address),
             Self::None => {
                 let socket = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
                 let address = socket.local_addr()?;
@@ -37,13 +42,21 @@ impl Door {
 
     /// Listens, if the door is shut. `accept` starts the task that does the accepting.
     pub(super) fn open(&mut self, accept: impl FnOnce() -> AbortHandle) -> io::Result<()> {
-        match std::mem::replace(self, Self::None) {
-            Self::Shut(socket) => {
-                let listener = socket.listen(BACKLOG)?;
-                *self = Self::Open { listener, accepting: accept() };
+        let socket = match std::mem::replace(self, Self::None) {
+            Self::Lost(address) => {
+                *self = Self::Lost(address);
+                bound(address)?
             }
-            as_it_was => *self = as_it_was,
-        }
+            Self::Shut(socket) => {
+                *self = Self::Lost(socket.local_addr()?);
+                socket
+            }
+            as_it_was => {
+                *self = as_it_was;
+                return Ok(());
+            }
+        };
+        *self = Self::Open { listener: socket.listen(BACKLOG)?, accepting: accept() };
         Ok(())
     }
 
@@ -53,7 +66,7 @@ impl Door {
         let address = listener.local_addr()?;
         accepting.abort();
         // The listener must be gone first: a port that is listened on cannot be bound again.
-        *self = Self::None;
+        *self = Self::Lost(address);
         *self = Self::Shut(bound(address)?);
         Ok(())
     }

@@ -70,7 +70,9 @@ fn keep_one(jar: &mut Jar, set: &str) {
     }
 }
 
+/// Older ones have nobody left who could ask.
 const GENERATIONS: usize = 4;
+/// What RFC 6265 asks of a client at least, and all that a balancer needs.
 const MOST: usize = 50;
 const LARGEST: usize = 4096;
 

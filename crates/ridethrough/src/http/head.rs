@@ -11,6 +11,7 @@ use ridethrough_core::AnswerHead;
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::session::SessionId;
 
+use super::request::SESSION;
 use crate::endpoint::Endpoint;
 
 /// Reads a head; `asked` is the path that was asked, from which relative redirects lead on.
@@ -93,8 +94,6 @@ fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
     }
     None
 }
-
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 #[cfg(test)]
 mod tests {

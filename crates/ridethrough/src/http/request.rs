@@ -93,5 +93,5 @@ pub(crate) const OURS: [&str; 12] = [
 ];
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

@@ -128,4 +128,5 @@ impl Drop for Http1 {
 const HEAD_LIMIT: usize = 32 * 1024;
 /// Most servers and balancers keep an idle connection for a minute or longer.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
+/// A connection that was dialed for a request is used at once; one that was not is looked at.
 const FRESH_FOR: Duration = Duration::from_secs(1);

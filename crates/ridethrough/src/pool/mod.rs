@@ -239,4 +239,5 @@ async fn sweep(room: Weak<Room>) {
 
 /// How long hyper may take to be ready again after an answer was read.
 const READY_WITHIN: Duration = Duration::from_secs(1);
+/// An idle socket costs little; that it goes within seconds of its limit is enough.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
