@@ -67,6 +67,12 @@ impl Decoder {
         self.lines.feed(chunk);
     }
 
+    /// How many bytes of an unfinished block wait for the rest of it.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.lines.used()
+    }
+
     /// Reports the next item, or `None` once everything fed so far has been used up.
     ///
     /// # Errors

@@ -163,7 +163,7 @@ impl ClientBuilder {
         let clock = Clock::start();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         let link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
-        let (observers, lookout) = Observers::new(&endpoint);
+        let (observers, lookout) = Observers::new(endpoint.origin());
         let (wisher, wishes) = mpsc::unbounded_channel();
         let driver = Driver::new(Parts {
             link,

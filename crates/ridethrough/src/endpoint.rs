@@ -1,7 +1,6 @@
 //! Where a server is: an `http` or `https` URL, taken apart once.
 
 use std::fmt;
-use std::sync::Arc;
 
 use http::Uri;
 use http::uri::{Authority, PathAndQuery};
@@ -30,7 +29,9 @@ impl Endpoint {
         if authority.as_str().contains('@') {
             return Err(EndpointError::UserInfo);
         }
-        if authority.host().is_empty() {
+        let port = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        let is_port = port.is_empty() || authority.port_u16().is_some_and(|port| port > 0);
+        if authority.host().is_empty() || !is_port {
             return Err(EndpointError::NotAUrl);
         }
         let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
@@ -57,6 +58,12 @@ impl Endpoint {
         self.authority.port_u16().unwrap_or(if self.is_tls { 443 } else { 80 })
     }
 
+    /// Scheme, host and port: what may be logged, for paths too are used to hold keys.
+    pub fn origin(&self) -> String {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
+    }
+
     /// Path and query.
     pub fn path(&self) -> &str {
         self.path.as_str()
@@ -77,26 +84,32 @@ impl Endpoint {
             .ok()
     }
 
-    /// Where a `Location` points, seen from the path that was asked.
+    /// Where a `Location` points, seen from the path that was asked (RFC 3986, 5.2); `None` if that
+    /// cannot be asked for.
     pub(crate) fn redirect(&self, asked: &str, location: &str) -> Option<Redirect> {
         let location = location.split('#').next().unwrap_or_default();
         if let Some(rest) = location.strip_prefix("//") {
             let scheme = if self.is_tls { "https" } else { "http" };
             return self.redirect(asked, &format!("{scheme}://{rest}"));
         }
-        if location.starts_with('/') {
-            return Some(Redirect::SameOrigin(location.into()));
-        }
-        if location.contains("://") {
+        if has_scheme(location) {
             return Some(match Self::parse(location) {
                 Ok(to) if self.is_same_origin(&to) => Redirect::SameOrigin(to.path().into()),
                 _ => Redirect::OtherOrigin(location.into()),
             });
         }
-        let folder = asked.split('?').next().unwrap_or_default();
-        let folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let joined: Arc<str> = format!("{folder}/{location}").into();
-        joined.parse::<PathAndQuery>().ok().map(|_| Redirect::SameOrigin(joined))
+        let path = asked.split('?').next().unwrap_or_default();
+        let joined = match location.as_bytes().first() {
+            None => asked.to_owned(),
+            Some(b'/') => location.to_owned(),
+            Some(b'?') => format!("{path}{location}"),
+            Some(_) => {
+                let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                without_dots(&format!("{folder}/{location}"))
+            }
+        };
+        let is_path = joined.parse::<PathAndQuery>().is_ok();
+        is_path.then(|| Redirect::SameOrigin(joined.into()))
     }
 
     fn is_same_origin(&self, other: &Self) -> bool {
@@ -117,6 +130,37 @@ impl fmt::Display for Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({self})")
+    }
+}
+
+/// Whether a reference begins with a scheme; a query may hold a URL too.
+fn has_scheme(location: &str) -> bool {
+    location.split_once("://").is_some_and(|(scheme, _)| {
+        let is_name = |it: char| it.is_ascii_alphanumeric() || "+-.".contains(it);
+        !scheme.is_empty() && scheme.chars().all(is_name)
+    })
+}
+
+/// A path with its `.` and `..` walked, its query left alone.
+fn without_dots(target: &str) -> String {
+    let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
+    let mut folders: Vec<&str> = Vec::new();
+    let mut ends_open = false;
+    for folder in path.split('/').skip(1) {
+        ends_open = matches!(folder, "." | "..");
+        match folder {
+            "." => {}
+            ".." => drop(folders.pop()),
+            folder => folders.push(folder),
+        }
+    }
+    let mut walked = format!("/{}", folders.join("/"));
+    if ends_open && !walked.ends_with('/') {
+        walked.push('/');
+    }
+    match query {
+        Some(query) => format!("{walked}?{query}"),
+        None => walked,
     }
 }
 
@@ -151,6 +195,10 @@ mod tests {
         assert_eq!(Endpoint::parse("ftp://example.com/"), Err(EndpointError::Scheme));
         assert_eq!(Endpoint::parse("example.com/mcp"), Err(EndpointError::NotAUrl));
         assert_eq!(Endpoint::parse("http://a:b@example.com/"), Err(EndpointError::UserInfo));
+        for port in ["99999", "0", "x", ""] {
+            let url = format!("http://example.com:{port}/mcp");
+            assert_eq!(Endpoint::parse(&url), Err(EndpointError::NotAUrl), "{url}");
+        }
     }
 
     #[test]
@@ -170,6 +218,16 @@ mod tests {
 
         assert_eq!(to("/b?y=2"), same("/b?y=2"));
         assert_eq!(to("b"), same("/a/b"));
+        assert_eq!(to("./b?c=../d"), same("/a/b?c=../d"));
+        assert_eq!(to("../b/."), same("/b/"));
+        assert_eq!(to("../../.."), same("/"));
+        assert_eq!(to("?y=2"), same("/a/mcp?y=2"));
+        assert_eq!(to(""), same("/a/mcp?x=1"));
+        assert_eq!(
+            to("login?next=https://evil.example/"),
+            same("/a/login?next=https://evil.example/")
+        );
+        assert_eq!(to("/a b"), None);
         assert_eq!(to("https://EXAMPLE.com:443/c#part"), same("/c"));
         assert_eq!(to("//example.com/d"), same("/d"));
         assert_eq!(to("http://example.com/a/mcp"), other("http://example.com/a/mcp"));

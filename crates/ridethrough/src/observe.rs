@@ -2,8 +2,6 @@
 //!
 //! Nothing waits for a watcher. One that is too slow loses the oldest events and is told how many.
 
-use std::fmt;
-
 use ridethrough_core::{Event, Moment};
 use tokio::sync::broadcast;
 use tracing::{debug, info, warn};
@@ -19,10 +17,10 @@ pub(crate) struct Observers {
 pub(crate) struct Lookout(broadcast::WeakSender<Seen>);
 
 impl Observers {
-    pub(crate) fn new(endpoint: impl fmt::Display) -> (Self, Lookout) {
+    pub(crate) fn new(endpoint: String) -> (Self, Lookout) {
         let (sender, _) = broadcast::channel(KEPT);
         let lookout = Lookout(sender.downgrade());
-        (Self { sender: Some(sender), endpoint: endpoint.to_string() }, lookout)
+        (Self { sender: Some(sender), endpoint }, lookout)
     }
 
     pub(crate) fn tell(&self, at: Moment, event: Event) {

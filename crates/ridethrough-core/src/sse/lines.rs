@@ -81,6 +81,10 @@ impl Lines {
         }
     }
 
+    pub(super) const fn used(&self) -> usize {
+        self.used
+    }
+
     pub(super) fn feed(&mut self, chunk: Bytes) {
         if matches!(self.place, Place::Spent) {
             return;

@@ -70,6 +70,20 @@ impl Inbox {
     }
 }
 
+impl Drop for Inbox {
+    /// The server may wait for answers before it gives its own: what nobody read is refused.
+    fn drop(&mut self) {
+        let Some(wishes) = self.wishes.upgrade() else { return };
+        for delivered in self.post.close() {
+            if let Delivered::Question { question, .. } = delivered {
+                let answer = Answer::refusal(-32601, "Method not found");
+                // A driver that is gone has nobody left to answer.
+                let _ = wishes.send(Wish::Answer { question, answer });
+            }
+        }
+    }
+}
+
 impl std::fmt::Debug for Inbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()

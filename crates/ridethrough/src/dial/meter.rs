@@ -23,12 +23,19 @@ pub(crate) struct Meter {
 struct State {
     written: u64,
     is_sealed: bool,
+    /// Whether the last write did not take all that it was given.
+    is_behind: bool,
 }
 
 impl Meter {
     /// Bytes written so far.
     pub(crate) fn written(&self) -> u64 {
         self.state().written
+    }
+
+    /// Whether bytes were left over that somebody above still holds.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.state().is_behind
     }
 
     /// Lets no further byte out, and tells how many went.
@@ -59,6 +66,7 @@ impl Metered {
     /// Writes under the meter's lock, so that no byte can slip past a seal.
     fn write_metered(
         &mut self,
+        given: usize,
         write: impl FnOnce(Pin<&mut dyn ByteStream>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         let mut state = self.meter.state();
@@ -69,7 +77,16 @@ impl Metered {
         if let Poll::Ready(Ok(count)) = &written {
             state.written += *count as u64;
         }
+        state.is_behind = !matches!(&written, Poll::Ready(Ok(count)) if *count == given);
         written
+    }
+
+    /// What a layer below kept back must not follow a seal either.
+    fn refuse_if_sealed(&self) -> io::Result<()> {
+        match self.meter.state().is_sealed {
+            true => Err(io::ErrorKind::BrokenPipe.into()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -89,7 +106,7 @@ impl AsyncWrite for Metered {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.write_metered(|io| io.poll_write(context, bytes))
+        self.write_metered(bytes.len(), |io| io.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
@@ -97,7 +114,8 @@ impl AsyncWrite for Metered {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.write_metered(|io| io.poll_write_vectored(context, slices))
+        let given = slices.iter().map(|slice| slice.len()).sum();
+        self.write_metered(given, |io| io.poll_write_vectored(context, slices))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -105,10 +123,12 @@ impl AsyncWrite for Metered {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.refuse_if_sealed()?;
         Pin::new(&mut self.io).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.refuse_if_sealed()?;
         Pin::new(&mut self.io).poll_shutdown(context)
     }
 }
@@ -140,5 +160,17 @@ mod tests {
         let taken = metered.write(b"hello").await.unwrap();
 
         assert_eq!((taken, meter.written()), (3, 3));
+        assert!(meter.is_behind());
+    }
+
+    #[tokio::test]
+    async fn what_a_layer_below_kept_back_does_not_follow_a_seal() {
+        let (ours, _theirs) = tokio::io::duplex(64);
+        let (mut metered, meter) = Metered::new(Box::new(ours));
+
+        meter.seal();
+
+        assert!(metered.flush().await.is_err());
+        assert!(metered.shutdown().await.is_err());
     }
 }

@@ -63,12 +63,14 @@ pub struct Connection {
     pub(crate) io: Box<dyn ByteStream>,
     pub(crate) peek: Arc<dyn Peek>,
     pub(crate) speaks: Speaks,
+    /// Counts below TLS, where that is spoken: what left it need not be what it was given.
+    pub(crate) below: Option<Arc<Meter>>,
 }
 
 impl Connection {
     /// A connection over `io`, which `peek` can look at.
     pub fn new(io: impl ByteStream, peek: impl Peek) -> Self {
-        Self { io: Box::new(io), peek: Arc::new(peek), speaks: Speaks::Http1 }
+        Self { io: Box::new(io), peek: Arc::new(peek), speaks: Speaks::Http1, below: None }
     }
 }
 

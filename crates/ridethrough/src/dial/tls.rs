@@ -16,7 +16,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls_platform_verifier::Verifier;
 use tokio_rustls::TlsConnector;
 
-use super::{Connection, Dial, Speaks};
+use super::{Connection, Dial, Metered, Speaks};
 use crate::endpoint::Endpoint;
 
 /// What is asked of TLS.
@@ -65,16 +65,17 @@ impl Dial for Tls {
     fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
         Box::pin(async move {
             let below = self.below.dial(to).await?;
+            let (io, meter) = Metered::new(below.io);
             let stream = self
                 .connector
-                .connect(self.name.clone(), below.io)
+                .connect(self.name.clone(), io)
                 .await
                 .map_err(|error| no_handshake(&error))?;
             let speaks = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Speaks::Http2,
                 _ => Speaks::Http1,
             };
-            Ok(Connection { io: Box::new(stream), peek: below.peek, speaks })
+            Ok(Connection { io: Box::new(stream), peek: below.peek, speaks, below: Some(meter) })
         })
     }
 }

@@ -83,19 +83,13 @@ impl Attempt {
                 Read::Told(order) => return obey(order, body).await,
                 Read::Failed(failure) => return self.tell(News::Failed(failure)),
                 Read::End => return self.tell(News::End),
-                Read::Chunk(chunk) => {
-                    if !self.share.take(chunk.len()) {
-                        return self.tell(News::Failed(too_large("all answers together")));
-                    }
-                    decoder.feed(chunk);
-                }
+                Read::Chunk(chunk) => decoder.feed(chunk),
             }
             let mut said_something = false;
             while let Some(item) = decoder.next_item() {
                 match item {
-                    Ok(Item::Comment) => self.share.release(),
+                    Ok(Item::Comment) => {}
                     Ok(Item::Event(event)) => {
-                        self.share.release();
                         said_something = true;
                         self.tell(News::Event(event));
                         yield_once().await;
@@ -105,6 +99,10 @@ impl Attempt {
                     }
                     Err(_) => return self.tell(News::Failed(too_large("an event"))),
                 }
+            }
+            // What waits for its rest counts, whatever was said meanwhile.
+            if !self.share.hold(decoder.held()) {
+                return self.tell(News::Failed(too_large("all answers together")));
             }
             if !said_something {
                 self.tell(News::Bytes);
@@ -130,10 +128,10 @@ impl Attempt {
                     if !is_within {
                         return self.tell(News::Failed(too_large("a body")));
                     }
-                    if !self.share.take(chunk.len()) {
+                    whole.push(chunk);
+                    if !self.share.hold(whole.len()) {
                         return self.tell(News::Failed(too_large("all answers together")));
                     }
-                    whole.push(chunk);
                     self.tell(News::Bytes);
                     chunks += 1;
                     if chunks % CHUNKS_AT_ONCE == 0 {

@@ -66,6 +66,12 @@ impl Post {
         Some(delivered)
     }
 
+    /// What is left when nobody reads any more.
+    pub(crate) fn close(&mut self) -> impl Iterator<Item = Delivered> {
+        self.receiver.close();
+        std::iter::from_fn(|| self.receiver.try_recv().ok())
+    }
+
     pub(crate) fn dropped(&self) -> u64 {
         self.tally.dropped.load(Ordering::Relaxed)
     }

@@ -29,23 +29,18 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Takes more, and says whether that is within the limit of the link.
-    pub(super) fn take(&mut self, bytes: usize) -> bool {
-        self.held += bytes;
-        let before = self.memory.held.fetch_add(bytes, Ordering::Relaxed);
-        before.saturating_add(bytes) <= self.memory.limit
-    }
-
-    /// Nothing is held any more.
-    pub(super) fn release(&mut self) {
-        self.memory.held.fetch_sub(self.held, Ordering::Relaxed);
-        self.held = 0;
+    /// Says how much is held from here on, and whether that is within the limit of the link.
+    pub(super) fn hold(&mut self, bytes: usize) -> bool {
+        let others = self.memory.held.fetch_sub(self.held, Ordering::Relaxed) - self.held;
+        self.memory.held.fetch_add(bytes, Ordering::Relaxed);
+        self.held = bytes;
+        others.saturating_add(bytes) <= self.memory.limit
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.release();
+        self.hold(0);
     }
 }
 
@@ -58,11 +53,11 @@ mod tests {
         let memory = Memory::new(10);
         let (mut one, mut two) = (memory.share(), memory.share());
 
-        assert!(one.take(6));
-        assert!(!two.take(6));
+        assert!(one.hold(6));
+        assert!(!two.hold(6));
         drop(two);
-        assert!(one.take(4));
-        one.release();
-        assert!(memory.share().take(10));
+        assert!(one.hold(10));
+        one.hold(0);
+        assert!(memory.share().hold(10));
     }
 }

@@ -65,7 +65,8 @@ pub(crate) struct Parts {
 pub(crate) struct Driver {
     link: Link,
     clock: Clock,
-    transport: Arc<dyn Transport>,
+    /// Gone, with its connections, when the link is closed.
+    transport: Option<Arc<dyn Transport>>,
     wallet: Wallet,
     observers: Observers,
     wishes: mpsc::UnboundedReceiver<Wish>,
@@ -94,7 +95,7 @@ impl Driver {
         Self {
             link: parts.link,
             clock: parts.clock,
-            transport: parts.transport,
+            transport: Some(parts.transport),
             wallet: Wallet::new(parts.credentials),
             observers: parts.observers,
             wishes: parts.wishes,
@@ -129,7 +130,8 @@ impl Driver {
             for _ in 0..WISHES_AT_ONCE {
                 match self.wishes.try_recv() {
                     Ok(wish) => self.grant(wish),
-                    Err(_) => break,
+                    Err(mpsc::error::TryRecvError::Empty) => break,
+                    Err(mpsc::error::TryRecvError::Disconnected) => return,
                 }
             }
             self.link.handle_timeout(self.clock.now());
@@ -182,11 +184,14 @@ impl Driver {
                 self.is_closed = true;
                 // Those who close, read or watch learn it from the end of what they wait for.
                 self.closers.clear();
+                self.transport = None;
                 self.inbox = None;
                 self.observers.dismiss();
             }
             Action::Dial { attempt } => {
-                self.attempts.begin_connect(attempt, self.transport.clone());
+                if let Some(transport) = &self.transport {
+                    self.attempts.begin_connect(attempt, transport.clone());
+                }
             }
             Action::Drain { attempt, within, bytes } => {
                 self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
@@ -197,7 +202,9 @@ impl Driver {
             Action::Send(outgoing) => {
                 let attempt = outgoing.attempt;
                 let errand = Errand::Request { outgoing, token: self.wallet.token() };
-                self.attempts.begin(attempt, self.transport.clone(), errand);
+                if let Some(transport) = &self.transport {
+                    self.attempts.begin(attempt, transport.clone(), errand);
+                }
             }
         }
     }
@@ -222,11 +229,9 @@ impl Driver {
     }
 
     fn take_in_capacity(&mut self, now: Moment, capacity: Option<usize>) {
-        if let Some(calls) = capacity
-            && self.capacity != capacity
-        {
+        if self.capacity != capacity {
             self.capacity = capacity;
-            self.link.handle_capacity(now, calls);
+            self.link.handle_capacity(now, capacity.unwrap_or(usize::MAX));
         }
     }
 

@@ -32,9 +32,10 @@ impl Body for Http1Body {
             Some(Ok(_)) => {}
             Some(Err(_)) => self.connection = None,
             None => {
-                if let Some(connection) = self.connection.take() {
+                if let Some(connection) = self.connection.take_if(|it| !it.is_behind()) {
                     self.pool.give_back(connection);
                 }
+                self.connection = None;
                 if let Some(expected) = self.expected.take() {
                     expected.came_back();
                 }
@@ -51,18 +52,27 @@ impl Body for Http1Body {
 /// A body on HTTP/2; it holds its stream, and its connection lives at least as long as it does.
 pub(super) struct Http2Body {
     incoming: Incoming,
-    _stream: Http2Stream,
+    stream: Http2Stream,
+    pool: Pool,
 }
 
 impl Http2Body {
-    pub(super) fn new(incoming: Incoming, stream: Http2Stream) -> Self {
-        Self { incoming, _stream: stream }
+    pub(super) fn new(incoming: Incoming, stream: Http2Stream, pool: Pool) -> Self {
+        Self { incoming, stream, pool }
     }
 }
 
 impl Body for Http2Body {
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         poll_data(&mut self.incoming, context)
+    }
+}
+
+impl Drop for Http2Body {
+    fn drop(&mut self) {
+        if self.stream.is_stuck() {
+            self.pool.forget(&self.stream);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
@@ -57,9 +58,11 @@ fn keep_one(jar: &mut Jar, set: &str) {
         return;
     }
     let is_taken_back = parts.any(|attribute| {
-        let (key, age) = attribute.split_once('=').unwrap_or((attribute, ""));
-        key.trim().eq_ignore_ascii_case("max-age")
-            && age.trim().parse::<i64>().is_ok_and(|age| age <= 0)
+        let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let (key, value) = (key.trim(), value.trim());
+        let is_over = httpdate::parse_http_date(value).is_ok_and(|date| date <= SystemTime::now());
+        (key.eq_ignore_ascii_case("max-age") && value.parse::<i64>().is_ok_and(|age| age <= 0))
+            || (key.eq_ignore_ascii_case("expires") && is_over)
     });
     let known = jar.iter().position(|(each, _)| each == name);
     match (known, is_taken_back) {
@@ -93,9 +96,10 @@ mod tests {
     #[test]
     fn a_cookie_is_replaced_and_taken_back() {
         let cookies = Cookies::default();
-        set(&cookies, 1, &["route=a", "x=1"]);
+        set(&cookies, 1, &["route=a", "x=1", "y=2"]);
 
-        set(&cookies, 1, &["route=b", "x=; Max-Age=0"]);
+        let past = "y=; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
+        set(&cookies, 1, &["route=b", "x=; Max-Age=0", past]);
 
         assert_eq!(sent(&cookies, 1).as_deref(), Some("route=b"));
     }

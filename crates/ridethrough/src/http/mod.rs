@@ -93,7 +93,7 @@ impl Desk {
     async fn ask_http2(
         &self,
         mut stream: Http2Stream,
-        request: Request<Full<Bytes>>,
+        request: Request<Bytes>,
         generation: Generation,
         asked: &str,
     ) -> Result<Reply, Failure> {
@@ -109,7 +109,7 @@ impl Desk {
         };
         let capacity = Some(stream.capacity());
         let (head, incoming) = self.read_head(response, generation, asked);
-        let body = Box::new(Http2Body::new(incoming, stream));
+        let body = Box::new(Http2Body::new(incoming, stream, self.pool.clone()));
         Ok(Reply::Answered { head, body, capacity })
     }
 

@@ -15,9 +15,7 @@
 use std::error::Error;
 use std::io;
 
-use bytes::Bytes;
 use http::Request;
-use http_body_util::Full;
 use hyper::client::conn::TrySendError;
 use ridethrough_core::{Cause, Failure};
 
@@ -35,7 +33,7 @@ pub(super) fn of_http1(request: Unanswered) -> Failure {
 }
 
 /// A request that failed on HTTP/2, where the connection's count says nothing about one stream.
-pub(super) fn of_http2(mut error: TrySendError<Request<Full<Bytes>>>) -> Failure {
+pub(super) fn of_http2<B>(mut error: TrySendError<Request<B>>) -> Failure {
     let is_back = error.take_message().is_some();
     let error = error.into_error();
     let words = words(&error);

@@ -15,14 +15,14 @@ pub(super) fn build(
     desk: &Desk,
     outgoing: Outgoing,
     token: Option<&Token>,
-) -> Option<Request<Full<Bytes>>> {
+) -> Option<Request<Bytes>> {
     let to = outgoing.to;
     let (method, body, last_event_id) = match outgoing.verb {
         Verb::Delete => (Method::DELETE, Bytes::new(), None),
         Verb::Get { last_event_id } => (Method::GET, Bytes::new(), last_event_id),
         Verb::Post { body } => (Method::POST, body, None),
     };
-    let mut request = Request::new(Full::new(body));
+    let mut request = Request::new(body);
     *request.uri_mut() = desk.endpoint.uri(to.target.as_deref())?;
     let headers = request.headers_mut();
     headers.reserve(desk.headers.len() + 8);
@@ -51,7 +51,7 @@ pub(super) fn build(
 }
 
 /// The form that HTTP/1.1 sends to a server: the path alone, and the host in a header.
-pub(super) fn for_http1(mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
+pub(super) fn for_http1(mut request: Request<Bytes>) -> Request<Full<Bytes>> {
     let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
     if let Some(host) = host.and_then(|host| HeaderValue::try_from(host).ok()) {
         request.headers_mut().insert(HOST, host);
@@ -59,7 +59,7 @@ pub(super) fn for_http1(mut request: Request<Full<Bytes>>) -> Request<Full<Bytes
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
     *request.version_mut() = Version::HTTP_11;
-    request
+    request.map(Full::new)
 }
 
 fn accept(method: &Method) -> HeaderValue {

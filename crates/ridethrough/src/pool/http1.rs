@@ -19,6 +19,7 @@ use crate::dial::{Connection, Meter, Metered, Peek};
 pub(crate) struct Http1 {
     sender: http1::SendRequest<Full<Bytes>>,
     meter: Arc<Meter>,
+    below: Option<Arc<Meter>>,
     peek: Arc<dyn Peek>,
     task: AbortHandle,
     /// Since when it rests, or was dialed.
@@ -53,6 +54,7 @@ impl Http1 {
         Ok(Self {
             sender,
             meter,
+            below: connection.below,
             peek: connection.peek,
             task: task.abort_handle(),
             since: Instant::now(),
@@ -67,7 +69,13 @@ impl Http1 {
         // A server may speak first on a fresh TLS connection: session tickets are no bad sign.
         let is_quiet =
             || (self.history == History::Fresh && age < FRESH_FOR) || self.peek.is_quiet();
-        !self.sender.is_closed() && age < self.rests && is_quiet()
+        !self.sender.is_closed() && !self.is_behind() && age < self.rests && is_quiet()
+    }
+
+    /// Whether a server that answered early has left part of the request unread: hyper still holds
+    /// it, and the next request would wait behind it.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.meter.is_behind()
     }
 
     /// Waits until hyper is done with the request before; false if it closed instead.
@@ -96,15 +104,26 @@ impl Http1 {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, Unanswered> {
-        let before = self.meter.written();
+        let before = self.written();
         match self.sender.try_send_request(request).await {
             Ok(response) => Ok(response),
             // Seal first, then look: hyper may still flush what it holds.
             Err(error) => {
-                let written = self.meter.seal() - before;
+                let written = self.seal() - before;
                 Err(Unanswered { error, written })
             }
         }
+    }
+}
+
+impl Http1 {
+    /// Bytes written above TLS and below it: a proof that nothing was sent needs both unmoved.
+    fn written(&self) -> u64 {
+        self.meter.written() + self.below.as_ref().map_or(0, |below| below.written())
+    }
+
+    fn seal(&self) -> u64 {
+        self.meter.seal() + self.below.as_ref().map_or(0, |below| below.seal())
     }
 }
 
@@ -115,11 +134,10 @@ pub(crate) struct Unanswered {
 }
 
 impl Drop for Http1 {
+    /// Whoever rests has nothing to lose, and hyper's task may be stuck in a write.
     fn drop(&mut self) {
-        if self.history == History::InUse {
-            self.meter.seal();
-            self.task.abort();
-        }
+        self.seal();
+        self.task.abort();
     }
 }
 

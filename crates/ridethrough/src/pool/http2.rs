@@ -7,25 +7,26 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use ridethrough_core::{Cause, Failure};
 use tokio::task::AbortHandle;
 
+use super::upload::{Progress, Upload};
 use crate::dial::Connection;
 
 /// A connection that was dialed and has not failed.
 pub(crate) struct Http2 {
-    sender: http2::SendRequest<Full<Bytes>>,
+    sender: http2::SendRequest<Upload>,
     driving: Arc<Driving>,
 }
 
 /// One stream of a connection, for one request; free again when this is dropped.
 pub(crate) struct Http2Stream {
-    sender: http2::SendRequest<Full<Bytes>>,
+    sender: http2::SendRequest<Upload>,
     driving: Arc<Driving>,
+    progress: Option<Progress>,
 }
 
 /// The task that reads and writes; it ends with the last who uses the connection.
@@ -79,7 +80,8 @@ impl Http2 {
         let limit = self.driving.limit.load(Ordering::Relaxed).max(1);
         let take = |taken| (taken < limit).then_some(taken + 1);
         self.driving.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-        Some(Http2Stream { sender: self.sender.clone(), driving: self.driving.clone() })
+        let (sender, driving) = (self.sender.clone(), self.driving.clone());
+        Some(Http2Stream { sender, driving, progress: None })
     }
 }
 
@@ -92,9 +94,18 @@ impl Http2Stream {
 
     pub(crate) async fn send(
         &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
-        self.sender.try_send_request(request).await
+        request: Request<Bytes>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Upload>>> {
+        let (head, body) = request.into_parts();
+        let (upload, progress) = Upload::new(body);
+        self.progress = Some(progress);
+        self.sender.try_send_request(Request::from_parts(head, upload)).await
+    }
+
+    /// Whether the request has not gone out whole: if it is answered all the same, its stream stays
+    /// taken inside h2.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.progress.as_ref().is_some_and(|progress| !progress.is_done())
     }
 }
 

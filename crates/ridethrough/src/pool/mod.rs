@@ -12,6 +12,7 @@
 mod expected;
 mod http1;
 mod http2;
+mod upload;
 
 pub(crate) use expected::Expected;
 pub(crate) use http1::{Http1, Unanswered};
@@ -106,7 +107,7 @@ impl Pool {
         self.room.keep(connection.rested());
     }
 
-    /// Forgets a shared connection on which a request could not be sent.
+    /// Forgets a shared connection on which a request could not be sent, or not whole.
     pub(crate) fn forget(&self, failed: &Http2Stream) {
         self.room.state().shared.retain(|connection| !connection.carries(failed));
     }

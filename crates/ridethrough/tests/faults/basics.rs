@@ -136,6 +136,39 @@ on_every_carrier! {
         assert_eq!(&answers[0].body[..], br#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#);
     }
 
+    async fn questions_in_an_inbox_that_is_dropped_are_refused(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let mcp = ask.mcp().clone();
+            let mut sse = ask.sse().await;
+            sse.message(None, &json!({"jsonrpc":"2.0","id":"q","method":"roots/list"})).await;
+            while mcp.count(&When::response()) == 0 {
+                sse.comment("waiting for the client").await;
+                tokio::time::sleep(secs(1)).await;
+            }
+            sse.answer_and_finish(text("done")).await;
+        });
+        let client = rig.client();
+        let inbox = client.inbox();
+        let dropping = async {
+            tokio::time::sleep(secs(3)).await;
+            drop(inbox);
+        };
+
+        let (result, ()) = tokio::join!(call(&client, "deploy", "a"), dropping);
+
+        assert!(result.is_ok());
+    }
+
+    async fn a_closed_client_holds_no_connection(rig: Rig) {
+        let client = rig.client();
+        call(&client, "echo", "a").await.unwrap();
+
+        client.close().await;
+        tokio::time::sleep(secs(1)).await;
+
+        assert_eq!(rig.server.open_connections(), 0);
+    }
+
     async fn a_question_nobody_answers_is_refused(rig: Rig) {
         rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
             let mut sse = ask.sse().await;

@@ -25,3 +25,4 @@ mod secrets;
 mod sessions;
 mod transient;
 mod traps;
+mod uploads;

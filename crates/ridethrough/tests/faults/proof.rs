@@ -167,6 +167,22 @@ async fn a_certificate_that_went_bad_ends_a_call_at_once_and_a_good_one_serves_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_count_that_moved_below_tls_proves_nothing() {
+    let rig = Rig::over(Protocol::Http1Tls);
+    let valve = Valve::to(&rig.server);
+    let client = rig.builder().dial(valve.clone()).policy(RecoveryPolicy::never()).build().unwrap();
+    settle(&client).await;
+    valve.turn(Up::FailsAfter(1));
+
+    // The first record of the request leaves; the write of which it was a part fails.
+    let params =
+        serde_json::json!({ "name": "deploy", "arguments": { "key": "x".repeat(40_000) } });
+    let error = client.request("tools/call", params).await.unwrap_err();
+
+    assert_eq!(error.call().unwrap().delivery, Delivery::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reset_after_the_head_of_the_request_proves_nothing() {
     let bench = Bench::over(Protocol::Http1);
     let client = bench.builder().build().unwrap();

@@ -217,6 +217,49 @@ on_every_carrier! {
         assert!(result.as_str().contains("right"));
     }
 
+    async fn unfinished_events_with_comments_stay_within_the_limit_of_the_link(rig: Rig) {
+        let _alone = alone().await;
+        rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
+            let mut sse = ask.sse().await;
+            // A comment does not end an event: what came before it is still held.
+            for _ in 0..24 {
+                sse.raw(format!("data: {}\n:\n", "x".repeat(64 * 1024))).await;
+            }
+            sse.gone().await;
+        });
+        let client = rig.builder().message_limit(2 << 20).build().unwrap();
+        client.connect().await.unwrap();
+        ALLOCATOR.reset_peak_usage();
+        let before = ALLOCATOR.current_usage();
+
+        let calls = (0..40).map(|_| {
+            client.request("tools/call", params("deploy", "a")).deadline(secs(5)).answer()
+        });
+        futures_util::future::join_all(calls).await;
+
+        let peak = ALLOCATOR.peak_usage() - before;
+        // The 6 MiB of the link's buffers grow by doubling, and there are the pipes of 40 calls.
+        assert!(peak < (2 * 6 + 32) << 20, "{} MiB", peak >> 20);
+    }
+
+    async fn a_body_in_crumbs(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            let mut stream = open(ask, "application/json").await;
+            for _ in 0..100_000 {
+                if !stream.send(" ").await {
+                    return;
+                }
+                // Or the crumbs would pile up on the server's side of this process.
+                tokio::task::yield_now().await;
+            }
+            stream.finish().await;
+        });
+
+        let error = ask_within_memory(&rig).await.unwrap_err();
+
+        assert_eq!(kind(&error), Kind::PeerMisbehaved);
+    }
+
     async fn many_large_answers_at_once_stay_within_the_limit_of_the_link(rig: Rig) {
         let _alone = alone().await;
         rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
