@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -11,7 +12,7 @@ use http::StatusCode;
 use ridethrough::machine::head::{AnswerHead, Content};
 use ridethrough::machine::{Cause, Failure, Verb};
 use ridethrough::{
-    Client, Credentials, Errand, Kind, NoCredentials, Refused, Reply, Token, Transport,
+    Body, Bytes, Client, Credentials, Errand, Kind, NoCredentials, Refused, Reply, Token, Transport,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -85,6 +86,31 @@ async fn a_request_that_never_ends_ends_with_the_calls_deadline() {
 
     assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);
     assert_eq!(began.elapsed(), Duration::from_secs(7));
+}
+
+/// Real time: a paused clock stands still while anybody is busy.
+#[tokio::test]
+async fn a_body_that_never_pauses_holds_nobody_up() {
+    struct Endless;
+
+    impl Body for Endless {
+        fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+            Poll::Ready(Some(Ok(Bytes::new())))
+        }
+    }
+
+    let client = client(|errand| {
+        let head = AnswerHead::new(StatusCode::OK, Content::Json);
+        let reply = Reply::Answered { head, body: Box::new(Endless), capacity: None };
+        (tool(errand).as_deref() == Some("endless"))
+            .then(|| Box::pin(async { Ok(reply) }) as Performing)
+    });
+    let params = json!({ "name": "endless" });
+    let endless = client.request("tools/call", params).deadline(Duration::from_secs(2)).answer();
+
+    assert_eq!(call(&client, "works").await.unwrap(), "{}");
+
+    assert_eq!(endless.await.unwrap_err().kind, Kind::DeadlinePassed);
 }
 
 #[tokio::test(start_paused = true)]
