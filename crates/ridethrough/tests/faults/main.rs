@@ -20,6 +20,7 @@ mod draining;
 mod http2;
 mod proof;
 mod reconnecting;
+mod repeating;
 mod restarting;
 mod secrets;
 mod sessions;
