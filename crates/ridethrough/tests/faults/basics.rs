@@ -263,6 +263,78 @@ on_every_carrier! {
         assert!(String::from_utf8_lossy(&asked.body).contains(ODD));
     }
 
+    async fn a_client_that_stays_connected_makes_its_session_without_a_call_and_makes_it_anew(rig: Rig) {
+        let client = rig.client();
+
+        client.keep_connected();
+        tokio::time::sleep(secs(1)).await;
+        let before = (rig.count(When::method("initialize")), rig.mcp.standing_streams());
+        rig.server.kill().await;
+        rig.mcp.forget_sessions();
+        tokio::time::sleep(secs(2)).await;
+        rig.server.restart().await.unwrap();
+        tokio::time::sleep(secs(10)).await;
+
+        assert_eq!(before, (1, 1));
+        assert_eq!(rig.count(When::method("initialize")), 2);
+        assert_eq!(rig.mcp.standing_streams(), 1);
+    }
+
+    async fn a_notification_reaches_the_server(rig: Rig) {
+        let client = rig.client();
+
+        client.notify("notifications/roots/list_changed", json!({ "a": 1 })).await.unwrap();
+
+        let log = rig.mcp.log();
+        let when = When::notification("notifications/roots/list_changed");
+        let told = log.iter().find(|entry| when.holds(entry)).unwrap();
+        assert!(String::from_utf8_lossy(&told.body).contains(r#""params":{"a":1}"#));
+    }
+
+    async fn a_result_is_read_as_the_callers_own_type(rig: Rig) {
+        #[derive(serde::Deserialize)]
+        struct Tools {
+            tools: Vec<serde_json::Value>,
+        }
+
+        let client = rig.client();
+
+        let tools: Tools = client.request("tools/list", ()).typed().await.unwrap();
+        let wrong = client.request("tools/list", ()).typed::<Vec<u8>>().await.unwrap_err();
+
+        assert!(!tools.tools.is_empty());
+        let ridethrough::Error::Answer { result, .. } = wrong else { panic!("{wrong}") };
+        assert!(result.as_str().contains("tools"), "what was sent is not lost");
+    }
+
+    async fn a_call_that_the_caller_marked_repeatable_is_sent_again(rig: Rig) {
+        rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+            ask.run();
+            ask.status(502, &[], "").await;
+        });
+        let client = rig.client();
+
+        let call = client.request("tools/call", crate::rig::params("deploy", "a")).repeatable();
+        call.await.unwrap();
+
+        assert_eq!(rig.mcp.executions("deploy"), 2);
+    }
+
+    async fn closing_takes_5_s_at_most_when_the_server_does_not_answer(rig: Rig) {
+        rig.mcp.rule(When::delete(), Times::Always, |ask| async {
+            let (_, reply) = ask.reply();
+            reply.hold().await;
+        });
+        let client = rig.client();
+        call(&client, "echo", "a").await.unwrap();
+        let began = tokio::time::Instant::now();
+
+        client.close().await;
+
+        assert_eq!(rig.count(When::delete()), 1);
+        assert_eq!(began.elapsed(), secs(5));
+    }
+
     async fn sixty_four_calls_at_once_use_sixty_four_connections_beside_the_standing_stream(rig: Rig) {
         rig.mcp.answers(Style::Sse);
         let client = rig.client();
