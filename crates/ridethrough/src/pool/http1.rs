@@ -58,7 +58,7 @@ impl Http1 {
             peek: connection.peek,
             task: task.abort_handle(),
             since: Instant::now(),
-            rests: IDLE_LIMIT,
+            rests: super::IDLE_LIMIT,
             history: History::Fresh,
         })
     }
@@ -96,7 +96,7 @@ impl Http1 {
 
     /// The server says how long it keeps an idle connection; ours must end before.
     pub(crate) fn rest_at_most(&mut self, server_keeps: Duration) {
-        self.rests = IDLE_LIMIT.min(server_keeps.saturating_sub(Duration::from_secs(1)));
+        self.rests = super::IDLE_LIMIT.min(server_keeps.saturating_sub(Duration::from_secs(1)));
     }
 
     /// Sends a request. On failure nothing more is written, and it is known what was.
@@ -144,7 +144,5 @@ impl Drop for Http1 {
 /// Also the largest head of an answer that is read. With hyper's limit of 100 headers it bounds
 /// what a hostile server can make us hold before a body begins.
 const HEAD_LIMIT: usize = 32 * 1024;
-/// Most servers and balancers keep an idle connection for a minute or longer.
-const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// A connection that was dialed for a request is used at once; one that was not is looked at.
 const FRESH_FOR: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
 //! One HTTP/2 connection: shared by as many requests as the server allows at once.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use hyper::client::conn::{TrySendError, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use ridethrough_core::{Cause, Failure};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::upload::{Progress, Upload};
 use crate::dial::Connection;
@@ -35,6 +36,8 @@ struct Driving {
     /// The streams that the server allows at once.
     limit: Arc<AtomicUsize>,
     taken: AtomicUsize,
+    /// When a stream was last taken or freed.
+    used: Mutex<Instant>,
 }
 
 impl Http2 {
@@ -62,12 +65,17 @@ impl Http2 {
             .await;
         });
         let taken = AtomicUsize::new(0);
-        let driving = Arc::new(Driving { task: task.abort_handle(), limit, taken });
+        let used = Mutex::new(Instant::now());
+        let driving = Arc::new(Driving { task: task.abort_handle(), limit, taken, used });
         Ok(Self { sender, driving })
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.sender.is_closed()
+    /// Whether the next request may go out on it. One that rested for too long may be dead without
+    /// knowing it, and no PING is sent while nobody waits.
+    pub(super) fn is_usable(&self) -> bool {
+        let has_rested = self.driving.taken.load(Ordering::Relaxed) == 0
+            && self.driving.last_use().elapsed() >= super::IDLE_LIMIT;
+        !self.sender.is_closed() && !has_rested
     }
 
     pub(super) fn carries(&self, stream: &Http2Stream) -> bool {
@@ -80,6 +88,7 @@ impl Http2 {
         let limit = self.driving.limit.load(Ordering::Relaxed).max(1);
         let take = |taken| (taken < limit).then_some(taken + 1);
         self.driving.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        *self.driving.last_use() = Instant::now();
         let (sender, driving) = (self.sender.clone(), self.driving.clone());
         Some(Http2Stream { sender, driving, progress: None })
     }
@@ -112,6 +121,14 @@ impl Http2Stream {
 impl Drop for Http2Stream {
     fn drop(&mut self) {
         self.driving.taken.fetch_sub(1, Ordering::Relaxed);
+        *self.driving.last_use() = Instant::now();
+    }
+}
+
+impl Driving {
+    fn last_use(&self) -> MutexGuard<'_, Instant> {
+        // Nothing that holds the lock can panic half way.
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

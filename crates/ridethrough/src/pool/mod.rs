@@ -97,7 +97,7 @@ impl Pool {
     pub(crate) async fn connect(&self) -> Result<(), Failure> {
         match self.room.dial_once().await? {
             Dialed::Http1(connection) => self.room.keep(connection),
-            Dialed::Http2(connection) => self.room.state().shared = vec![connection],
+            Dialed::Http2(connection) => self.room.share(connection, Beside::Nothing),
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Pool {
 
     fn take_stream(&self) -> Option<Http2Stream> {
         let mut state = self.room.state();
-        state.shared.retain(|connection| !connection.is_closed());
+        state.shared.retain(Http2::is_usable);
         state.shared.iter().find_map(Http2::stream)
     }
 
@@ -135,7 +135,7 @@ impl Pool {
             Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use())),
             Dialed::Http2(connection) => {
                 let stream = connection.stream().ok_or(Failure::not_sent(Cause::StreamRefused))?;
-                self.room.state().shared.push(connection);
+                self.room.share(connection, Beside::Others);
                 Ok(Lease::Http2(stream))
             }
         }
@@ -183,7 +183,7 @@ impl Room {
     async fn dial_beside(self: Arc<Self>) -> Result<(), Failure> {
         match self.dial_once().await? {
             Dialed::Http1(connection) => self.keep(connection),
-            Dialed::Http2(connection) => self.state().shared.push(connection),
+            Dialed::Http2(connection) => self.share(connection, Beside::Others),
         }
         Ok(())
     }
@@ -207,15 +207,34 @@ impl Room {
     }
 
     fn keep(self: &Arc<Self>, connection: Http1) {
-        let mut state = self.state();
-        state.idle.push(connection);
-        let must_sweep = !std::mem::replace(&mut state.is_swept, true);
-        drop(state);
+        self.state().idle.push(connection);
         self.changed.notify_one();
-        if must_sweep {
+        self.ensure_swept();
+    }
+
+    fn share(self: &Arc<Self>, connection: Http2, beside: Beside) {
+        let mut state = self.state();
+        if beside == Beside::Nothing {
+            state.shared.clear();
+        }
+        state.shared.push(connection);
+        drop(state);
+        self.ensure_swept();
+    }
+
+    /// Connections that nobody uses are closed in time, though nobody comes by.
+    fn ensure_swept(self: &Arc<Self>) {
+        if !std::mem::replace(&mut self.state().is_swept, true) {
             tokio::spawn(sweep(Arc::downgrade(self)));
         }
     }
+}
+
+/// What a new shared connection stands beside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    Others,
 }
 
 /// A connection that was just made.
@@ -224,20 +243,23 @@ enum Dialed {
     Http2(Http2),
 }
 
-/// Closes idle connections that grew too old, for as long as there are any.
+/// Closes connections that rested for too long, for as long as there are any.
 async fn sweep(room: Weak<Room>) {
     loop {
         tokio::time::sleep(SWEEP_EVERY).await;
         let Some(room) = room.upgrade() else { return };
         let mut state = room.state();
         state.idle.retain(Http1::is_usable);
-        if state.idle.is_empty() {
+        state.shared.retain(Http2::is_usable);
+        if state.idle.is_empty() && state.shared.is_empty() {
             state.is_swept = false;
             return;
         }
     }
 }
 
+/// Most servers and balancers keep an idle connection for a minute or longer.
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// How long hyper may take to be ready again after an answer was read.
 const READY_WITHIN: Duration = Duration::from_secs(1);
 /// An idle socket costs little; that it goes within seconds of its limit is enough.

@@ -347,6 +347,25 @@ async fn a_stalled_connection_is_not_used_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_connection_that_nobody_used_for_60_s_is_closed_and_not_used_again() {
+    let rig = Rig::over(Protocol::Http2Tls);
+    // Without a standing stream nothing is open, and no PING would find out that it is dead.
+    rig.mcp.rule(When::listen(), Times::Always, |ask| async { ask.status(405, &[], "").await });
+    let client = rig.client();
+    call(&client, "echo", "a").await.unwrap();
+
+    sleep(secs(59)).await;
+    call(&client, "echo", "b").await.unwrap();
+    let before = rig.server.connections();
+    sleep(secs(70)).await;
+
+    assert_eq!(before, 1);
+    assert_eq!(rig.server.open_connections(), 0);
+    call(&client, "echo", "c").await.unwrap();
+    assert_eq!(rig.server.connections(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cancelled_call_leaves_the_connection_to_the_others() {
     let rig = Rig::over(Protocol::Http2Tls);
     slow(&rig);
