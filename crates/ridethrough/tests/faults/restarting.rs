@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ridethrough::{Client, Delivery, Kind};
+use futures_util::future::BoxFuture;
+use ridethrough::{Client, Connection, Delivery, Dial, Endpoint, Failure, Kind};
 use ridethrough_lab::{Mood, Protocol, Times, When};
+use tokio::time::Instant;
 
 use crate::rig::{Rig, call, millis, secs};
+use crate::valve::Valve;
 
 on_every_socket! {
     async fn no_call_fails_that_was_not_in_flight_on_sockets(rig: Rig) {
@@ -66,7 +69,7 @@ on_every_carrier! {
         tokio::time::sleep(secs(1)).await;
 
         rig.server.restart().await.unwrap();
-        let back = tokio::time::Instant::now();
+        let back = Instant::now();
         waiting.await.unwrap().unwrap();
 
         assert!(back.elapsed() <= millis(300), "{:?}", back.elapsed());
@@ -92,6 +95,19 @@ on_every_carrier! {
         assert_eq!(rig.mcp.executions("deploy"), 1);
     }
 
+    async fn a_dial_that_panics_for_a_while_is_tried_again(rig: Rig) {
+        let well_after = Instant::now() + secs(5);
+        let dial = Panics { well_after, then: Valve::to(&rig.server) };
+        let client = rig.builder().dial(dial).build().unwrap();
+
+        call(&client, "deploy", "a").await.unwrap_err();
+        tokio::time::sleep_until(well_after + secs(60)).await;
+        let later = call(&client, "deploy", "b").await;
+
+        assert!(later.is_ok(), "{later:?}");
+        assert_eq!(rig.mcp.executions("deploy"), 1);
+    }
+
     async fn a_black_hole_is_given_up_after_five_seconds_and_tried_again(rig: Rig) {
         rig.server.set_mood(Mood::BlackHole);
         let client = rig.client();
@@ -102,10 +118,23 @@ on_every_carrier! {
         tokio::time::sleep(secs(4)).await;
 
         rig.server.set_mood(Mood::Up);
-        let back = tokio::time::Instant::now();
+        let back = Instant::now();
         waiting.await.unwrap().unwrap();
 
         assert!(back.elapsed() <= millis(1300), "{:?}", back.elapsed());
+    }
+}
+
+/// Dials after a bug of its own is over.
+struct Panics {
+    well_after: Instant,
+    then: Valve,
+}
+
+impl Dial for Panics {
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        assert!(Instant::now() >= self.well_after, "a bug of the application's dial");
+        self.then.dial(to)
     }
 }
 
