@@ -16,7 +16,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use rig::{Rig, call, text};
+use rig::{Rig, call, paused, text};
 
 #[test]
 fn a_whole_life_of_a_client_logs_its_trouble_and_no_secret() {
@@ -38,12 +38,7 @@ fn a_whole_life_of_a_client_logs_its_trouble_and_no_secret() {
 
 /// A session is lost, a call is refused, one fails, a cookie is set.
 fn live(protocol: Protocol) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    paused(async {
         let rig = Rig::over(protocol);
         rig.mcp.require_bearer(Some("t0ken"));
         rig.mcp.rule(When::tool("put"), Times::Once, |ask| async {

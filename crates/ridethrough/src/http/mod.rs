@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, Request, Response};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use ridethrough_core::{Cause, Failure, Generation, Outgoing};
+use ridethrough_core::{AnswerHead, Cause, Failure, Generation, Outgoing};
 
 use crate::credentials::Token;
 use crate::endpoint::Endpoint;
@@ -36,6 +37,7 @@ pub(crate) struct Http {
 /// What all requests of one client share.
 struct Desk {
     endpoint: Endpoint,
+    host: HeaderValue,
     headers: HeaderMap,
     cookies: Cookies,
     pool: Pool,
@@ -44,8 +46,16 @@ struct Desk {
 impl Http {
     pub(crate) fn new(endpoint: Endpoint, headers: HeaderMap, pool: Pool) -> Self {
         let cookies = Cookies::default();
-        Self { desk: Arc::new(Desk { endpoint, headers, cookies, pool }) }
+        let host = HeaderValue::try_from(endpoint.authority());
+        let host = host.expect("what stands in a URL as host and port is a header too");
+        Self { desk: Arc::new(Desk { endpoint, host, headers, cookies, pool }) }
     }
+}
+
+/// What must be remembered of a request to read its answer.
+struct Asked {
+    generation: Generation,
+    path: Option<PathAndQuery>,
 }
 
 impl Transport for Http {
@@ -65,12 +75,13 @@ impl Desk {
         let generation = outgoing.to.generation;
         let request = request::build(self, outgoing, token.as_ref())
             .ok_or_else(|| Failure::unknown(Cause::Unreadable).with_detail(NO_HEADER))?;
-        let asked = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        let asked = Asked { generation, path: request.uri().path_and_query().cloned() };
         match self.pool.lease().await? {
             Lease::Http1(connection) => {
-                self.ask_http1(connection, request::for_http1(request), generation, &asked).await
+                let request = request::for_http1(request, self.host.clone());
+                self.ask_http1(connection, request, &asked).await
             }
-            Lease::Http2(stream) => self.ask_http2(stream, request, generation, &asked).await,
+            Lease::Http2(stream) => self.ask_http2(stream, request, &asked).await,
         }
     }
 
@@ -78,14 +89,13 @@ impl Desk {
         &self,
         mut connection: Http1,
         request: Request<Full<Bytes>>,
-        generation: Generation,
-        asked: &str,
+        asked: &Asked,
     ) -> Result<Reply, Failure> {
         let response = connection.send(request).await.map_err(proof::of_http1)?;
         if let Some(time) = head::keep_alive(response.headers()) {
             connection.rest_at_most(time);
         }
-        let (head, incoming) = self.read_head(response, generation, asked);
+        let (head, incoming) = self.read_head(response, asked);
         let body = Box::new(Http1Body::new(incoming, connection, self.pool.clone()));
         Ok(Reply::Answered { head, body, capacity: None })
     }
@@ -94,8 +104,7 @@ impl Desk {
         &self,
         mut stream: Http2Stream,
         request: Request<Bytes>,
-        generation: Generation,
-        asked: &str,
+        asked: &Asked,
     ) -> Result<Reply, Failure> {
         let response = match stream.send(request).await {
             Ok(response) => response,
@@ -108,20 +117,16 @@ impl Desk {
             }
         };
         let capacity = Some(stream.capacity());
-        let (head, incoming) = self.read_head(response, generation, asked);
+        let (head, incoming) = self.read_head(response, asked);
         let body = Box::new(Http2Body::new(incoming, stream, self.pool.clone()));
         Ok(Reply::Answered { head, body, capacity })
     }
 
-    fn read_head(
-        &self,
-        response: Response<Incoming>,
-        generation: Generation,
-        asked: &str,
-    ) -> (ridethrough_core::AnswerHead, Incoming) {
+    fn read_head(&self, response: Response<Incoming>, asked: &Asked) -> (AnswerHead, Incoming) {
         let (parts, incoming) = response.into_parts();
-        self.cookies.keep(generation, &parts.headers);
-        (head::read(&parts, &self.endpoint, asked), incoming)
+        self.cookies.keep(asked.generation, &parts.headers);
+        let path = asked.path.as_ref().map_or("/", PathAndQuery::as_str);
+        (head::read(&parts, &self.endpoint, path), incoming)
     }
 }
 

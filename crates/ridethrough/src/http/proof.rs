@@ -59,9 +59,7 @@ fn is_refusal(error: &h2::Error) -> bool {
 /// The failure in the machine's words.
 fn cause(error: &hyper::Error) -> Cause {
     if error.is_parse() {
-        // hyper has a method for this, but not in a build without its server.
-        let is_too_large = error.to_string().contains("head is too large");
-        return if is_too_large { Cause::TooLarge } else { Cause::Unreadable };
+        return Cause::Unreadable;
     }
     if let Some(error) = find::<io::Error>(error) {
         return match error.kind() {

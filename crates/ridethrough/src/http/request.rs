@@ -51,11 +51,8 @@ pub(super) fn build(
 }
 
 /// The form that HTTP/1.1 sends to a server: the path alone, and the host in a header.
-pub(super) fn for_http1(mut request: Request<Bytes>) -> Request<Full<Bytes>> {
-    let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
-    if let Some(host) = host.and_then(|host| HeaderValue::try_from(host).ok()) {
-        request.headers_mut().insert(HOST, host);
-    }
+pub(super) fn for_http1(mut request: Request<Bytes>, host: HeaderValue) -> Request<Full<Bytes>> {
+    request.headers_mut().insert(HOST, host);
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
     *request.version_mut() = Version::HTTP_11;

@@ -1,8 +1,8 @@
 //! Connections that are likely to come back, and the requests that wait for them.
 //!
 //! When an answer is there, the rest of its stream is most often only its end. A request that finds
-//! no idle connection waits for such a one rather than dial: one request for each, and in vain at
-//! most once.
+//! no idle connection waits for such a one rather than dial: one request for each. After a wait in
+//! vain nobody waits, until a stream has ended in time again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -14,7 +14,7 @@ use ridethrough_core::{Cause, Failure};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::upload::{Progress, Upload};
+use super::upload::{Handover, Upload};
 use crate::dial::Connection;
 
 /// A connection that was dialed and has not failed.
@@ -27,7 +27,7 @@ pub(crate) struct Http2 {
 pub(crate) struct Http2Stream {
     sender: http2::SendRequest<Upload>,
     driving: Arc<Driving>,
-    progress: Option<Progress>,
+    handover: Option<Handover>,
 }
 
 /// The task that reads and writes; it ends with the last who uses the connection.
@@ -90,7 +90,7 @@ impl Http2 {
         self.driving.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
         *self.driving.last_use() = Instant::now();
         let (sender, driving) = (self.sender.clone(), self.driving.clone());
-        Some(Http2Stream { sender, driving, progress: None })
+        Some(Http2Stream { sender, driving, handover: None })
     }
 }
 
@@ -106,15 +106,15 @@ impl Http2Stream {
         request: Request<Bytes>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Upload>>> {
         let (head, body) = request.into_parts();
-        let (upload, progress) = Upload::new(body);
-        self.progress = Some(progress);
+        let (upload, handover) = Upload::new(body);
+        self.handover = Some(handover);
         self.sender.try_send_request(Request::from_parts(head, upload)).await
     }
 
     /// Whether the request has not gone out whole: if it is answered all the same, its stream stays
     /// taken inside h2.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.progress.as_ref().is_some_and(|progress| !progress.is_done())
+        self.handover.as_ref().is_some_and(|handover| !handover.is_done())
     }
 }
 

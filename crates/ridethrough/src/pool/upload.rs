@@ -18,18 +18,17 @@ pub(crate) struct Upload {
     is_done: Arc<AtomicBool>,
 }
 
-/// Knows whether a body has gone out.
-#[derive(Clone)]
-pub(crate) struct Progress(Arc<AtomicBool>);
+/// Knows whether a body was handed over whole.
+pub(crate) struct Handover(Arc<AtomicBool>);
 
 impl Upload {
-    pub(super) fn new(body: Bytes) -> (Self, Progress) {
+    pub(super) fn new(body: Bytes) -> (Self, Handover) {
         let is_done = Arc::new(AtomicBool::new(body.is_empty()));
-        (Self { left: body, is_done: is_done.clone() }, Progress(is_done))
+        (Self { left: body, is_done: is_done.clone() }, Handover(is_done))
     }
 }
 
-impl Progress {
+impl Handover {
     pub(super) fn is_done(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -28,7 +28,7 @@ on_every_carrier! {
         client.connect().await.unwrap();
 
         for status in [400, 401, 409, 503] {
-            for words in RECORDED {
+            for words in recorded() {
                 for body in [words.to_owned(), error_without_id(words)] {
                     rig.mcp.lost_session(status, body.clone());
                     let renewed = renewals_of_one_loss(&rig, &client).await;
@@ -90,7 +90,7 @@ on_every_carrier! {
 
     async fn other_words_in_an_error_are_the_answer_and_leave_the_session_alone(rig: Rig) {
         for status in [200, 400, 409, 500, 503] {
-            for words in UNRELATED {
+            for words in unrelated() {
                 let rig = Rig::over(rig.server.protocol());
                 let client = rig.client();
                 rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
@@ -115,7 +115,7 @@ on_every_carrier! {
             (409, Kind::Rejected { status: 409 }),
             (503, Kind::Interrupted),
         ] {
-            for words in UNRELATED {
+            for words in unrelated() {
                 let rig = Rig::over(rig.server.protocol());
                 let client = rig.client();
                 answer_once(&rig, "deploy", status, &[], words);
@@ -301,25 +301,14 @@ on_every_carrier! {
 }
 
 /// How servers in the field have said it.
-const RECORDED: [&str; 13] = [
-    "Invalid params: Invalid or expired session",
-    "Session expired",
-    "Your expired session was removed",
-    "Session has expired, please reinitialize",
-    "Session not found",
-    "unknown session: 8f14",
-    "Session terminated",
-    "Bad Request: No valid session ID provided",
-    "Invalid session ID",
-    "Bad Request: Session ID is required",
-    "Bad Request: Mcp-Session-Id header is required",
-    "Bad Request: Server not initialized",
-    "session 8f14 is unknown on this instance",
-];
+fn recorded() -> impl Iterator<Item = &'static str> {
+    include_str!("../../../ridethrough-core/tests/dialects/recorded.txt").lines()
+}
 
 /// What says something else.
-const UNRELATED: [&str; 5] =
-    ["Tool execution failed", "", "session", "Method not found", "401 Unauthorized"];
+fn unrelated() -> impl Iterator<Item = &'static str> {
+    include_str!("../../../ridethrough-core/tests/dialects/unrelated.txt").lines()
+}
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 

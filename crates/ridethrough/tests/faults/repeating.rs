@@ -3,7 +3,7 @@
 use ridethrough::Seen;
 use ridethrough_lab::{Protocol, Times, When};
 
-use crate::rig::{Rig, call, millis, secs};
+use crate::rig::{Rig, call, millis, paused, secs};
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
@@ -22,12 +22,7 @@ fn another_seed_gives_another_run() {
 
 /// Everything that client and server saw of a bad day.
 fn run(protocol: Protocol, seed: u64) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    paused(async {
         let rig = Rig::over(protocol);
         let client = rig.builder().seed(seed).build().unwrap();
         let mut events = client.events();

@@ -131,6 +131,12 @@ impl Rig {
     }
 }
 
+/// Lives through something on a runtime of its own, with time paused.
+pub(crate) fn paused<T>(life: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().start_paused(true).build().unwrap().block_on(life)
+}
+
 /// Calls a tool with a key by which its executions can be told apart.
 pub(crate) async fn call(client: &Client, tool: &str, key: &str) -> Result<Json, Error> {
     client.request("tools/call", params(tool, key)).await

@@ -235,26 +235,12 @@ async fn a_connection_whose_call_was_cancelled_is_never_used_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_rested_for_59_s_is_used_again() {
-    let rig = Rig::over(Protocol::Http1);
-    let client = rig.client();
-    call(&client, "echo", "a").await.unwrap();
-
-    sleep(secs(59)).await;
-    call(&client, "echo", "b").await.unwrap();
-
-    assert_eq!(connections_of(&rig, "echo").len(), 1);
+    assert_eq!(connections_with_a_rest_of(secs(59)).await, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_rested_for_60_s_is_not_used_again() {
-    let rig = Rig::over(Protocol::Http1);
-    let client = rig.client();
-    call(&client, "echo", "a").await.unwrap();
-
-    sleep(secs(60)).await;
-    call(&client, "echo", "b").await.unwrap();
-
-    assert_eq!(connections_of(&rig, "echo").len(), 2);
+    assert_eq!(connections_with_a_rest_of(secs(60)).await, 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -295,6 +281,16 @@ async fn after_a_burst_sequential_calls_use_one_connection() {
 
     assert_eq!(connections_of(&rig, "deploy").len(), 10);
     assert_eq!(connections_of(&rig, "echo").len(), 1);
+}
+
+/// How many connections two calls use with so long a rest between them.
+async fn connections_with_a_rest_of(time: Duration) -> usize {
+    let rig = Rig::over(Protocol::Http1);
+    let client = rig.client();
+    call(&client, "echo", "a").await.unwrap();
+    sleep(time).await;
+    call(&client, "echo", "b").await.unwrap();
+    connections_of(&rig, "echo").len()
 }
 
 /// A server and a client on sockets, each with a runtime of its own. While the test waits outside of
