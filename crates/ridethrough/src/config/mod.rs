@@ -2,16 +2,19 @@
 //!
 //! Everything is checked once, at [`ClientBuilder::build`], which names all that is wrong together.
 
+mod check;
+
+pub use check::BuildError;
+
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Identity, Link, RecoveryPolicy};
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -21,10 +24,12 @@ use crate::credentials::Credentials;
 use crate::dial::{Dial, Tcp, Tls, TlsSettings};
 use crate::driver::{Driver, Limits, Parts};
 use crate::endpoint::Endpoint;
-use crate::http::{Http, OUR_HEADERS};
+use crate::http::Http;
 use crate::observe::Observers;
 use crate::pool::Pool;
 use crate::transport::Transport;
+
+use check::{Faults, check_limits, headers, object, roots, shown};
 
 /// Settings of a client. Made by [`Client::builder`].
 ///
@@ -197,15 +202,11 @@ impl ClientBuilder {
                 .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),
         );
         let dial = endpoint.as_ref().and_then(|to| faults.found(self.dial_to(to, roots)));
-        match (endpoint, info, capabilities, dial, runtime) {
-            (Some(endpoint), Some(info), Some(capabilities), Some(dial), Some(runtime))
-                if faults.0.is_empty() =>
-            {
-                let identity = Identity { info, capabilities };
-                Ok(Checked { endpoint, identity, headers, dial, runtime })
-            }
-            _ => Err(BuildError { faults: faults.0 }),
-        }
+        let built = (|| {
+            let identity = Identity { info: info?, capabilities: capabilities? };
+            Some(Checked { endpoint: endpoint?, identity, headers, dial: dial?, runtime: runtime? })
+        })();
+        faults.verdict(built)
     }
 
     /// The dial for this endpoint, with TLS on top where its scheme asks for it.
@@ -237,100 +238,6 @@ impl fmt::Debug for ClientBuilder {
     /// Headers may be secrets, and the URL's query too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
-
-/// Everything that is wrong with a client's settings: field, value and bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildError {
-    faults: Vec<String>,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.faults.join("; "))
-    }
-}
-
-impl std::error::Error for BuildError {}
-
-#[derive(Default)]
-struct Faults(Vec<String>);
-
-impl Faults {
-    fn found<T>(&mut self, result: Result<T, String>) -> Option<T> {
-        result.map_err(|fault| self.0.push(fault)).ok()
-    }
-}
-
-/// A URL as people may see it: without its query, and without what stands before an `@`.
-fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-        (None, Some((_, rest))) => rest.to_owned(),
-        _ => url.to_owned(),
-    }
-}
-
-fn object(text: String) -> Result<Json, String> {
-    match Json::new(text) {
-        Ok(json) if json.as_str().starts_with('{') => Ok(json),
-        Ok(_) => Err("JSON of another kind, must be an object".to_owned()),
-        Err(_) => Err("no JSON, must be an object".to_owned()),
-    }
-}
-
-fn headers(given: &[(String, String)], faults: &mut Faults) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let Ok(parsed) = name.parse::<HeaderName>() else {
-            faults.0.push(format!("`header` is named `{name}`, must be the name of a header"));
-            continue;
-        };
-        if OUR_HEADERS.contains(&parsed.as_str()) {
-            faults.0.push(format!(
-                "`header` is `{parsed}`, must be one that the client does not set itself"
-            ));
-            continue;
-        }
-        // The value may be a secret: it is not shown, here or in any log.
-        let Ok(mut value) = value.parse::<HeaderValue>() else {
-            faults.0.push(format!("the value of header `{parsed}` must be visible ASCII"));
-            continue;
-        };
-        value.set_sensitive(true);
-        headers.append(parsed, value);
-    }
-    headers
-}
-
-fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer<'static>> {
-    let mut roots = Vec::new();
-    for pem in pems {
-        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-        match found {
-            Ok(found) if !found.is_empty() => roots.extend(found),
-            _ => {
-                faults.0.push("`root_certificates` must be PEM with a certificate in it".to_owned())
-            }
-        }
-    }
-    roots
-}
-
-fn check_limits(limits: Limits, faults: &mut Faults) {
-    let times = Duration::from_millis(1)..=Duration::from_secs(300);
-    if !times.contains(&limits.connect) {
-        faults.0.push(format!("`connect_timeout` is {:?}, must be 1ms to 300s", limits.connect));
-    }
-    let sizes = 1024..=1 << 30;
-    if !sizes.contains(&limits.message) {
-        faults.0.push(format!(
-            "`message_limit` is {}, must be 1024 to {}",
-            limits.message,
-            1 << 30
-        ));
     }
 }
 

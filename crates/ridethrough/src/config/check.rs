@@ -1,0 +1,115 @@
+//! What is wrong with a client's settings: field, value and bound, all of it together.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ridethrough_core::message::Json;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::driver::Limits;
+use crate::http::OUR_HEADERS;
+
+/// Everything that is wrong with a client's settings: field, value and bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    faults: Vec<String>,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.faults.join("; "))
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct Faults(Vec<String>);
+
+impl Faults {
+    pub(super) fn found<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|fault| self.0.push(fault)).ok()
+    }
+
+    /// What was built, if all of it is right.
+    pub(super) fn verdict<T>(self, built: Option<T>) -> Result<T, BuildError> {
+        match built {
+            Some(built) if self.0.is_empty() => Ok(built),
+            _ => Err(BuildError { faults: self.0 }),
+        }
+    }
+}
+
+/// A URL as people may see it: without its query, and without what stands before an `@`.
+pub(super) fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        _ => url.to_owned(),
+    }
+}
+
+pub(super) fn object(text: String) -> Result<Json, String> {
+    match Json::new(text) {
+        Ok(json) if json.as_str().starts_with('{') => Ok(json),
+        Ok(_) => Err("JSON of another kind, must be an object".to_owned()),
+        Err(_) => Err("no JSON, must be an object".to_owned()),
+    }
+}
+
+pub(super) fn headers(given: &[(String, String)], faults: &mut Faults) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let Ok(parsed) = name.parse::<HeaderName>() else {
+            faults.0.push(format!("`header` is named `{name}`, must be the name of a header"));
+            continue;
+        };
+        if OUR_HEADERS.contains(&parsed.as_str()) {
+            faults.0.push(format!(
+                "`header` is `{parsed}`, must be one that the client does not set itself"
+            ));
+            continue;
+        }
+        // The value may be a secret: it is not shown, here or in any log.
+        let Ok(mut value) = value.parse::<HeaderValue>() else {
+            faults.0.push(format!("the value of header `{parsed}` must be visible ASCII"));
+            continue;
+        };
+        value.set_sensitive(true);
+        headers.append(parsed, value);
+    }
+    headers
+}
+
+pub(super) fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer<'static>> {
+    let mut roots = Vec::new();
+    for pem in pems {
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        match found {
+            Ok(found) if !found.is_empty() => roots.extend(found),
+            _ => {
+                faults.0.push("`root_certificates` must be PEM with a certificate in it".to_owned())
+            }
+        }
+    }
+    roots
+}
+
+pub(super) fn check_limits(limits: Limits, faults: &mut Faults) {
+    let times = Duration::from_millis(1)..=Duration::from_secs(300);
+    if !times.contains(&limits.connect) {
+        faults.0.push(format!("`connect_timeout` is {:?}, must be 1ms to 300s", limits.connect));
+    }
+    let sizes = 1024..=1 << 30;
+    if !sizes.contains(&limits.message) {
+        faults.0.push(format!(
+            "`message_limit` is {}, must be 1024 to {}",
+            limits.message,
+            1 << 30
+        ));
+    }
+}
