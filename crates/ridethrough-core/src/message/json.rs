@@ -56,9 +56,61 @@ impl Json {
         &self.0
     }
 
+    /// The value of this key, if it is an object that has it; without a copy. The last one wins.
+    pub fn member(&self, key: &str) -> Option<Self> {
+        member(self.as_str(), key).map(|place| Self(self.0.slice(place)))
+    }
+
+    /// The members in their order, if it is an object; values without a copy.
+    pub fn members(&self) -> Vec<(String, Self)> {
+        let members: Option<Members<'_>> = serde_json::from_slice(&self.0).ok();
+        let members = members.into_iter().flat_map(|members| members.0);
+        members.map(|(key, value)| (key.into_owned(), Self::part_of(&self.0, value))).collect()
+    }
+
+    /// The same object with these members behind its own. What is no object stays what it is.
+    pub fn with_members(&self, more: impl IntoIterator<Item = (String, Self)>) -> Self {
+        let Some(open) = self.as_str().strip_suffix('}') else { return self.clone() };
+        let mut text = open.to_owned();
+        let mut is_first = self.members().is_empty();
+        for (key, value) in more {
+            if !is_first {
+                text.push(',');
+            }
+            is_first = false;
+            text.push_str(&serde_json::to_string(&key).expect("a string is JSON"));
+            text.push(':');
+            text.push_str(value.as_str());
+        }
+        text.push('}');
+        Self::trusted(text.into())
+    }
+
+    /// The elements, if it is an array; without a copy.
+    pub fn elements(&self) -> Option<Vec<Self>> {
+        let elements: Vec<&RawValue> = serde_json::from_slice(&self.0).ok()?;
+        Some(elements.into_iter().map(|element| Self::part_of(&self.0, element)).collect())
+    }
+
     /// Reads what the caller needs of it.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
         serde_json::from_slice(&self.0).ok()
+    }
+}
+
+impl Serialize for Json {
+    /// Byte for byte, in the words of `serde_json`; no other format can carry it.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    /// Byte for byte, in the words of `serde_json`; no other format can carry it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw: Box<RawValue> = Deserialize::deserialize(deserializer)?;
+        Ok(Self(Box::<str>::from(raw).into_boxed_bytes().into_vec().into()))
     }
 }
 
@@ -117,6 +169,48 @@ mod tests {
         assert_eq!(&text[found], "[3]");
         assert_eq!(member(text, "c"), None);
         assert_eq!(member("[1]", "a"), None);
+    }
+
+    #[test]
+    fn members_and_elements_are_parts_of_the_text() {
+        let json = Json::new(r#"{"n":1.10,"list":[ {"a":1e2} , "\u00e9" ]}"#).unwrap();
+
+        let list = json.member("list").unwrap().elements().unwrap();
+
+        let texts: Vec<_> = list.iter().map(Json::as_str).collect();
+        assert_eq!(texts, [r#"{"a":1e2}"#, r#""\u00e9""#]);
+        assert!(json.as_bytes().as_ptr_range().contains(&list[0].as_bytes().as_ptr()));
+        assert_eq!(json.member("n").unwrap().elements(), None);
+    }
+
+    #[test]
+    fn members_are_put_behind_those_of_an_object_and_of_nothing_else() {
+        let more = || [("a\"".to_owned(), Json::new("1.10").unwrap())];
+
+        for (text, expected) in [
+            ("{}", r#"{"a\"":1.10}"#),
+            (r#"{"b": {} }"#, r#"{"b": {} ,"a\"":1.10}"#),
+            ("[]", "[]"),
+            (r#""}""#, r#""}""#),
+        ] {
+            let with = Json::new(text).unwrap().with_members(more());
+
+            assert_eq!(with.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn json_inside_a_type_keeps_its_bytes_both_ways() {
+        #[derive(Serialize, Deserialize)]
+        struct Envelope {
+            payload: Json,
+        }
+        let text = r#"{"payload":{"z":1.10, "a":123456789012345678901234567890}}"#;
+
+        let read: Envelope = serde_json::from_str(text).unwrap();
+
+        assert_eq!(read.payload.as_str(), r#"{"z":1.10, "a":123456789012345678901234567890}"#);
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
     }
 
     #[test]
