@@ -18,6 +18,15 @@ pub enum Error {
     },
     /// There is no answer: what happened, what was tried, and whether the server may have run it.
     Call(CallError),
+    /// The list has no end that was worth waiting for.
+    Endless {
+        /// The method that lists.
+        method: &'static str,
+        /// How many pages were read.
+        pages: usize,
+        /// Why no more were.
+        reason: &'static str,
+    },
     /// The server answered with an error of its own.
     Server(ServerError),
 }
@@ -36,7 +45,7 @@ impl Error {
     /// Whether the server may have run the request. It did, for all that is known, if it answered.
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::Answer { .. } | Self::Server(_) => true,
+            Self::Answer { .. } | Self::Endless { .. } | Self::Server(_) => true,
             Self::Call(error) => error.may_have_run(),
         }
     }
@@ -62,6 +71,9 @@ impl Error {
     pub fn report(&self) -> String {
         match self {
             Self::Call(error) => error.report(),
+            Self::Endless { .. } => {
+                format!("{self}\nhint: take it page by page, or report it to the server's author")
+            }
             other => other.to_string(),
         }
     }
@@ -72,6 +84,9 @@ impl fmt::Display for Error {
         match self {
             Self::Answer { .. } => f.write_str("the result has another form than was asked for"),
             Self::Call(error) => error.fmt(f),
+            Self::Endless { method, pages, reason } => {
+                write!(f, "`{method}` was given up after {pages} pages: {reason}")
+            }
             Self::Server(error) => error.fmt(f),
         }
     }
@@ -82,7 +97,7 @@ impl std::error::Error for Error {
         match self {
             Self::Answer { source, .. } => Some(source),
             // Their words are this error's own; there is nothing below.
-            Self::Call(_) | Self::Server(_) => None,
+            Self::Call(_) | Self::Endless { .. } | Self::Server(_) => None,
         }
     }
 }

@@ -9,9 +9,8 @@
 //! use ridethrough::Client;
 //!
 //! let client = Client::new("https://example.com/mcp")?;
-//! let params = serde_json::json!({ "name": "deploy", "arguments": { "to": "production" } });
-//! match client.request("tools/call", params).await {
-//!     Ok(result) => println!("{}", result.as_str()),
+//! match client.call_tool("deploy", serde_json::json!({ "to": "production" })).await {
+//!     Ok(result) => println!("{}", result.text()),
 //!     Err(error) if error.may_have_run() => eprintln!("look before you repeat it: {error}"),
 //!     Err(error) => eprintln!("it did not run: {error}"),
 //! }
@@ -31,17 +30,23 @@ mod drain;
 mod driver;
 mod endpoint;
 mod error;
+mod handlers;
 mod http;
+pub mod model;
 mod observe;
 mod pool;
 mod transport;
 
-pub use client::{Call, Client, Inbox, Params, Pending, PendingResult, Server};
+pub use client::{
+    Call, Client, Inbox, List, Notifications, Page, Params, Pending, PendingResult, ProgressStream,
+    Server,
+};
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
 pub use dial::{ByteStream, Connection, Dial, Peek, Tcp};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Error, ServerError};
+pub use handlers::Refusal;
 pub use observe::{Events, Seen};
 pub use transport::{Body, Errand, Reply, Transport};
 

@@ -11,11 +11,12 @@ use ridethrough_core::{CallError, CallOptions, Extension, Outcome, ReplayRule, R
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::{Client, Params, gone, result};
-use crate::driver::{CallNumber, Caller, Progress, Wish};
+use super::{Client, Params, ProgressStream, gone, result};
+use crate::driver::{CallNumber, Caller, Reporter, Steps, Wish, progress};
 use crate::error::Error;
+use crate::model::{self, Progress};
 
-/// A call that has not begun. Await it for the result, or say first how it is to be treated.
+/// A call that has not begun. Await it for its result, or say first how it is to be treated.
 ///
 /// It begins with [`answer`](Self::answer), or when it is turned into a future: by `.await`, or by
 /// `.into_future()` where a future is wanted, as in `join_all` and `tokio::spawn`.
@@ -24,27 +25,30 @@ use crate::error::Error;
 /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
 /// use std::time::Duration;
 ///
-/// let params = serde_json::json!({ "name": "read_file", "arguments": { "path": "a.txt" } });
 /// let result = client
-///     .request("tools/call", params)
+///     .call_tool("read_file", serde_json::json!({ "path": "a.txt" }))
 ///     .deadline(Duration::from_secs(20))
 ///     .repeatable()
 ///     .await?;
 /// # Ok(()) }
 /// ```
 #[must_use = "a call begins when it is awaited or turned into a future"]
-pub struct Call {
+pub struct Call<T = Json> {
     client: Client,
     request: Request,
-    listener: Option<Listener>,
+    reporter: Option<Reporter>,
+    listener: Option<(Steps, Listener)>,
+    read: Reader<T>,
 }
 
-type Listener = Box<dyn FnMut(Json) + Send>;
+type Listener = Box<dyn FnMut(Progress) + Send>;
+/// How a result is read.
+pub(super) type Reader<T> = fn(Json) -> Result<T, serde_json::Error>;
 
-impl Call {
-    pub(super) fn new(client: Client, method: Arc<str>, params: Params) -> Self {
-        let options = CallOptions::default();
-        Self { client, request: Request { method, params: params.0, options }, listener: None }
+impl<T> Call<T> {
+    pub(super) fn new(client: Client, method: Arc<str>, params: Params, read: Reader<T>) -> Self {
+        let request = Request { method, params: params.0, options: CallOptions::default() };
+        Self { client, request, reporter: None, listener: None, read }
     }
 
     /// The call's own time, in all: waits, repeats and resumes included. Without it, that of the
@@ -60,52 +64,77 @@ impl Call {
         self
     }
 
-    /// More time with each progress, under an absolute cap.
+    /// Asks the server for progress, and gives the call more time with each, under an absolute cap.
     pub const fn extended_by_progress(mut self, extension: Extension) -> Self {
+        self.request.options.progress = true;
         self.request.options.extension = Some(extension);
         self
     }
 
-    /// Asks the server for progress and hands its params over as they come.
+    /// Asks the server for progress and hands it over as it comes.
     ///
     /// The listener runs where the call is awaited. If it is slow, the oldest progress is skipped;
     /// progress that does not increase is never handed over.
-    pub fn on_progress(mut self, listener: impl FnMut(Json) + Send + 'static) -> Self {
+    pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        let (reporter, steps) = progress();
         self.request.options.progress = true;
-        self.listener = Some(Box::new(listener));
+        self.reporter = Some(reporter);
+        self.listener = Some((steps, Box::new(listener)));
         self
+    }
+
+    /// Asks the server for progress and gives it as a stream, which ends with the call. It takes the
+    /// place of a listener.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let (call, mut progress) = client.call_tool("build", ()).with_progress();
+    /// let watching = async {
+    ///     while let Some(step) = progress.next().await {
+    ///         println!("{step}");
+    ///     }
+    /// };
+    /// let (result, ()) = tokio::join!(call.into_future(), watching);
+    /// # Ok(()) }
+    /// ```
+    pub fn with_progress(mut self) -> (Self, ProgressStream) {
+        let (reporter, steps) = progress();
+        self.request.options.progress = true;
+        self.reporter = Some(reporter);
+        self.listener = None;
+        (self, ProgressStream::new(steps))
     }
 
     /// Waits for the answer, be it a result or an error of the server's.
     pub fn answer(self) -> Pending {
-        let Self { client, request, listener } = self;
+        let Self { client, request, reporter, listener, .. } = self;
         let (reply, outcome) = oneshot::channel();
-        let listener = listener.map(|listener| (Progress::default(), listener));
-        let progress = listener.as_ref().map(|(progress, _)| progress.clone());
-        let caller = Caller { number: client.next_call(), reply, progress };
+        let caller = Caller { number: client.next_call(), reply, progress: reporter };
         let method = request.method.clone();
         let pending = Pending::new(client.clone(), method, caller.number, outcome, listener);
         client.wish(Wish::Send { caller, request });
         pending
     }
 
-    /// Waits for the result and reads it as a `T`.
-    pub async fn typed<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let result = self.await?;
-        serde_json::from_slice(result.as_bytes()).map_err(|source| Error::Answer { result, source })
+    /// Reads the result as a type of your own.
+    pub fn typed<U: DeserializeOwned>(self) -> Call<U> {
+        let Self { client, request, reporter, listener, .. } = self;
+        let read = |result: Json| serde_json::from_slice(result.as_bytes());
+        Call { client, request, reporter, listener, read }
     }
 }
 
-impl IntoFuture for Call {
-    type Output = Result<Json, Error>;
-    type IntoFuture = PendingResult;
+impl<T> IntoFuture for Call<T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = PendingResult<T>;
 
-    fn into_future(self) -> PendingResult {
-        PendingResult(self.answer())
+    fn into_future(self) -> PendingResult<T> {
+        let read = self.read;
+        PendingResult { pending: self.answer(), read }
     }
 }
 
-impl fmt::Debug for Call {
+impl<T> fmt::Debug for Call<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("request", &self.request).finish_non_exhaustive()
     }
@@ -118,7 +147,7 @@ pub struct Pending {
     method: Arc<str>,
     number: CallNumber,
     outcome: oneshot::Receiver<Outcome>,
-    progress: Option<(Progress, Listener)>,
+    listener: Option<(Steps, Listener)>,
     has_ended: bool,
 }
 
@@ -128,9 +157,9 @@ impl Pending {
         method: Arc<str>,
         number: CallNumber,
         outcome: oneshot::Receiver<Outcome>,
-        progress: Option<(Progress, Listener)>,
+        listener: Option<(Steps, Listener)>,
     ) -> Self {
-        Self { client, method, number, outcome, progress, has_ended: false }
+        Self { client, method, number, outcome, listener, has_ended: false }
     }
 }
 
@@ -138,9 +167,11 @@ impl Future for Pending {
     type Output = Result<Answer, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some((progress, listener)) = &mut self.progress {
-            while let Some(params) = progress.next(context) {
-                listener(params);
+        if let Some((steps, listener)) = &mut self.listener {
+            while let Poll::Ready(Some(step)) = steps.poll_next(context) {
+                if let Ok(step) = model::read(step) {
+                    listener(step);
+                }
             }
         }
         let outcome = std::task::ready!(Pin::new(&mut self.outcome).poll(context));
@@ -164,14 +195,26 @@ impl fmt::Debug for Pending {
 }
 
 /// A call that waits for its result. Dropping it cancels the call.
-#[derive(Debug)]
 #[must_use = "dropping a call cancels it"]
-pub struct PendingResult(Pending);
+pub struct PendingResult<T = Json> {
+    pending: Pending,
+    read: Reader<T>,
+}
 
-impl Future for PendingResult {
-    type Output = Result<Json, Error>;
+impl<T> Future for PendingResult<T> {
+    type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map(result)
+        let outcome = std::task::ready!(Pin::new(&mut self.pending).poll(context));
+        Poll::Ready(result(outcome).and_then(|result| {
+            // A clone of the text shares its bytes.
+            (self.read)(result.clone()).map_err(|source| Error::Answer { result, source })
+        }))
+    }
+}
+
+impl<T> fmt::Debug for PendingResult<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pending.fmt(f)
     }
 }

@@ -6,9 +6,16 @@
 
 mod call;
 mod inbox;
+mod list;
+mod methods;
+mod notifications;
+mod progress;
 
 pub use call::{Call, Pending, PendingResult};
 pub use inbox::Inbox;
+pub use list::{List, Page};
+pub use notifications::Notifications;
+pub use progress::ProgressStream;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::config::{BuildError, ClientBuilder};
 use crate::driver::{CallNumber, Caller, Wish, mailbox};
 use crate::error::{Error, ServerError};
+use crate::model::Root;
 use crate::observe::{Events, Lookout};
 
 /// A client of one MCP server.
@@ -29,8 +37,11 @@ use crate::observe::{Events, Lookout};
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = ridethrough::Client::new("https://example.com/mcp")?;
-/// let tools = client.request("tools/list", ()).await?;
-/// println!("{}", tools.as_str());
+/// for tool in client.tools().await? {
+///     println!("{}", tool.name);
+/// }
+/// let result = client.call_tool("echo", serde_json::json!({ "text": "hello" })).await?;
+/// println!("{}", result.text());
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
@@ -55,13 +66,14 @@ impl Client {
         Self { wishes, lookout, calls: Arc::default() }
     }
 
-    /// Asks the server. The call begins when it is awaited and is cancelled when it is dropped.
+    /// Asks the server, in JSON: the other methods ([`call_tool`](Self::call_tool) and so on) are this
+    /// one with types. The call begins when it is awaited and is cancelled when it is dropped.
     ///
     /// Params and result pass through byte for byte: unknown fields, big integers and the spelling
     /// of numbers stay what they are. A `progressToken` of your own in `_meta` goes out under another
     /// name, because a call may be sent twice, and comes back as yours.
     pub fn request(&self, method: impl Into<Arc<str>>, params: impl Into<Params>) -> Call {
-        Call::new(self.clone(), method.into(), params.into())
+        Call::new(self.clone(), method.into(), params.into(), Ok)
     }
 
     /// Tells the server something. Ends when the server has taken it, or with the policy's patience
@@ -101,9 +113,26 @@ impl Client {
         self.wish(Wish::SetIdentity(identity));
     }
 
-    /// Takes over the server's notifications and requests from here on; an earlier inbox ends.
+    /// The places that the server may work in, from here on; it is told that they changed. The server
+    /// asks for them only if [`ClientBuilder::roots`] said that there are any.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) {
+        self.wish(Wish::SetRoots(roots.into_iter().collect()));
+    }
+
+    /// The server's notifications, from here on. Each such stream has them all.
     ///
-    /// Without an inbox notifications are dropped and requests are answered with "method not found".
+    /// Those that belong to no call come only over a link that is up: see
+    /// [`connect`](Self::connect) and [`keep_connected`](Self::keep_connected).
+    pub fn notifications(&self) -> Notifications {
+        let (mailbox, post) = mailbox();
+        self.wish(Wish::Listen(mailbox));
+        Notifications::new(post)
+    }
+
+    /// Takes over the server's messages from here on, raw; an earlier inbox ends. Requests that have a
+    /// handler do not come here.
+    ///
+    /// Without an inbox, requests that have no handler are answered with "method not found".
     pub fn inbox(&self) -> Inbox {
         let (mailbox, post) = mailbox();
         self.wish(Wish::Inbox(mailbox));

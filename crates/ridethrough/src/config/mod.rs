@@ -2,6 +2,7 @@
 //!
 //! Everything is checked once, at [`ClientBuilder::build`], which names all that is wrong together.
 
+mod answering;
 mod check;
 
 pub use check::BuildError;
@@ -24,6 +25,7 @@ use crate::credentials::Credentials;
 use crate::dial::{Dial, Tcp, Tls, TlsSettings};
 use crate::driver::{Driver, Limits, Parts};
 use crate::endpoint::Endpoint;
+use crate::handlers::Handlers;
 use crate::http::Http;
 use crate::observe::Observers;
 use crate::pool::Pool;
@@ -54,6 +56,7 @@ pub struct ClientBuilder {
     capabilities: Result<Json, String>,
     headers: Vec<(String, String)>,
     credentials: Option<Arc<dyn Credentials>>,
+    handlers: Handlers,
     dial: Arc<dyn Dial>,
     transport: Option<Arc<dyn Transport>>,
     roots: Vec<Vec<u8>>,
@@ -71,6 +74,7 @@ impl ClientBuilder {
             capabilities: Ok(Json::empty_object()),
             headers: Vec::new(),
             credentials: None,
+            handlers: Handlers::default(),
             dial: Arc::new(Tcp),
             transport: None,
             roots: Vec::new(),
@@ -92,7 +96,8 @@ impl ClientBuilder {
         self
     }
 
-    /// What we can do for the server: `capabilities`, an object.
+    /// What we can do for the server: `capabilities`, an object. Handlers say their part by
+    /// themselves, unless it is said here.
     pub fn capabilities(mut self, capabilities: impl Into<String>) -> Self {
         self.capabilities = object(capabilities.into());
         self
@@ -175,6 +180,7 @@ impl ClientBuilder {
             clock,
             transport,
             credentials: self.credentials,
+            handlers: self.handlers,
             observers,
             limits: self.limits,
             wishes,
@@ -203,7 +209,8 @@ impl ClientBuilder {
         );
         let dial = endpoint.as_ref().and_then(|to| faults.found(self.dial_to(to, roots)));
         let built = (|| {
-            let identity = Identity { info: info?, capabilities: capabilities? };
+            let capabilities = with_handlers(&capabilities?, &self.handlers);
+            let identity = Identity { info: info?, capabilities };
             Some(Checked { endpoint: endpoint?, identity, headers, dial: dial?, runtime: runtime? })
         })();
         faults.verdict(built)
@@ -232,6 +239,12 @@ struct Checked {
     headers: HeaderMap,
     dial: Arc<dyn Dial>,
     runtime: Handle,
+}
+
+/// What was said, and what handlers say where nothing was.
+fn with_handlers(said: &Json, handlers: &Handlers) -> Json {
+    let unsaid = handlers.capabilities();
+    said.with_members(unsaid.into_iter().filter(|(name, _)| said.member(name).is_none()))
 }
 
 impl fmt::Debug for ClientBuilder {

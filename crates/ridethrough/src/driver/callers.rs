@@ -6,13 +6,13 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{ExchangeId, Outcome};
 use tokio::sync::oneshot;
 
-use super::{CallNumber, Progress};
+use super::{CallNumber, Reporter};
 
 /// Somebody who waits for an outcome.
 pub(crate) struct Caller {
     pub(crate) number: CallNumber,
     pub(crate) reply: oneshot::Sender<Outcome>,
-    pub(crate) progress: Option<Progress>,
+    pub(crate) progress: Option<Reporter>,
 }
 
 /// Everybody who waits.

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 
 use ridethrough_core::Delivered;
 use tokio::sync::mpsc;
@@ -61,9 +62,15 @@ impl Mailbox {
 
 impl Post {
     pub(crate) async fn next(&mut self) -> Option<Delivered> {
-        let delivered = self.receiver.recv().await?;
-        self.tally.bytes.fetch_sub(size(&delivered), Ordering::Relaxed);
-        Some(delivered)
+        std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Delivered>> {
+        let delivered = std::task::ready!(self.receiver.poll_recv(context));
+        if let Some(delivered) = &delivered {
+            self.tally.bytes.fetch_sub(size(delivered), Ordering::Relaxed);
+        }
+        Poll::Ready(delivered)
     }
 
     /// What is left when nobody reads any more.

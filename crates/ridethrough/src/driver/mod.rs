@@ -18,13 +18,14 @@ mod limits;
 mod mailbox;
 mod memory;
 mod progress;
+mod questions;
 mod wallet;
 mod wish;
 
 pub(crate) use callers::Caller;
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Post, mailbox};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Reporter, Steps, progress};
 pub(crate) use wish::{CallNumber, Wish};
 
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ use tokio::time::{Instant, Sleep};
 use crate::clock::Clock;
 use crate::credentials::Credentials;
 use crate::drain::Bounds;
+use crate::handlers::Handlers;
+use crate::model::Root;
 use crate::observe::Observers;
 use crate::transport::{Errand, Transport};
 
@@ -48,6 +51,7 @@ use attempts::{Attempts, News, Order};
 use callers::Callers;
 use mailbox::{Mailbox, NotTaken};
 use memory::Memory;
+use questions::Questions;
 use wallet::{Renewed, Wallet};
 
 /// The parts that a driver is made of.
@@ -56,6 +60,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) credentials: Option<Arc<dyn Credentials>>,
+    pub(crate) handlers: Handlers,
     pub(crate) observers: Observers,
     pub(crate) limits: Limits,
     pub(crate) wishes: mpsc::UnboundedReceiver<Wish>,
@@ -76,7 +81,9 @@ pub(crate) struct Driver {
     callers: Callers,
     notices: BTreeMap<NoticeId, wish::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
+    questions: Questions,
     inbox: Option<Mailbox>,
+    listeners: Vec<Mailbox>,
     limits: Limits,
     capacity: Option<usize>,
     is_closed: bool,
@@ -84,6 +91,7 @@ pub(crate) struct Driver {
 
 /// What the driver woke up for.
 enum Woken {
+    Answer((QuestionId, Answer)),
     News,
     Renewal(Renewed),
     Time,
@@ -104,7 +112,9 @@ impl Driver {
             callers: Callers::default(),
             notices: BTreeMap::new(),
             closers: Vec::new(),
+            questions: Questions::new(parts.handlers),
             inbox: None,
+            listeners: Vec::new(),
             limits: parts.limits,
             capacity: None,
             is_closed: false,
@@ -120,6 +130,9 @@ impl Driver {
         loop {
             self.carry_out();
             match self.sleep(alarm.as_mut()).await {
+                Woken::Answer((question, answer)) => {
+                    self.link.answer(self.clock.now(), question, &answer);
+                }
                 Woken::News => self.take_in_news(),
                 Woken::Renewal(renewed) => self.take_in_renewal(renewed),
                 Woken::Time => {}
@@ -147,7 +160,7 @@ impl Driver {
         {
             alarm.as_mut().reset(due);
         }
-        let (attempts, renewal) = (&mut self.attempts, &mut self.renewal);
+        let Self { attempts, renewal, questions, .. } = self;
         tokio::select! {
             biased;
             () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
@@ -155,6 +168,7 @@ impl Driver {
                 Some(renewal) => renewal.as_mut().poll(context),
                 None => std::task::Poll::Pending,
             }) => Woken::Renewal(renewed),
+            answer = poll_fn(|context| questions.poll_answer(context)) => Woken::Answer(answer),
             wish = self.wishes.recv() => Woken::Wish(wish),
             () = alarm, if due.is_some() => Woken::Time,
         }
@@ -186,6 +200,7 @@ impl Driver {
                 self.closers.clear();
                 self.transport = None;
                 self.inbox = None;
+                self.listeners.clear();
                 self.observers.dismiss();
             }
             Action::Dial { attempt } => {
@@ -261,6 +276,8 @@ impl Driver {
             }
             Wish::Inbox(inbox) => self.inbox = Some(inbox).filter(|_| !self.is_closed),
             Wish::KeepConnected => self.link.keep_connected(now),
+            Wish::Listen(listener) if self.is_closed => drop(listener),
+            Wish::Listen(listener) => self.listeners.push(listener),
             Wish::Notify { method, params, reply } => {
                 let notice = self.link.notify(now, method, params.as_ref());
                 self.notices.insert(notice, reply);
@@ -270,6 +287,7 @@ impl Driver {
                 self.callers.insert(exchange, caller);
             }
             Wish::SetIdentity(identity) => self.link.set_identity(identity),
+            Wish::SetRoots(roots) => self.set_roots(now, &roots),
             Wish::Status(reply) => self.tell_status(reply),
         }
         self.carry_out();
@@ -280,14 +298,48 @@ impl Driver {
         let _ = reply.send(self.link.status(self.clock.now()));
     }
 
-    /// Hands something of the server's to whoever reads it. A question never stays without an
-    /// answer: the server may wait for it before it answers us.
-    fn deliver(&mut self, delivered: Delivered) {
-        if let Delivered::Notification { exchange: Some(exchange), method, params } = &delivered
-            && &**method == "notifications/progress"
-        {
-            self.callers.progressed(*exchange, params.as_ref());
+    /// A session that is about to begin will ask for the roots by itself.
+    fn set_roots(&mut self, now: Moment, roots: &[Root]) {
+        self.questions.set_roots(roots);
+        if self.link.status(now).generation.is_some() {
+            self.link.notify(now, "notifications/roots/list_changed", None);
         }
+    }
+
+    /// Hands something of the server's to whoever reads it.
+    fn deliver(&mut self, delivered: Delivered) {
+        match &delivered {
+            Delivered::Notification { exchange, method, params } => {
+                match (exchange, &**method) {
+                    (Some(exchange), "notifications/progress") => {
+                        self.callers.progressed(*exchange, params.as_ref());
+                    }
+                    _ => self.tell_listeners(&delivered),
+                }
+                self.put_into_inbox(delivered);
+            }
+            Delivered::Question { question, method, params, .. } => {
+                if !self.questions.take(*question, method, params.as_ref()) {
+                    self.put_into_inbox(delivered);
+                }
+            }
+            Delivered::Withdrawn { question } => {
+                if !self.questions.withdraw(*question) {
+                    self.put_into_inbox(delivered);
+                }
+            }
+        }
+    }
+
+    fn tell_listeners(&mut self, delivered: &Delivered) {
+        let room = self.limits.link;
+        self.listeners.retain(|listener| {
+            !matches!(listener.put(delivered.clone(), room), Err(NotTaken::NobodyReads))
+        });
+    }
+
+    /// A question never stays without an answer: the server may wait for it before it answers us.
+    fn put_into_inbox(&mut self, delivered: Delivered) {
         let question = match &delivered {
             Delivered::Question { question, .. } => Some(*question),
             _ => None,

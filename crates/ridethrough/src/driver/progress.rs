@@ -4,51 +4,68 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use ridethrough_core::message::Json;
 
-/// Both ends of the way.
-#[derive(Clone, Default)]
-pub(crate) struct Progress {
-    state: Arc<Mutex<State>>,
-}
+/// The driver's end. The reader's ends with it.
+pub(crate) struct Reporter(Arc<Mutex<State>>);
+
+/// The reader's end.
+pub(crate) struct Steps(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     unseen: VecDeque<Json>,
     bytes: usize,
     reader: Option<Waker>,
+    has_ended: bool,
 }
 
-impl Progress {
+pub(crate) fn progress() -> (Reporter, Steps) {
+    let state = Arc::<Mutex<State>>::default();
+    (Reporter(state.clone()), Steps(state))
+}
+
+impl Reporter {
     pub(super) fn push(&self, params: Json) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.bytes += size(&params);
         state.unseen.push_back(params);
         // The newest is kept however large it is: its own limit is that of a message.
         while state.unseen.len() > KEPT || (state.bytes > KEPT_BYTES && state.unseen.len() > 1) {
             state.pop();
         }
-        if let Some(reader) = state.reader.take() {
-            reader.wake();
+        state.wake();
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0);
+        state.has_ended = true;
+        state.wake();
+    }
+}
+
+impl Steps {
+    /// The oldest that was not seen; `None` when there will be no more.
+    pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Json>> {
+        let mut state = lock(&self.0);
+        match state.pop() {
+            Some(step) => Poll::Ready(Some(step)),
+            None if state.has_ended => Poll::Ready(None),
+            None => {
+                state.reader = Some(context.waker().clone());
+                Poll::Pending
+            }
         }
     }
+}
 
-    /// The oldest that was not seen; if there is none, the reader is woken by the next.
-    pub(crate) fn next(&self, context: &Context<'_>) -> Option<Json> {
-        let mut state = self.state();
-        let next = state.pop();
-        if next.is_none() {
-            state.reader = Some(context.waker().clone());
-        }
-        next
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that holds the lock can panic half way.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // Nothing that holds the lock can panic half way.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
@@ -56,6 +73,12 @@ impl State {
         let oldest = self.unseen.pop_front()?;
         self.bytes -= size(&oldest);
         Some(oldest)
+    }
+
+    fn wake(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
     }
 }
 
@@ -73,28 +96,45 @@ mod tests {
 
     #[test]
     fn of_what_was_not_seen_the_oldest_goes() {
-        let progress = Progress::default();
-        let context = Context::from_waker(Waker::noop());
+        let (reporter, steps) = progress();
 
         for number in 0..100 {
-            progress.push(Json::new(number.to_string()).unwrap());
+            reporter.push(Json::new(number.to_string()).unwrap());
         }
 
-        let seen: Vec<_> = std::iter::from_fn(|| progress.next(&context)).collect();
+        let seen: Vec<_> = std::iter::from_fn(|| next(&steps)).collect();
         assert_eq!(seen.len(), KEPT);
         assert_eq!(seen.last().unwrap().as_str(), "99");
     }
 
     #[test]
     fn large_progress_that_was_not_seen_leaves_the_newest_only() {
-        let progress = Progress::default();
-        let context = Context::from_waker(Waker::noop());
+        let (reporter, steps) = progress();
         let large = |letter: &str| Json::new(format!("\"{}\"", letter.repeat(KEPT_BYTES))).unwrap();
 
-        progress.push(large("a"));
-        progress.push(large("b"));
+        reporter.push(large("a"));
+        reporter.push(large("b"));
 
-        assert_eq!(progress.next(&context), Some(large("b")));
-        assert_eq!(progress.next(&context), None);
+        assert_eq!(next(&steps), Some(large("b")));
+        assert_eq!(next(&steps), None);
+    }
+
+    #[test]
+    fn what_was_not_seen_can_be_read_when_the_call_is_over_and_then_it_ends() {
+        let (reporter, steps) = progress();
+        let context = Context::from_waker(Waker::noop());
+
+        reporter.push(Json::empty_object());
+        drop(reporter);
+
+        assert_eq!(next(&steps), Some(Json::empty_object()));
+        assert_eq!(steps.poll_next(&context), Poll::Ready(None));
+    }
+
+    fn next(steps: &Steps) -> Option<Json> {
+        match steps.poll_next(&Context::from_waker(Waker::noop())) {
+            Poll::Ready(step) => step,
+            Poll::Pending => None,
+        }
     }
 }

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::callers::Caller;
 use super::mailbox::Mailbox;
+use crate::model::Root;
 
 /// How clients name a call before the machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +25,10 @@ pub(crate) enum Wish {
     Connect(Caller),
     Inbox(Mailbox),
     KeepConnected,
+    Listen(Mailbox),
     Notify { method: Arc<str>, params: Option<Json>, reply: NoticeReply },
     Send { caller: Caller, request: Request },
     SetIdentity(Identity),
+    SetRoots(Vec<Root>),
     Status(oneshot::Sender<Status>),
 }

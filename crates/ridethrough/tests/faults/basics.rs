@@ -201,7 +201,7 @@ on_every_carrier! {
         let listener = seen.clone();
         client
             .request("tools/call", crate::rig::params("deploy", "a"))
-            .on_progress(move |params| listener.lock().unwrap().push(params.as_str().to_owned()))
+            .on_progress(move |params| listener.lock().unwrap().push(params.json.as_str().to_owned()))
             .await
             .unwrap();
 

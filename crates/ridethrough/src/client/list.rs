@@ -1,0 +1,170 @@
+//! Lists that come in pages.
+//!
+//! Pages are followed to the end, and the end is bounded: by a number of pages, by their size, and
+//! by a cursor that comes twice.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ridethrough_core::message::Json;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::{Call, Client, Params};
+use crate::error::{Error, ServerError};
+use crate::model::{self, Listed};
+
+/// A list of a server that was not asked for yet. Await it for the whole, or take it page by page.
+///
+/// ```no_run
+/// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+/// for tool in client.tools().await? {
+///     println!("{}", tool.name);
+/// }
+/// # Ok(()) }
+/// ```
+#[must_use = "a list is asked for when it is awaited"]
+pub struct List<T> {
+    client: Client,
+    most_pages: usize,
+    deadline: Option<Duration>,
+    items: PhantomData<fn() -> T>,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// What is on it.
+    pub items: Vec<T>,
+    /// What to ask for the next one with, if there is one.
+    pub next_cursor: Option<String>,
+    /// The whole page, as it was sent.
+    pub json: Json,
+}
+
+#[expect(private_bounds, reason = "what can be listed is what the client has a method for")]
+impl<T: Listed> List<T> {
+    pub(super) const fn new(client: Client) -> Self {
+        Self { client, most_pages: PAGES, deadline: None, items: PhantomData }
+    }
+
+    /// How many pages are followed at most; 1,000. Those of one list may have 64 MiB together.
+    pub const fn most_pages(mut self, pages: usize) -> Self {
+        self.most_pages = pages;
+        self
+    }
+
+    /// The time for all pages together. Without it each page has the time of the policy, 60 s.
+    pub const fn deadline(mut self, time: Duration) -> Self {
+        self.deadline = Some(time);
+        self
+    }
+
+    /// One page: the first, or the one of this cursor.
+    pub fn page(self, cursor: Option<&str>) -> Call<Page<T>> {
+        page(&self.client, cursor, self.deadline)
+    }
+
+    async fn whole(self) -> Result<Vec<T>, Error> {
+        let until = self.deadline.map(|time| Instant::now() + time);
+        match self.follow(until).await {
+            // A cursor belongs to a session, and that may have been renewed between two pages.
+            Err(Stopped { error: Error::Server(error), page })
+                if page > 0 && is_invalid(&error) =>
+            {
+                self.follow(until).await.map_err(|stopped| stopped.error)
+            }
+            ended => ended.map_err(|stopped| stopped.error),
+        }
+    }
+
+    async fn follow(&self, until: Option<Instant>) -> Result<Vec<T>, Stopped> {
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        let mut cursors = BTreeSet::new();
+        let mut cursor = None;
+        for number in 0..self.most_pages {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let asked = page::<T>(&self.client, cursor.as_deref(), left).await;
+            let page = asked.map_err(|error| Stopped { error, page: number })?;
+            items.extend(page.items);
+            bytes += page.json.as_bytes().len();
+            let Some(next) = page.next_cursor else { return Ok(items) };
+            if !cursors.insert(next.clone()) {
+                return Err(endless::<T>(number + 1, "a cursor came twice"));
+            }
+            if bytes > BYTES {
+                return Err(endless::<T>(number + 1, "it is larger than 64 MiB"));
+            }
+            cursor = Some(next);
+        }
+        Err(endless::<T>(self.most_pages, "there are more pages than were allowed"))
+    }
+}
+
+/// Why a list is not whole, and on which page that was.
+struct Stopped {
+    error: Error,
+    page: usize,
+}
+
+fn endless<T: Listed>(pages: usize, reason: &'static str) -> Stopped {
+    let error = Error::Endless { method: T::METHOD, pages, reason };
+    Stopped { error, page: pages }
+}
+
+/// -32602, invalid params: what the protocol asks for on a cursor that is not known.
+fn is_invalid(error: &ServerError) -> bool {
+    error.rpc.code == -32602
+}
+
+fn page<T: Listed>(client: &Client, cursor: Option<&str>, time: Option<Duration>) -> Call<Page<T>> {
+    #[derive(Serialize)]
+    struct Cursor<'a> {
+        cursor: &'a str,
+    }
+
+    let params = cursor.map(|cursor| Json::of(&Cursor { cursor }).expect("a string is JSON"));
+    let call = Call::new(client.clone(), T::METHOD.into(), Params::from(params), read);
+    match time {
+        Some(time) => call.deadline(time),
+        None => call,
+    }
+}
+
+fn read<T: Listed>(json: Json) -> Result<Page<T>, serde_json::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Next {
+        #[serde(default)]
+        next_cursor: Option<String>,
+    }
+
+    let Next { next_cursor } = serde_json::from_slice(json.as_bytes())?;
+    let missing = || serde::de::Error::custom(format!("`{}` must be an array", T::KEY));
+    let items = json.member(T::KEY).and_then(|list| list.elements()).ok_or_else(missing)?;
+    let items = items.into_iter().map(model::read).collect::<Result<_, _>>()?;
+    Ok(Page { items, next_cursor, json })
+}
+
+impl<T: Listed + Send + 'static> IntoFuture for List<T> {
+    type Output = Result<Vec<T>, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.whole())
+    }
+}
+
+impl<T> fmt::Debug for List<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("List").field("most_pages", &self.most_pages).finish_non_exhaustive()
+    }
+}
+
+/// Far more than any server at hand has; a server without an end must not cost all memory.
+const PAGES: usize = 1000;
+const BYTES: usize = 64 << 20;

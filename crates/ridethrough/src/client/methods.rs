@@ -1,0 +1,161 @@
+//! The methods of MCP, one function each.
+//!
+//! They only write params and say how the result is read; everything else is [`Client::request`]'s.
+
+use std::collections::BTreeMap;
+
+use ridethrough_core::message::Json;
+use serde::Serialize;
+
+use super::{Call, Client, List, Params};
+use crate::model::{
+    self, Completion, LogLevel, Prompt, PromptResult, Reference, Resource, ResourceResult,
+    ResourceTemplate, Tool, ToolResult,
+};
+
+impl Client {
+    /// The tools of the server.
+    pub fn tools(&self) -> List<Tool> {
+        List::new(self.clone())
+    }
+
+    /// Calls a tool. Its arguments are an object, or nothing: `()`.
+    ///
+    /// Whether a call that is in doubt may be sent again, this client learns from
+    /// [`tools`](Self::tools) if the tool says that it only reads, or from
+    /// [`repeatable`](Call::repeatable).
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let result = client.call_tool("echo", serde_json::json!({ "text": "hello" })).await?;
+    /// if result.is_error {
+    ///     eprintln!("echo failed: {}", result.text());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn call_tool(&self, name: &str, arguments: impl Into<Params>) -> Call<ToolResult> {
+        let arguments = arguments.into().0;
+        self.ask("tools/call", &Named { name, arguments }, model::read)
+    }
+
+    /// The resources of the server.
+    pub fn resources(&self) -> List<Resource> {
+        List::new(self.clone())
+    }
+
+    /// The templates of resources that the server has.
+    pub fn resource_templates(&self) -> List<ResourceTemplate> {
+        List::new(self.clone())
+    }
+
+    /// Reads a resource.
+    pub fn read_resource(&self, uri: &str) -> Call<ResourceResult> {
+        self.ask("resources/read", &At { uri }, model::read)
+    }
+
+    /// Asks to be told when a resource changes: see [`notifications`](Self::notifications). A session
+    /// that is renewed is subscribed again by the client itself.
+    pub fn subscribe(&self, uri: &str) -> Call<()> {
+        self.ask("resources/subscribe", &At { uri }, nothing)
+    }
+
+    /// Asks not to be told any more.
+    pub fn unsubscribe(&self, uri: &str) -> Call<()> {
+        self.ask("resources/unsubscribe", &At { uri }, nothing)
+    }
+
+    /// The prompts of the server.
+    pub fn prompts(&self) -> List<Prompt> {
+        List::new(self.clone())
+    }
+
+    /// Asks for a prompt, filled in with these arguments: an object of strings, or nothing: `()`.
+    pub fn prompt(&self, name: &str, arguments: impl Into<Params>) -> Call<PromptResult> {
+        let arguments = arguments.into().0;
+        self.ask("prompts/get", &Named { name, arguments }, model::read)
+    }
+
+    /// Asks what could stand for this argument, of which this much is typed.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// use ridethrough::model::Reference;
+    ///
+    /// let city = client.complete(&Reference::prompt("weather"), "city", "Well").await?;
+    /// println!("{:?}", city.values);
+    /// # Ok(()) }
+    /// ```
+    pub fn complete(&self, reference: &Reference, argument: &str, typed: &str) -> Call<Completion> {
+        #[derive(Serialize)]
+        struct Asked<'a> {
+            r#ref: &'a model::To,
+            argument: Argument<'a>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            context: Option<Context<'a>>,
+        }
+        #[derive(Serialize)]
+        struct Argument<'a> {
+            name: &'a str,
+            value: &'a str,
+        }
+        #[derive(Serialize)]
+        struct Context<'a> {
+            arguments: &'a BTreeMap<String, String>,
+        }
+
+        let known = Some(&reference.context).filter(|known| !known.is_empty());
+        let params = Asked {
+            r#ref: &reference.to,
+            argument: Argument { name: argument, value: typed },
+            context: known.map(|arguments| Context { arguments }),
+        };
+        self.ask("completion/complete", &params, |result| {
+            let missing = || serde::de::Error::missing_field("completion");
+            model::read(result.member("completion").ok_or_else(missing)?)
+        })
+    }
+
+    /// Says from which level on the server's log is wanted: see
+    /// [`notifications`](Self::notifications). A session that is renewed is told again by the client
+    /// itself.
+    pub fn set_log_level(&self, level: LogLevel) -> Call<()> {
+        #[derive(Serialize)]
+        struct Asked {
+            level: LogLevel,
+        }
+
+        self.ask("logging/setLevel", &Asked { level }, nothing)
+    }
+
+    /// Asks for nothing but an answer.
+    pub fn ping(&self) -> Call<()> {
+        Call::new(self.clone(), "ping".into(), Params::default(), nothing)
+    }
+
+    fn ask<T>(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+        read: super::call::Reader<T>,
+    ) -> Call<T> {
+        let params = Json::of(params).expect("made of JSON and strings");
+        Call::new(self.clone(), method.into(), params.into(), read)
+    }
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Json>,
+}
+
+#[derive(Serialize)]
+struct At<'a> {
+    uri: &'a str,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is one of the ways to read a result")]
+fn nothing(_: Json) -> Result<(), serde_json::Error> {
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! What could be typed next.
+
+use std::collections::BTreeMap;
+
+use ridethrough_core::message::Json;
+use serde::{Deserialize, Serialize};
+
+use super::keeps_its_json;
+
+/// What an argument belongs to: a prompt, or a template of resources.
+///
+/// ```
+/// use ridethrough::model::Reference;
+///
+/// let city = Reference::prompt("weather").with("country", "NZ");
+/// let path = Reference::resource("file:///{path}");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub(crate) to: To,
+    pub(crate) context: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type")]
+pub(crate) enum To {
+    #[serde(rename = "ref/prompt")]
+    Prompt { name: String },
+    #[serde(rename = "ref/resource")]
+    Resource { uri: String },
+}
+
+/// Values that would fit.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Completion {
+    /// The best ones, at most 100.
+    pub values: Vec<String>,
+    /// How many there are in all, if the server says so.
+    #[serde(default)]
+    pub total: Option<u64>,
+    /// Whether there are more than these.
+    #[serde(default)]
+    pub has_more: bool,
+    /// The completion as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+impl Reference {
+    /// An argument of this prompt.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self { to: To::Prompt { name: name.into() }, context: BTreeMap::new() }
+    }
+
+    /// A variable in this template of resources.
+    pub fn resource(uri_template: impl Into<String>) -> Self {
+        Self { to: To::Resource { uri: uri_template.into() }, context: BTreeMap::new() }
+    }
+
+    /// Another argument whose value is known already (from revision 2025-06-18 on).
+    pub fn with(mut self, argument: impl Into<String>, value: impl Into<String>) -> Self {
+        self.context.insert(argument.into(), value.into());
+        self
+    }
+}
+
+keeps_its_json!(Completion);

@@ -1,0 +1,138 @@
+//! What a server asks of a person: to fill in a form, or to go to a URL.
+
+use std::collections::BTreeSet;
+
+use ridethrough_core::message::Json;
+use serde::{Deserialize, Serialize};
+
+use super::keeps_its_json;
+
+/// A form for a person to fill in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct FormRequest {
+    /// What to tell the person.
+    pub message: String,
+    /// The JSON Schema of the form: an object with simple properties.
+    #[serde(default = "Json::empty_object")]
+    pub requested_schema: Json,
+    /// The whole request, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+/// A URL for a person to go to. Show it whole and ask before it is opened: it may lead anywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct UrlRequest {
+    /// What to tell the person.
+    pub message: String,
+    /// Where to go.
+    pub url: String,
+    /// Names the request, so that its completion can be told.
+    #[serde(default)]
+    pub elicitation_id: String,
+    /// The whole request, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+/// What a person did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elicited {
+    /// They agreed. For a form, the content is an object with what they filled in; properties that are
+    /// missing from it get the default of the schema, if there is one.
+    Accepted(Json),
+    /// They closed it without a choice.
+    Cancelled,
+    /// They said no.
+    Declined,
+}
+
+impl Elicited {
+    /// They agreed, to a URL or to a form with everything as proposed.
+    pub const fn accepted() -> Self {
+        Self::Accepted(Json::empty_object())
+    }
+
+    /// The result as it is sent, with the defaults of a form's schema filled in.
+    pub(crate) fn into_result(self, form: Option<&FormRequest>) -> Json {
+        #[derive(Serialize)]
+        struct Result<'a> {
+            action: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            content: Option<Json>,
+        }
+
+        let (action, content) = match self {
+            Self::Accepted(given) => ("accept", form.map(|form| form.filled_in(&given))),
+            Self::Cancelled => ("cancel", None),
+            Self::Declined => ("decline", None),
+        };
+        Json::of(&Result { action, content }).expect("made of JSON")
+    }
+}
+
+impl FormRequest {
+    /// What was given, and the defaults of the schema for what was not.
+    fn filled_in(&self, given: &Json) -> Json {
+        let filled: BTreeSet<String> = given.members().into_iter().map(|(key, _)| key).collect();
+        let properties = self.requested_schema.member("properties");
+        let defaults = properties.iter().flat_map(Json::members).filter_map(|(key, property)| {
+            let default = property.member("default")?;
+            (!filled.contains(&key)).then_some((key, default))
+        });
+        given.with_members(defaults)
+    }
+}
+
+keeps_its_json!(FormRequest, UrlRequest);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::read;
+
+    const SCHEMA: &str = r#"{"message":"who?","requestedSchema":{"type":"object","properties":{
+        "name":{"type":"string","default":"Ann"},"age":{"type":"number","default":1.10},
+        "note":{"type":"string"},"sure":{"type":"boolean","default":false}}}}"#;
+
+    #[test]
+    fn a_form_accepted_as_proposed_has_every_default_as_it_was_written() {
+        let result = Elicited::accepted().into_result(Some(&form()));
+
+        assert_eq!(
+            result.as_str(),
+            r#"{"action":"accept","content":{"name":"Ann","age":1.10,"sure":false}}"#
+        );
+    }
+
+    #[test]
+    fn what_a_person_filled_in_is_never_replaced_by_a_default() {
+        let given = Json::new(r#"{"sure":true, "name":null,"more":[1]}"#).unwrap();
+
+        let result = Elicited::Accepted(given).into_result(Some(&form()));
+
+        assert_eq!(
+            result.as_str(),
+            r#"{"action":"accept","content":{"sure":true, "name":null,"more":[1],"age":1.10}}"#
+        );
+    }
+
+    #[test]
+    fn only_a_form_that_was_accepted_has_content() {
+        for (elicited, form, expected) in [
+            (Elicited::accepted(), None, r#"{"action":"accept"}"#),
+            (Elicited::Declined, Some(form()), r#"{"action":"decline"}"#),
+            (Elicited::Cancelled, Some(form()), r#"{"action":"cancel"}"#),
+        ] {
+            assert_eq!(elicited.into_result(form.as_ref()).as_str(), expected);
+        }
+    }
+
+    fn form() -> FormRequest {
+        read(Json::new(SCHEMA).unwrap()).unwrap()
+    }
+}

@@ -1,0 +1,66 @@
+//! Prompts, and what asking for one brings.
+
+use ridethrough_core::message::Json;
+use serde::Deserialize;
+
+use super::content::{Message, messages};
+use super::{Listed, keeps_its_json};
+
+/// A prompt of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct Prompt {
+    /// The name to ask for it by.
+    pub name: String,
+    /// A name for people.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// What it can be filled in with.
+    #[serde(default)]
+    pub arguments: Vec<PromptArgument>,
+    /// The whole prompt, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+/// Something that a prompt can be filled in with.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// A name for people.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// What it is.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Whether the prompt cannot do without.
+    #[serde(default)]
+    pub required: bool,
+}
+
+/// A prompt, filled in.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct PromptResult {
+    /// What it is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The messages to begin a conversation with.
+    #[serde(deserialize_with = "messages")]
+    pub messages: Vec<Message>,
+    /// The whole result, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+impl Listed for Prompt {
+    const METHOD: &'static str = "prompts/list";
+    const KEY: &'static str = "prompts";
+}
+
+keeps_its_json!(Prompt, PromptResult);

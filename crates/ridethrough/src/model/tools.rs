@@ -1,0 +1,120 @@
+//! Tools, and what calling one brings.
+
+use ridethrough_core::message::Json;
+use serde::Deserialize;
+
+use super::content::{Content, text};
+use super::{Listed, keeps_its_json};
+
+/// A tool of a server.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Tool {
+    /// The name to call it by.
+    pub name: String,
+    /// A name for people.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// What it does, for models and people.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The JSON Schema of its arguments.
+    #[serde(default = "Json::empty_object")]
+    pub input_schema: Json,
+    /// The JSON Schema of its structured content, if it has one.
+    #[serde(default)]
+    pub output_schema: Option<Json>,
+    /// What it says about itself. A server may lie here.
+    #[serde(default)]
+    pub annotations: ToolAnnotations,
+    /// The whole tool, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+/// What a tool says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct ToolAnnotations {
+    /// A name for people.
+    pub title: Option<String>,
+    /// It changes nothing: this client may then send a call again that is in doubt.
+    pub read_only_hint: Option<bool>,
+    /// It may destroy something.
+    pub destructive_hint: Option<bool>,
+    /// A second run changes nothing more.
+    pub idempotent_hint: Option<bool>,
+    /// It reaches beyond the server.
+    pub open_world_hint: Option<bool>,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// What it said.
+    #[serde(default)]
+    pub content: Vec<Content>,
+    /// The same as JSON, if the tool has an output schema.
+    #[serde(default)]
+    pub structured_content: Option<Json>,
+    /// Whether the tool says that it failed. It ran: this is an answer, not an
+    /// [`Error`](crate::Error), and `content` says why.
+    #[serde(default)]
+    pub is_error: bool,
+    /// The whole result, as it was sent.
+    #[serde(skip, default = "Json::empty_object")]
+    pub json: Json,
+}
+
+impl ToolResult {
+    /// All text in its content, one piece a line.
+    pub fn text(&self) -> String {
+        text(&self.content)
+    }
+}
+
+impl Listed for Tool {
+    const METHOD: &'static str = "tools/list";
+    const KEY: &'static str = "tools";
+}
+
+keeps_its_json!(Tool, ToolResult);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::read;
+
+    #[test]
+    fn a_tool_keeps_what_is_not_named_here() {
+        let text = r#"{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"icons":[1.10]}"#;
+
+        let tool: Tool = read(Json::new(text).unwrap()).unwrap();
+
+        assert_eq!(tool.annotations.read_only_hint, Some(true));
+        assert_eq!(tool.input_schema.as_str(), r#"{"type":"object"}"#);
+        assert_eq!(tool.json.as_str(), text);
+    }
+
+    #[test]
+    fn a_result_of_a_tool_needs_no_field_at_all() {
+        let result: ToolResult = read(Json::empty_object()).unwrap();
+
+        assert!(result.content.is_empty() && !result.is_error);
+        assert_eq!(result.text(), "");
+    }
+
+    #[test]
+    fn the_text_of_a_result_is_its_pieces_of_text() {
+        let json = r#"{"content":[{"type":"text","text":"a"},{"type":"x"},{"type":"text","text":"b"}],"isError":true}"#;
+
+        let result: ToolResult = read(Json::new(json).unwrap()).unwrap();
+
+        assert_eq!(result.text(), "a\nb");
+        assert!(result.is_error);
+    }
+}
