@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::clock::Clock;
+use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
 use crate::dial::{Dial, Tcp, Tls, TlsSettings};
 use crate::driver::{Driver, Limits, Parts};
@@ -62,6 +62,7 @@ pub struct ClientBuilder {
     roots: Vec<Vec<u8>>,
     is_http1_only: bool,
     limits: Limits,
+    sleep: SleepClock,
     seed: Option<u64>,
 }
 
@@ -80,6 +81,7 @@ impl ClientBuilder {
             roots: Vec::new(),
             is_http1_only: false,
             limits: Limits::default(),
+            sleep: SleepClock::default(),
             seed: None,
         }
     }
@@ -155,6 +157,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Learns from this how long the computer has slept in all, instead of from what its wall clock is
+    /// ahead of its monotonic clock.
+    ///
+    /// After a sleep of 5 s or more the server is asked at once whether it is there, the standing stream
+    /// is opened anew, connections that rested are closed, and
+    /// [`Event::Suspended`](crate::Event::Suspended) tells the gap.
+    pub fn sleep_clock(mut self, asleep: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        self.sleep = SleepClock::new(asleep);
+        self
+    }
+
     /// Fixes all jitter, so that a run can be repeated.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -167,7 +180,8 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, BuildError> {
         let Checked { endpoint, identity, headers, dial, runtime } = self.check()?;
         let transport = self.transport.unwrap_or_else(|| {
-            let pool = Pool::new(dial, endpoint.clone(), self.limits.connect);
+            let (within, sleep) = (self.limits.connect, self.sleep.watch());
+            let pool = Pool::new(dial, endpoint.clone(), within, sleep);
             Arc::new(Http::new(endpoint.clone(), headers, pool))
         });
         let clock = Clock::start();
@@ -178,6 +192,7 @@ impl ClientBuilder {
         let driver = Driver::new(Parts {
             link,
             clock,
+            sleep: self.sleep.watch(),
             transport,
             credentials: self.credentials,
             handlers: self.handlers,

@@ -100,6 +100,11 @@ impl Attempts {
         }
     }
 
+    /// Whether nothing is out.
+    pub(super) fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
     /// Lets attempts run until there is news.
     pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Poll::Ready(Some(ended)) = self.running.poll_next_unpin(context) {

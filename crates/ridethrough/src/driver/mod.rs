@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::Answer;
@@ -39,7 +40,7 @@ use ridethrough_core::{Action, Delivered, Link, Moment, NoticeId, Output, Questi
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, SleepWatch};
 use crate::credentials::Credentials;
 use crate::drain::Bounds;
 use crate::handlers::Handlers;
@@ -58,6 +59,7 @@ use wallet::{Renewed, Wallet};
 pub(crate) struct Parts {
     pub(crate) link: Link,
     pub(crate) clock: Clock,
+    pub(crate) sleep: SleepWatch,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) credentials: Option<Arc<dyn Credentials>>,
     pub(crate) handlers: Handlers,
@@ -70,6 +72,9 @@ pub(crate) struct Parts {
 pub(crate) struct Driver {
     link: Link,
     clock: Clock,
+    sleep: SleepWatch,
+    /// When it was last asked whether the computer slept.
+    looked: Instant,
     /// Gone, with its connections, when the link is closed.
     transport: Option<Arc<dyn Transport>>,
     wallet: Wallet,
@@ -103,6 +108,8 @@ impl Driver {
         Self {
             link: parts.link,
             clock: parts.clock,
+            sleep: parts.sleep,
+            looked: Instant::now(),
             transport: Some(parts.transport),
             wallet: Wallet::new(parts.credentials),
             observers: parts.observers,
@@ -129,7 +136,7 @@ impl Driver {
         let mut alarm = Box::pin(tokio::time::sleep_until(Instant::now()));
         loop {
             self.carry_out();
-            match self.sleep(alarm.as_mut()).await {
+            match self.wait(alarm.as_mut()).await {
                 Woken::Answer((question, answer)) => {
                     self.link.answer(self.clock.now(), question, &answer);
                 }
@@ -147,14 +154,17 @@ impl Driver {
                     Err(mpsc::error::TryRecvError::Disconnected) => return,
                 }
             }
+            self.look_for_sleep();
             self.link.handle_timeout(self.clock.now());
         }
     }
 
     /// Waits for whatever comes first. The order of the branches is fixed, so that the same world
     /// gives the same run.
-    async fn sleep(&mut self, mut alarm: Pin<&mut Sleep>) -> Woken {
+    async fn wait(&mut self, mut alarm: Pin<&mut Sleep>) -> Woken {
         let due = self.link.poll_timeout().map(|(at, _)| self.clock.instant(at));
+        let look = (!self.attempts.is_empty()).then_some(self.looked + LOOK_EVERY);
+        let due = due.into_iter().chain(look).min();
         if let Some(due) = due
             && alarm.deadline() != due
         {
@@ -171,6 +181,18 @@ impl Driver {
             answer = poll_fn(|context| questions.poll_answer(context)) => Woken::Answer(answer),
             wish = self.wishes.recv() => Woken::Wish(wish),
             () = alarm, if due.is_some() => Woken::Time,
+        }
+    }
+
+    /// While the computer slept, whatever was out may have died without a word.
+    fn look_for_sleep(&mut self) {
+        let now = Instant::now();
+        if now < self.looked + LOOK_EVERY {
+            return;
+        }
+        self.looked = now;
+        if let Some(gap) = self.sleep.slept() {
+            self.link.handle_resumed_from_suspend(self.clock.now(), gap);
         }
     }
 
@@ -364,5 +386,7 @@ impl Driver {
 
 const NOBODY_ANSWERS: (i64, &str) = (-32601, "Method not found");
 const TOO_BUSY: (i64, &str) = (-32000, "too many requests at once");
+/// Soon enough for whoever opens a lid, seldom enough to cost nothing.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Callers that come in crowds are served in groups, so that they hold up no deadline either.
 const WISHES_AT_ONCE: usize = 64;

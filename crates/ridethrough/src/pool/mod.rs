@@ -26,6 +26,7 @@ use ridethrough_core::{Cause, Delivery, Failure};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
+use crate::clock::SleepWatch;
 use crate::dial::{Dial, Speaks};
 use crate::endpoint::Endpoint;
 
@@ -53,8 +54,8 @@ struct Room {
     changed: Notify,
 }
 
-#[derive(Default)]
 struct State {
+    sleep: SleepWatch,
     idle: Vec<Http1>,
     expectation: Expectation,
     shared: Vec<Http2>,
@@ -64,11 +65,33 @@ struct State {
     is_swept: bool,
 }
 
+impl State {
+    fn new(sleep: SleepWatch) -> Self {
+        let expectation = Expectation::default();
+        let (idle, shared) = (Vec::new(), Vec::new());
+        Self { sleep, idle, expectation, shared, dialing: None, speaks: None, is_swept: false }
+    }
+
+    /// What rested while the computer slept looks quiet and may be dead: the server's farewell was
+    /// sent to nobody.
+    fn forget_if_slept(&mut self) {
+        if self.sleep.slept().is_some() {
+            self.idle.clear();
+            self.shared.clear();
+        }
+    }
+}
+
 type Dialing = BoxFuture<'static, Result<(), Failure>>;
 
 impl Pool {
-    pub(crate) fn new(dial: Arc<dyn Dial>, endpoint: Endpoint, connect_within: Duration) -> Self {
-        let state = Mutex::default();
+    pub(crate) fn new(
+        dial: Arc<dyn Dial>,
+        endpoint: Endpoint,
+        connect_within: Duration,
+        sleep: SleepWatch,
+    ) -> Self {
+        let state = Mutex::new(State::new(sleep));
         let changed = Notify::new();
         Self { room: Arc::new(Room { dial, endpoint, connect_within, state, changed }) }
     }
@@ -76,6 +99,7 @@ impl Pool {
     /// A connection to send one request on: an idle one if there is one, else a new one.
     pub(crate) async fn lease(&self) -> Result<Lease, Failure> {
         let grace_ends = Instant::now() + expected::GRACE;
+        self.room.state().forget_if_slept();
         loop {
             if let Some(stream) = self.take_stream() {
                 return Ok(Lease::Http2(stream));

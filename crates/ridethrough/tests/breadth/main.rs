@@ -18,4 +18,5 @@ mod listing;
 mod methods;
 mod payloads;
 mod progress;
+mod sleeping;
 mod telling;
