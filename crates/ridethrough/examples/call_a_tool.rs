@@ -25,17 +25,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
 
     let client = Client::new(&url)?;
-    let server = client.connect().await?;
-    println!("connected, speaking {}", server.version);
-
-    let tools: Value = client.request("tools/list", ()).typed().await?;
-    for tool in tools["tools"].as_array().into_iter().flatten() {
-        println!("tool {}", tool["name"]);
+    println!("connected, speaking {}", client.connect().await?.version);
+    for tool in client.tools().await? {
+        println!("tool {}", tool.name);
     }
-
-    let params = json!({ "name": tool, "arguments": given });
-    match client.request("tools/call", params).await {
-        Ok(result) => println!("{}", result.as_str()),
+    match client.call_tool(&tool, given).await {
+        Ok(result) if result.is_error => println!("{tool} failed: {}", result.text()),
+        Ok(result) => println!("{tool} said: {}", result.text()),
+        // What happened, what was tried, what to do.
         Err(error) => eprintln!("{}", error.report()),
     }
     client.close().await;

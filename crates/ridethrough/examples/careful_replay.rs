@@ -9,7 +9,6 @@
 
 use ridethrough::Client;
 use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
-use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,20 +16,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::new(Protocol::Http1, mcp.clone());
     let client = Client::new(&format!("http://{}/mcp", server.listen().await?))?;
     // Tools tell by annotations what they do; the client learns them from the list.
-    client.request("tools/list", ()).await?;
+    client.tools().await?;
 
     for tool in ["deploy", "read"] {
         break_once(&mcp, tool);
-        let params = json!({ "name": tool, "arguments": {} });
-        match client.request("tools/call", params).await {
+        match client.call_tool(tool, ()).await {
             Ok(_) => println!("{tool}: answered after {} runs", mcp.executions(tool)),
             Err(error) => println!("{}\n", error.report()),
         }
     }
 
     break_once(&mcp, "put");
-    let params = json!({ "name": "put", "arguments": {} });
-    client.request("tools/call", params).repeatable().await?;
+    client.call_tool("put", ()).repeatable().await?;
     println!("put: answered after {} runs, by the caller's word", mcp.executions("put"));
     client.close().await;
     Ok(())

@@ -66,3 +66,8 @@ pub use ridethrough_core::{
 pub use ::http::{HeaderValue, StatusCode};
 pub use bytes::Bytes;
 pub use futures_util::future::BoxFuture;
+
+/// The program in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
