@@ -5,6 +5,8 @@ use std::fmt;
 use ridethrough_core::CallError;
 use ridethrough_core::message::{Json, RpcError};
 
+use crate::model::{self, UrlRequest};
+
 /// A call without a result.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -39,6 +41,22 @@ pub struct ServerError {
     pub rpc: RpcError,
     /// The error object as it was sent, `data` included.
     pub json: Json,
+}
+
+impl ServerError {
+    /// What a person must do at these URLs before the call can succeed: the server answered with
+    /// -32042 (revision 2025-11-25). When [`Notification::ElicitationComplete`] has named them all, or
+    /// the person says so, call again.
+    ///
+    /// [`Notification::ElicitationComplete`]: crate::model::Notification::ElicitationComplete
+    pub fn required_urls(&self) -> Vec<UrlRequest> {
+        if self.rpc.code != URL_REQUIRED {
+            return Vec::new();
+        }
+        let requests = self.json.member("data").and_then(|data| data.member("elicitations"));
+        let requests = requests.and_then(|list| list.elements()).unwrap_or_default();
+        requests.into_iter().filter_map(|request| model::read(request).ok()).collect()
+    }
 }
 
 impl Error {
@@ -121,3 +139,29 @@ impl fmt::Debug for ServerError {
 }
 
 impl std::error::Error for ServerError {}
+
+const URL_REQUIRED: i64 = -32042;
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_core::message::Answer;
+
+    use super::*;
+
+    #[test]
+    fn an_error_that_sends_a_person_to_a_url_says_where() {
+        let data = r#"{"elicitations":[{"mode":"url","message":"log in","url":"https://a.example/","elicitationId":"e"},7]}"#;
+        let error = |code: i64| {
+            let json = format!(r#"{{"code":{code},"message":"first this","data":{data}}}"#);
+            let json = Json::new(json).unwrap();
+            let rpc = Answer::Error(json.clone()).error().unwrap();
+            ServerError { rpc, json }
+        };
+
+        let urls = error(-32042).required_urls();
+
+        assert_eq!(urls.len(), 1);
+        assert_eq!((&*urls[0].url, &*urls[0].elicitation_id), ("https://a.example/", "e"));
+        assert!(error(-32000).required_urls().is_empty());
+    }
+}

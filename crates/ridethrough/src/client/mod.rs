@@ -10,19 +10,21 @@ mod list;
 mod methods;
 mod notifications;
 mod progress;
+mod server;
 
 pub use call::{Call, Pending, PendingResult};
 pub use inbox::Inbox;
 pub use list::{List, Page};
 pub use notifications::Notifications;
 pub use progress::ProgressStream;
+pub use server::Server;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status, Version};
+use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status};
 use ridethrough_core::{CallName, Outcome};
 use tokio::sync::{mpsc, oneshot};
 
@@ -174,37 +176,6 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").finish_non_exhaustive()
-    }
-}
-
-/// What `initialize` said about a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Server {
-    /// The revision agreed on.
-    pub version: Version,
-    /// The whole result, as it was sent.
-    pub result: Json,
-}
-
-impl Server {
-    fn read(result: Json) -> Result<Self, Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Initialized {
-            protocol_version: String,
-        }
-
-        let version = serde_json::from_slice(result.as_bytes())
-            .map(|it: Initialized| Version::parse(&it.protocol_version));
-        match version {
-            Ok(Some(version)) => Ok(Self { version, result }),
-            Ok(None) => {
-                let source = serde::de::Error::custom("a revision that we do not speak");
-                Err(Error::Answer { result, source })
-            }
-            Err(source) => Err(Error::Answer { result, source }),
-        }
     }
 }
 

@@ -1,0 +1,80 @@
+//! What a server said about itself.
+
+use ridethrough_core::Version;
+use ridethrough_core::message::Json;
+
+use crate::error::Error;
+
+/// What `initialize` said about a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Server {
+    /// The revision agreed on.
+    pub version: Version,
+    /// The whole result, as it was sent.
+    pub result: Json,
+}
+
+impl Server {
+    /// What the server calls itself.
+    pub fn name(&self) -> Option<String> {
+        self.result.member("serverInfo")?.member("name")?.read()
+    }
+
+    /// What the server wants a model to know about it.
+    pub fn instructions(&self) -> Option<String> {
+        self.result.member("instructions")?.read()
+    }
+
+    /// Whether the server says that it can do this: `tools`, `resources`, `prompts`, `logging` or
+    /// `completions`.
+    pub fn can(&self, capability: &str) -> bool {
+        let capabilities = self.result.member("capabilities");
+        capabilities.is_some_and(|can| can.member(capability).is_some())
+    }
+
+    pub(super) fn read(result: Json) -> Result<Self, Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialized {
+            protocol_version: String,
+        }
+
+        let version = serde_json::from_slice(result.as_bytes())
+            .map(|it: Initialized| Version::parse(&it.protocol_version));
+        match version {
+            Ok(Some(version)) => Ok(Self { version, result }),
+            Ok(None) => {
+                let source = serde::de::Error::custom("a revision that we do not speak");
+                Err(Error::Answer { result, source })
+            }
+            Err(source) => Err(Error::Answer { result, source }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_what_it_is_and_what_it_can_do() {
+        let result = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},
+            "serverInfo":{"name":"a","version":"1"},"instructions":"be kind"}"#;
+
+        let server = Server::read(Json::new(result).unwrap()).unwrap();
+
+        assert_eq!(server.name().as_deref(), Some("a"));
+        assert_eq!(server.instructions().as_deref(), Some("be kind"));
+        assert!(server.can("tools") && !server.can("prompts"));
+    }
+
+    #[test]
+    fn a_server_that_says_next_to_nothing_about_itself_is_a_server() {
+        let server =
+            Server::read(Json::new(r#"{"protocolVersion":"2025-03-26"}"#).unwrap()).unwrap();
+
+        assert_eq!((server.name(), server.instructions()), (None, None));
+        assert!(!server.can("tools"));
+    }
+}
