@@ -14,6 +14,7 @@ mod attempt;
 mod attempts;
 mod callers;
 mod collected;
+mod deliver;
 mod limits;
 mod mailbox;
 mod memory;
@@ -36,7 +37,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Action, Delivered, Link, Moment, NoticeId, Output, QuestionId, Status};
+use ridethrough_core::{Action, Link, Moment, NoticeId, Output, QuestionId, Status};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 
@@ -50,7 +51,7 @@ use crate::transport::{Errand, Transport};
 
 use attempts::{Attempts, News, Order};
 use callers::Callers;
-use mailbox::{Mailbox, NotTaken};
+use mailbox::Mailbox;
 use memory::Memory;
 use questions::Questions;
 use wallet::{Renewed, Wallet};
@@ -327,65 +328,8 @@ impl Driver {
             self.link.notify(now, "notifications/roots/list_changed", None);
         }
     }
-
-    /// Hands something of the server's to whoever reads it.
-    fn deliver(&mut self, delivered: Delivered) {
-        match &delivered {
-            Delivered::Notification { exchange, method, params } => {
-                match (exchange, &**method) {
-                    (Some(exchange), "notifications/progress") => {
-                        self.callers.progressed(*exchange, params.as_ref());
-                    }
-                    _ => self.tell_listeners(&delivered),
-                }
-                self.put_into_inbox(delivered);
-            }
-            Delivered::Question { question, method, params, .. } => {
-                if !self.questions.take(*question, method, params.as_ref()) {
-                    self.put_into_inbox(delivered);
-                }
-            }
-            Delivered::Withdrawn { question } => {
-                if !self.questions.withdraw(*question) {
-                    self.put_into_inbox(delivered);
-                }
-            }
-        }
-    }
-
-    fn tell_listeners(&mut self, delivered: &Delivered) {
-        let room = self.limits.link;
-        self.listeners.retain(|listener| {
-            !matches!(listener.put(delivered.clone(), room), Err(NotTaken::NobodyReads))
-        });
-    }
-
-    /// A question never stays without an answer: the server may wait for it before it answers us.
-    fn put_into_inbox(&mut self, delivered: Delivered) {
-        let question = match &delivered {
-            Delivered::Question { question, .. } => Some(*question),
-            _ => None,
-        };
-        let refusal = match &self.inbox {
-            None => NOBODY_ANSWERS,
-            Some(inbox) => match inbox.put(delivered, self.limits.link) {
-                Ok(()) => return,
-                Err(NotTaken::Full) => TOO_BUSY,
-                Err(NotTaken::NobodyReads) => NOBODY_ANSWERS,
-            },
-        };
-        if let Some(question) = question {
-            self.refuse(question, refusal);
-        }
-    }
-
-    fn refuse(&mut self, question: QuestionId, (code, words): (i64, &str)) {
-        self.link.answer(self.clock.now(), question, &Answer::refusal(code, words));
-    }
 }
 
-const NOBODY_ANSWERS: (i64, &str) = (-32601, "Method not found");
-const TOO_BUSY: (i64, &str) = (-32000, "too many requests at once");
 /// Soon enough for whoever opens a lid, seldom enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Callers that come in crowds are served in groups, so that they hold up no deadline either.
