@@ -76,6 +76,7 @@ impl CallError {
         }
         match self.kind {
             Kind::Closed => "make a new client: this one was closed".to_owned(),
+            Kind::Config => "change what the call asks for".to_owned(),
             Kind::Unauthorized => "check the credentials for this server".to_owned(),
             Kind::Unreachable => "check the address and that the server is running".to_owned(),
             Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
@@ -130,6 +131,8 @@ pub enum Kind {
     Cancelled,
     /// The link was closed under the call.
     Closed,
+    /// The call was asked for in a way that cannot work; nothing was tried.
+    Config,
     /// The call's own time was over.
     DeadlinePassed,
     /// Everything that may be tried was tried.
@@ -159,6 +162,7 @@ impl fmt::Display for Kind {
             Self::BreakerOpen => f.write_str("was held back: the server keeps failing"),
             Self::Cancelled => f.write_str("was cancelled"),
             Self::Closed => f.write_str("ended because the link was closed"),
+            Self::Config => f.write_str("was not sent"),
             Self::DeadlinePassed => f.write_str("passed its deadline"),
             Self::Exhausted => f.write_str("gave up"),
             Self::Incompatible => f.write_str("cannot be spoken to this server"),
@@ -176,6 +180,8 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
+    /// What is wrong with the call itself.
+    Config(Arc<str>),
     /// The credentials hook, in its own words.
     Credentials(Arc<str>),
     /// The kind says it all.
@@ -193,7 +199,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Credentials(words) => f.write_str(words),
+            Self::Config(words) | Self::Credentials(words) => f.write_str(words),
             Self::Nothing => Ok(()),
             Self::Rule(rule) => f.write_str(rule),
             Self::Said(words) => write!(f, "the server said `{words}`"),

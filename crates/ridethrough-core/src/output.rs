@@ -9,6 +9,7 @@ use bytes::Bytes;
 use crate::era::Version;
 use crate::event::Event;
 use crate::head::{Challenge, without_query};
+use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::message::Json;
 use crate::outcome::{CallError, Outcome};
@@ -87,6 +88,24 @@ pub struct Outgoing {
     pub to: Address,
     /// The credentials to use: those of this number.
     pub credentials: CredentialsId,
+    /// The call's own headers; only a request that is made for a call has any.
+    pub headers: Headers,
+    /// Who goes first where connections are short.
+    pub lane: Lane,
+}
+
+/// Where a request stands in line when a transport has no connection for it.
+///
+/// Calls can take as long as they like. What is waited for by a call that is out must not stand
+/// behind them: a server may answer that call only when it has our answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// A request of the application.
+    Call,
+    /// Everything that the link itself has to say, and its standing stream.
+    Control,
+    /// The rest of a broken or silent stream.
+    Resume,
 }
 
 /// Where a request goes: to which session, in which revision, by which path.
@@ -199,12 +218,18 @@ mod tests {
                 ..Address::default()
             },
             credentials: CredentialsId::new(0),
+            headers: [("x-key".parse().unwrap(), "h3ader".parse().unwrap())]
+                .into_iter()
+                .collect::<http::HeaderMap>()
+                .into(),
+            lane: Lane::Call,
         };
 
         let printed = format!("{request:?}");
 
         assert!(printed.contains("Post(7 bytes)") && printed.contains("/mcp"), "{printed}");
-        for secret in ["hunter2", "s3cret", "k3y"] {
+        assert!(printed.contains("x-key"), "{printed}");
+        for secret in ["hunter2", "s3cret", "k3y", "h3ader"] {
             assert!(!printed.contains(secret), "{printed}");
         }
     }

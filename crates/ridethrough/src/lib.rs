@@ -58,8 +58,8 @@ pub use ridethrough_core::message::{Answer, Json, RpcError};
 pub use ridethrough_core::policy::{PolicyBuilder, PolicyError};
 pub use ridethrough_core::{
     CallError, CallName, Cause, Delivered, Delivery, Event, ExchangeId, Extension, Failure,
-    Identity, Kind, Moment, NoCredentials, Outgoing, QuestionId, Reason, RecoveryPolicy, Status,
-    TrustHints, Verb, Version, WaitingFor,
+    Headers, Identity, Kind, Lane, Moment, NoCredentials, Outgoing, QuestionId, Reason,
+    RecoveryPolicy, Status, TrustHints, Verb, Version, WaitingFor,
 };
 
 // What the traits above are written in, so that implementing one needs no crate beside this one.

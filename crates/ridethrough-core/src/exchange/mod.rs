@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
+use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation};
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
@@ -45,6 +46,8 @@ pub(crate) struct Exchange {
     pub(crate) call: CallName,
     pub(crate) params: Params,
     pub(crate) rule: ReplayRule,
+    /// What goes out with each request that is made for it.
+    pub(crate) headers: Headers,
     pub(crate) began: Moment,
     pub(crate) deadline: Deadline,
     pub(crate) state: State,
@@ -180,6 +183,7 @@ impl Exchange {
             call,
             params,
             rule,
+            headers: Headers::default(),
             began: now,
             deadline,
             state: State::Waiting(Waiting::Place),

@@ -1,10 +1,11 @@
 //! HTTP requests that are out, and for whom.
 
 use super::Link;
+use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::moment::Moment;
 use crate::outcome::CallName;
-use crate::output::{Action, Address, Outgoing, Verb};
+use crate::output::{Action, Address, Lane, Outgoing, Verb};
 
 /// An attempt whose news is wanted.
 #[derive(Clone, Debug)]
@@ -45,11 +46,30 @@ impl Link {
         self.ids.attempt
     }
 
-    /// Makes an HTTP request for somebody.
+    /// Makes an HTTP request for the link itself.
     pub(super) fn request(&mut self, owner: Owner, verb: Verb, to: Address) -> AttemptId {
         let attempt = self.new_attempt(owner, to.generation);
         let credentials = self.credentials.current();
-        self.act(Action::Send(Outgoing { attempt, verb, to, credentials }));
+        let (headers, lane) = (Headers::default(), Lane::Control);
+        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane }));
+        attempt
+    }
+
+    /// Makes an HTTP request for a call, with the call's own headers.
+    pub(super) fn request_for_call(
+        &mut self,
+        id: ExchangeId,
+        verb: Verb,
+        to: Address,
+    ) -> AttemptId {
+        let attempt = self.new_attempt(Owner::Exchange(id), to.generation);
+        let credentials = self.credentials.current();
+        let headers = self.exchanges.get(&id).map(|each| each.headers.clone()).unwrap_or_default();
+        let lane = match verb {
+            Verb::Get { .. } => Lane::Resume,
+            Verb::Delete | Verb::Post { .. } => Lane::Call,
+        };
+        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane }));
         attempt
     }
 

@@ -1,6 +1,5 @@
 //! Exchanges: letting them out and carrying out their steps.
 
-use super::attempts::Owner;
 use super::timers::Timer;
 use super::{CONNECT, Link, ending, pulse};
 use crate::event::{Event, Remedy};
@@ -102,7 +101,7 @@ impl Link {
             }
         }
         self.wires.insert(wire_id, id);
-        let attempt = self.request(Owner::Exchange(id), Verb::Post { body }, to);
+        let attempt = self.request_for_call(id, Verb::Post { body }, to);
         self.go_live(now, id, attempt, Via::Post, None);
     }
 
@@ -135,7 +134,7 @@ impl Link {
         exchange.ledger.resumes += 1;
         exchange.ledger.resumed_at = Some(now);
         let verb = Verb::Get { last_event_id: exchange.trail.last_event_id().cloned() };
-        let attempt = self.request(Owner::Exchange(id), verb, to);
+        let attempt = self.request_for_call(id, verb, to);
         self.go_live(now, id, attempt, Via::Resume, replaces);
     }
 
@@ -252,7 +251,11 @@ impl Link {
     pub(super) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         if now >= exchange.deadline.at {
-            return self.end(now, id, Ending::new(Kind::DeadlinePassed, Reason::Nothing));
+            let reason = match exchange.state {
+                State::Waiting(Waiting::Place) => NO_PLACE,
+                _ => Reason::Nothing,
+            };
+            return self.end(now, id, Ending::new(Kind::DeadlinePassed, reason));
         }
         match exchange.state {
             State::Accepted { until } if now >= until => {
@@ -310,3 +313,5 @@ impl Link {
         self.tell(Event::Hiccup { exchange: id, call, reason, remedy });
     }
 }
+
+const NO_PLACE: Reason = Reason::Rule("it waited for a place among the calls in flight");

@@ -50,6 +50,7 @@ use crate::dice::Dice;
 use crate::era::Era;
 use crate::event::Event;
 use crate::exchange::{Deadline, Ending, Exchange, Extension, Then};
+use crate::headers::Headers;
 use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::listener::Listener;
 use crate::message::{Json, Params};
@@ -153,7 +154,7 @@ pub struct Request {
 }
 
 /// Wishes for one call; the policy decides what is left open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOptions {
     /// The call's own time.
     pub deadline: Option<Duration>,
@@ -163,6 +164,8 @@ pub struct CallOptions {
     pub replay: ReplayRule,
     /// Whether progress is wanted though the params carry no token.
     pub progress: bool,
+    /// Headers of its own, for each request that is made for it.
+    pub headers: Headers,
 }
 
 /// The last numbers given out.
@@ -238,6 +241,9 @@ impl Link {
         });
         let deadline = Deadline { at: now + time, extension: request.options.extension };
         let id = self.new_exchange(now, call, params, request.options.replay, deadline);
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.headers = request.options.headers;
+        }
         self.budget.deposit();
         if let Some(ending) = self.refusal(now) {
             self.end(now, id, ending);

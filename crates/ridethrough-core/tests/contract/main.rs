@@ -10,6 +10,7 @@ mod breaking;
 mod closing;
 mod connecting;
 mod eras;
+mod headers;
 mod owing;
 mod polling;
 mod refusing;

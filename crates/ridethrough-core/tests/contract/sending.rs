@@ -447,10 +447,10 @@ fn the_deadline_ends_a_call_and_the_server_is_told() {
 fn no_wait_makes_a_call_outlive_its_deadline() {
     let options = CallOptions { deadline: Some(secs(3)), ..CallOptions::default() };
     let mut rig = Rig::connected();
-    let accepted = rig.call_with("one", options);
+    let accepted = rig.call_with("one", options.clone());
     let post = rig.post();
     rig.status(&post, 202);
-    let silent = rig.call_with("two", options);
+    let silent = rig.call_with("two", options.clone());
     let stream = rig.post();
     rig.open(&stream);
     let unsent = rig.call_with("three", options);

@@ -6,14 +6,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::HeaderMap;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, CallOptions, Extension, Outcome, ReplayRule, Request};
+use ridethrough_core::{
+    CallError, CallName, CallOptions, Delivery, Extension, Kind, Outcome, Reason, ReplayRule,
+    Request,
+};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use super::{Client, Params, ProgressStream, gone, result};
 use crate::driver::{CallNumber, Caller, Reporter, Steps, Wish, progress};
 use crate::error::Error;
+use crate::http::checked_header;
 use crate::model::{self, Progress};
 
 /// A call that has not begun. Await it for its result, or say first how it is to be treated.
@@ -36,6 +41,9 @@ use crate::model::{self, Progress};
 pub struct Call<T = Json> {
     client: Client,
     request: Request,
+    headers: HeaderMap,
+    /// What makes the call unfit to be sent.
+    fault: Option<String>,
     reporter: Option<Reporter>,
     listener: Option<(Steps, Listener)>,
     read: Reader<T>,
@@ -48,7 +56,8 @@ pub(super) type Reader<T> = fn(Json) -> Result<T, serde_json::Error>;
 impl<T> Call<T> {
     pub(super) fn new(client: Client, method: Arc<str>, params: Params, read: Reader<T>) -> Self {
         let request = Request { method, params: params.0, options: CallOptions::default() };
-        Self { client, request, reporter: None, listener: None, read }
+        let headers = HeaderMap::new();
+        Self { client, request, headers, fault: None, reporter: None, listener: None, read }
     }
 
     /// The call's own time, in all: waits, repeats and resumes included. Without it, that of the
@@ -68,6 +77,25 @@ impl<T> Call<T> {
     pub const fn extended_by_progress(mut self, extension: Extension) -> Self {
         self.request.options.progress = true;
         self.request.options.extension = Some(extension);
+        self
+    }
+
+    /// A header for this call alone: it goes out with each send and each resume of it, in place of
+    /// the client's own of that name, and with nothing else. Its value is never printed.
+    ///
+    /// One that cannot be sent, or that the client writes itself, ends the call with
+    /// [`Kind::Config`] before anything is sent.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let report = client.call_tool("report", ()).header("x-tenant", "blue").await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        match checked_header(name.as_ref(), value.as_ref()) {
+            Ok((name, value)) => drop(self.headers.append(name, value)),
+            Err(fault) => drop(self.fault.get_or_insert(fault)),
+        }
         self
     }
 
@@ -107,20 +135,24 @@ impl<T> Call<T> {
 
     /// Waits for the answer, be it a result or an error of the server's.
     pub fn answer(self) -> Pending {
-        let Self { client, request, reporter, listener, .. } = self;
+        let Self { client, mut request, headers, fault, reporter, listener, .. } = self;
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: client.next_call(), reply, progress: reporter };
         let method = request.method.clone();
         let pending = Pending::new(client.clone(), method, caller.number, outcome, listener);
-        client.wish(Wish::Send { caller, request });
+        request.options.headers = headers.into();
+        match fault {
+            Some(fault) => refuse(caller, &request, fault),
+            None => client.wish(Wish::Send { caller, request }),
+        }
         pending
     }
 
     /// Reads the result as a type of your own.
     pub fn typed<U: DeserializeOwned>(self) -> Call<U> {
-        let Self { client, request, reporter, listener, .. } = self;
+        let Self { client, request, headers, fault, reporter, listener, .. } = self;
         let read = |result: Json| serde_json::from_slice(result.as_bytes());
-        Call { client, request, reporter, listener, read }
+        Call { client, request, headers, fault, reporter, listener, read }
     }
 }
 
@@ -136,8 +168,20 @@ impl<T> IntoFuture for Call<T> {
 
 impl<T> fmt::Debug for Call<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("request", &self.request).finish_non_exhaustive()
+        f.debug_struct("Call")
+            .field("request", &self.request)
+            .field("headers", &self.headers.keys())
+            .finish_non_exhaustive()
     }
+}
+
+/// Ends a call that cannot be sent, without asking anybody.
+fn refuse(caller: Caller, request: &Request, fault: String) {
+    let call = CallName { method: request.method.clone(), tool: None };
+    let reason = Reason::Config(fault.into());
+    let error = CallError::new(Kind::Config, Delivery::NotSent, call, reason);
+    // Whoever asked may be gone, and then does not want to know.
+    let _ = caller.reply.send(Err(error));
 }
 
 /// A call that waits for its answer. Dropping it cancels the call.

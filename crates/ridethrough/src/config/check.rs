@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use ridethrough_core::message::Json;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::driver::Limits;
-use crate::http::OUR_HEADERS;
+use crate::http::checked_header;
 
 /// Everything that is wrong with a client's settings: field, value and bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,23 +64,9 @@ pub(super) fn object(text: String) -> Result<Json, String> {
 pub(super) fn headers(given: &[(String, String)], faults: &mut Faults) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
-        let Ok(parsed) = name.parse::<HeaderName>() else {
-            faults.0.push(format!("`header` is named `{name}`, must be the name of a header"));
-            continue;
-        };
-        if OUR_HEADERS.contains(&parsed.as_str()) {
-            faults.0.push(format!(
-                "`header` is `{parsed}`, must be one that the client does not set itself"
-            ));
-            continue;
+        if let Some((name, value)) = faults.found(checked_header(name, value)) {
+            headers.append(name, value);
         }
-        // The value may be a secret: it is not shown, here or in any log.
-        let Ok(mut value) = value.parse::<HeaderValue>() else {
-            faults.0.push(format!("the value of header `{parsed}` must be visible ASCII"));
-            continue;
-        };
-        value.set_sensitive(true);
-        headers.append(parsed, value);
     }
     headers
 }

@@ -24,7 +24,7 @@ use crate::endpoint::Endpoint;
 use crate::pool::{Http1, Http2Stream, Lease, Pool};
 use crate::transport::{Errand, Reply, Transport};
 
-pub(crate) use request::OURS as OUR_HEADERS;
+pub(crate) use request::checked_header;
 
 use body::{Http1Body, Http2Body};
 use cookies::Cookies;

@@ -27,6 +27,13 @@ pub(super) fn build(
     let headers = request.headers_mut();
     headers.reserve(desk.headers.len() + 8);
     headers.extend(desk.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    // What a call says for itself counts more than what is said for all.
+    for (name, _) in outgoing.headers.iter() {
+        headers.remove(name);
+    }
+    for (name, value) in outgoing.headers.iter() {
+        headers.append(name.clone(), value.clone());
+    }
     headers.insert(ACCEPT, accept(&method));
     if method == Method::POST {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -48,6 +55,23 @@ pub(super) fn build(
     }
     *request.method_mut() = method;
     Some(request)
+}
+
+/// A header of the application's, if it may send one of this name and value.
+pub(crate) fn checked_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let Ok(name) = name.parse::<HeaderName>() else {
+        return Err(format!("`header` is named `{name}`, must be the name of a header"));
+    };
+    if OURS.contains(&name.as_str()) {
+        return Err(format!(
+            "`header` is `{name}`, must be one that the client does not set itself"
+        ));
+    }
+    // The value may be a secret: it is not shown, here or in any log.
+    match secret(value) {
+        Some(value) if value.to_str().is_ok() => Ok((name, value)),
+        _ => Err(format!("the value of header `{name}` must be visible ASCII")),
+    }
 }
 
 /// The form that HTTP/1.1 sends to a server: the path alone, and the host in a header.
@@ -74,7 +98,7 @@ fn secret(value: &str) -> Option<HeaderValue> {
 }
 
 /// Headers that the client writes itself; nobody may set them beside it.
-pub(crate) const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
     "accept",
     "accept-encoding",
     "authorization",
@@ -86,6 +110,7 @@ pub(crate) const OURS: [&str; 12] = [
     "last-event-id",
     "mcp-protocol-version",
     "mcp-session-id",
+    "proxy-authorization",
     "transfer-encoding",
 ];
 

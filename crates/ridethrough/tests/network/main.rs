@@ -1,0 +1,12 @@
+//! The way to the server: proxies, client certificates, how many connections, and headers of one call.
+//!
+//! In memory and under paused time, where a bound on time is exact.
+
+#![cfg(test)]
+
+#[path = "../faults/rig.rs"]
+#[macro_use]
+#[allow(dead_code, unused_macros, reason = "the fault tests need more of the rig than these")]
+mod rig;
+
+mod headers;
