@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, date_time_ymd,
 };
-use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::server::ClientCertVerifierBuilder;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
 
 /// Signs certificates that a client believes if, and only if, it trusts this authority's root.
 ///
@@ -59,14 +62,53 @@ impl Authority {
         self.sign(params, alpn)
     }
 
+    /// As [`server_config`](Self::server_config), for clients only that show a certificate which
+    /// this authority has signed.
+    pub fn demanding_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
+        let verifier = self.client_verifier().build().expect(SOUND);
+        self.sign_for(verifier, params_for(names), alpn)
+    }
+
+    /// As [`demanding_server_config`](Self::demanding_server_config), for clients without a
+    /// certificate too.
+    pub fn curious_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
+        let verifier = self.client_verifier().allow_unauthenticated().build().expect(SOUND);
+        self.sign_for(verifier, params_for(names), alpn)
+    }
+
+    /// A certificate for a client, and its private key; both in PEM.
+    pub fn client_pem(&self) -> (String, String) {
+        let mut params = params_for(&["client.test"]);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = fresh_key();
+        let certificate = params.signed_by(&key, &self.root).expect(SOUND);
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    fn client_verifier(&self) -> ClientCertVerifierBuilder {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.root_der()).expect(SOUND);
+        let provider = aws_lc_rs::default_provider().into();
+        WebPkiClientVerifier::builder_with_provider(roots.into(), provider)
+    }
+
     fn sign(&self, params: CertificateParams, alpn: &[&[u8]]) -> Arc<ServerConfig> {
+        self.sign_for(WebPkiClientVerifier::no_client_auth(), params, alpn)
+    }
+
+    fn sign_for(
+        &self,
+        clients: Arc<dyn ClientCertVerifier>,
+        params: CertificateParams,
+        alpn: &[&[u8]],
+    ) -> Arc<ServerConfig> {
         let key = fresh_key();
         let certificate = params.signed_by(&key, &self.root).expect(SOUND);
         // The provider is named, so that no other crate's choice of a default can change ours.
         let mut config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
             .with_safe_default_protocol_versions()
             .expect("aws-lc-rs supports the default protocol versions")
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients)
             .with_single_cert(
                 vec![certificate.der().clone()],
                 PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
@@ -92,6 +134,8 @@ impl fmt::Debug for Authority {
 /// Which certificate a [`Server`](crate::Server) shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Certificate {
+    /// Nothing is wrong with it, and the client must show one of the same authority.
+    Demanding,
     /// It expired long ago.
     Expired,
     /// Nothing is wrong with it.
@@ -107,6 +151,7 @@ impl Certificate {
     pub(crate) fn config(self, authority: &Authority, alpn: &[u8]) -> Arc<ServerConfig> {
         let alpn = &[alpn];
         match self {
+            Self::Demanding => authority.demanding_server_config(&NAMES, alpn),
             Self::Expired => authority.expired_server_config(&NAMES, alpn),
             Self::Good => authority.server_config(&NAMES, alpn),
             Self::Stranger => Authority::new().server_config(&NAMES, alpn),

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use ridethrough_core::message::Json;
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::dial::ClientCertificate;
 use crate::driver::Limits;
 use crate::http::checked_header;
 
@@ -45,12 +46,18 @@ impl Faults {
 
 /// A URL as people may see it: without its query, and without what stands before an `@`.
 pub(super) fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-        (None, Some((_, rest))) => rest.to_owned(),
-        _ => url.to_owned(),
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // A password may hold any of those characters, written as they are.
+    if tail.contains('@') {
+        return format!("{scheme}...");
     }
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let path = tail.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}{host}{path}")
 }
 
 pub(super) fn object(text: String) -> Result<Json, String> {
@@ -83,6 +90,22 @@ pub(super) fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer
         }
     }
     roots
+}
+
+pub(super) fn client_certificate(chain: &[u8], key: &[u8]) -> Result<ClientCertificate, String> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
+    let chain = chain.ok().filter(|found| !found.is_empty());
+    // What the parser says of a key might quote it.
+    let key = PrivateKeyDer::from_pem_slice(key).ok();
+    match (chain, key) {
+        (Some(chain), Some(key)) => Ok(ClientCertificate { chain, key }),
+        (None, _) => {
+            Err("the chain of `client_certificate` must be PEM with a certificate in it".to_owned())
+        }
+        (_, None) => {
+            Err("the key of `client_certificate` must be PEM with a private key in it".to_owned())
+        }
+    }
 }
 
 pub(super) fn check_limits(limits: Limits, faults: &mut Faults) {

@@ -4,6 +4,7 @@
 
 mod answering;
 mod check;
+mod route;
 
 pub use check::BuildError;
 
@@ -12,17 +13,15 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderMap;
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Identity, Link, RecoveryPolicy};
-use rustls::pki_types::CertificateDer;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
-use crate::dial::{Dial, Tcp, Tls, TlsSettings};
+use crate::dial::Dial;
 use crate::driver::{Driver, Limits, Parts};
 use crate::endpoint::Endpoint;
 use crate::handlers::Handlers;
@@ -31,7 +30,8 @@ use crate::observe::Observers;
 use crate::pool::Pool;
 use crate::transport::Transport;
 
-use check::{Faults, check_limits, headers, object, roots, shown};
+use check::{Faults, check_limits, client_certificate, headers, object, roots, shown};
+use route::{Proxying, Route};
 
 /// Settings of a client. Made by [`Client::builder`].
 ///
@@ -57,9 +57,12 @@ pub struct ClientBuilder {
     headers: Vec<(String, String)>,
     credentials: Option<Arc<dyn Credentials>>,
     handlers: Handlers,
-    dial: Arc<dyn Dial>,
+    dial: Option<Arc<dyn Dial>>,
+    proxying: Proxying,
     transport: Option<Arc<dyn Transport>>,
     roots: Vec<Vec<u8>>,
+    /// A chain and its key, in PEM.
+    client_certificate: Option<(Vec<u8>, Vec<u8>)>,
     is_http1_only: bool,
     limits: Limits,
     sleep: SleepClock,
@@ -76,9 +79,11 @@ impl ClientBuilder {
             headers: Vec::new(),
             credentials: None,
             handlers: Handlers::default(),
-            dial: Arc::new(Tcp),
+            dial: None,
+            proxying: Proxying::default(),
             transport: None,
             roots: Vec::new(),
+            client_certificate: None,
             is_http1_only: false,
             limits: Limits::default(),
             sleep: SleepClock::default(),
@@ -118,14 +123,42 @@ impl ClientBuilder {
     }
 
     /// Makes connections by this instead of the operating system's sockets. For `https`, TLS is put
-    /// on top of them.
+    /// on top of them. A proxy of the environment's is then not used.
     pub fn dial(mut self, dial: impl Dial) -> Self {
-        self.dial = Arc::new(dial);
+        self.dial = Some(Arc::new(dial));
         self
     }
 
-    /// Performs requests by this instead of HTTP over connections of our own. Headers, dial, roots
-    /// and the choice of HTTP are then the transport's own affair, and settings of them here do nothing.
+    /// Reaches the server through this HTTP proxy, whatever the environment says:
+    /// `http://name:password@proxy.example:3128`. An `https` proxy is spoken to over TLS.
+    ///
+    /// By default the environment decides: `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy`, in
+    /// lower or upper case. `localhost` and the addresses of this machine's loopback are never
+    /// reached through a proxy of the environment's.
+    ///
+    /// The proxy must open tunnels (`CONNECT`), to `http` servers too. What it cannot reach is waited
+    /// for like a server that is down. Name and password are never shown.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), ridethrough::BuildError> {
+    /// let client = ridethrough::Client::builder("https://example.com/mcp")
+    ///     .proxy("http://me:secret@proxy.example:3128")
+    ///     .build()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxying = Proxying::Through(url.into());
+        self
+    }
+
+    /// Reaches the server without a proxy, whatever the environment says.
+    pub fn no_proxy(mut self) -> Self {
+        self.proxying = Proxying::None;
+        self
+    }
+
+    /// Performs requests by this instead of HTTP over connections of our own. Headers, dial, proxy,
+    /// certificates and the choice of HTTP are then the transport's own affair, and settings of them here do nothing.
     pub fn transport(mut self, transport: impl Transport) -> Self {
         self.transport = Some(Arc::new(transport));
         self
@@ -134,6 +167,17 @@ impl ClientBuilder {
     /// Trusts these certificates (PEM) besides the system's roots and `SSL_CERT_FILE`.
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots.push(pem.into());
+        self
+    }
+
+    /// Shows this certificate to a server that asks for one: the certificate itself first, then
+    /// those that lead to its root, and the private key of the first; all PEM. The key is never shown.
+    pub fn client_certificate(
+        mut self,
+        pem_chain: impl Into<Vec<u8>>,
+        pem_key: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.client_certificate = Some((pem_chain.into(), pem_key.into()));
         self
     }
 
@@ -178,12 +222,7 @@ impl ClientBuilder {
     ///
     /// Must be called in a tokio runtime, on which the client's task then runs.
     pub fn build(self) -> Result<Client, BuildError> {
-        let Checked { endpoint, identity, headers, dial, runtime } = self.check()?;
-        let transport = self.transport.unwrap_or_else(|| {
-            let (within, sleep) = (self.limits.connect, self.sleep.watch());
-            let pool = Pool::new(dial, endpoint.clone(), within, sleep);
-            Arc::new(Http::new(endpoint.clone(), headers, pool))
-        });
+        let Checked { endpoint, identity, transport, runtime } = self.check()?;
         let clock = Clock::start();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         let link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
@@ -215,35 +254,50 @@ impl ClientBuilder {
         let capabilities = self.capabilities.clone();
         let capabilities =
             faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));
-        let headers = headers(&self.headers, &mut faults);
-        let roots = roots(&self.roots, &mut faults);
+        let transport = self.transport_to(endpoint.as_ref(), &mut faults);
         check_limits(self.limits, &mut faults);
         let runtime = faults.found(
             Handle::try_current()
                 .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),
         );
-        let dial = endpoint.as_ref().and_then(|to| faults.found(self.dial_to(to, roots)));
         let built = (|| {
             let capabilities = with_handlers(&capabilities?, &self.handlers);
             let identity = Identity { info: info?, capabilities };
-            Some(Checked { endpoint: endpoint?, identity, headers, dial: dial?, runtime: runtime? })
+            Some(Checked {
+                endpoint: endpoint?,
+                identity,
+                transport: transport?,
+                runtime: runtime?,
+            })
         })();
         faults.verdict(built)
     }
 
-    /// The dial for this endpoint, with TLS on top where its scheme asks for it.
-    fn dial_to(
+    /// What performs the requests: the application's own, or HTTP as the settings want it.
+    fn transport_to(
         &self,
-        endpoint: &Endpoint,
-        extra_roots: Vec<CertificateDer<'static>>,
-    ) -> Result<Arc<dyn Dial>, String> {
-        let dial = self.dial.clone();
-        if !endpoint.is_tls() || self.transport.is_some() {
-            return Ok(dial);
+        endpoint: Option<&Endpoint>,
+        faults: &mut Faults,
+    ) -> Option<Arc<dyn Transport>> {
+        let headers = headers(&self.headers, faults);
+        let extra_roots = roots(&self.roots, faults);
+        let certificate = self.client_certificate.as_ref();
+        let certificate = certificate.map(|(chain, key)| client_certificate(chain, key));
+        let certificate = certificate.and_then(|checked| faults.found(checked));
+        if let Some(transport) = &self.transport {
+            return Some(transport.clone());
         }
-        let settings = TlsSettings { extra_roots, is_http1_only: self.is_http1_only };
-        let tls = Tls::new(dial, endpoint, &settings).map_err(|error| error.to_string())?;
-        Ok(Arc::new(tls))
+        let endpoint = endpoint?;
+        let route = Route {
+            dial: self.dial.clone(),
+            proxying: &self.proxying,
+            extra_roots,
+            client_certificate: certificate,
+            is_http1_only: self.is_http1_only,
+        };
+        let dial = faults.found(route.to(endpoint))?;
+        let pool = Pool::new(dial, endpoint.clone(), self.limits.connect, self.sleep.watch());
+        Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
     }
 }
 
@@ -251,8 +305,7 @@ impl ClientBuilder {
 struct Checked {
     endpoint: Endpoint,
     identity: Identity,
-    headers: HeaderMap,
-    dial: Arc<dyn Dial>,
+    transport: Arc<dyn Transport>,
     runtime: Handle,
 }
 
@@ -307,12 +360,56 @@ mod tests {
 
     #[tokio::test]
     async fn a_builder_never_shows_a_password_or_a_query() {
-        for url in
-            ["http://user:s3cret@a.example/", "http://u:s3cret@a b/", "u:s3cret@a", "x?s3cret"]
-        {
+        for url in [
+            "http://user:s3cret@a.example/",
+            "http://u:s3cret@a b/",
+            "u:s3cret@a",
+            "x?s3cret",
+            "http://u:s3cret?x@a",
+            "http://u:s/s3cret@a",
+        ] {
             let error = Client::new(url).unwrap_err().to_string();
 
             assert!(error.starts_with("`url` is ") && !error.contains("s3cret"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_builder_names_what_is_wrong_with_a_proxy_and_never_its_password() {
+        for (url, fault) in [
+            ("socks5://u:s3cret@a:1080", "`proxy` is `socks5://a:1080`, must be an HTTP proxy"),
+            ("ftp://u:s3cret@a", "`proxy` is `ftp://a`, must begin with"),
+            ("http://u:s3cret@a b", "`proxy` is `http://a b`, must be the URL of a proxy"),
+            ("http://u:s3/s3cret@a", "`proxy` is `http://...`, must be the URL of a proxy"),
+            ("http://u:s?s3cret@a", "`proxy` is `http://...`, must be the URL of a proxy"),
+        ] {
+            let builder = Client::builder("https://example.com/").proxy(url);
+
+            assert!(!format!("{builder:?}").contains("s3cret"));
+            let error = builder.build().unwrap_err().to_string();
+            assert!(error.starts_with(fault) && !error.contains("s3cret"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_builder_names_what_is_wrong_with_a_client_certificate_and_never_its_key() {
+        let authority = ridethrough_lab::Authority::new();
+        let (chain, key) = authority.client_pem();
+        let (_, another) = authority.client_pem();
+        let broken = "-----BEGIN PRIVATE KEY-----\nczNjcmV0\n-----END PRIVATE KEY-----\n";
+        for (chain, key, fault) in [
+            ("none", &*key, "the chain of `client_certificate` must be PEM"),
+            (&*chain, "s3cret", "the key of `client_certificate` must be PEM"),
+            (&*chain, &*chain, "the key of `client_certificate` must be PEM"),
+            (&*chain, broken, "`client_certificate` does not fit its key"),
+            (&*chain, &*another, "`client_certificate` does not fit its key"),
+        ] {
+            let builder = Client::builder("https://example.com/").client_certificate(chain, key);
+
+            let error = builder.build().unwrap_err().to_string();
+
+            assert!(error.starts_with(fault), "{error}");
+            assert!(!error.contains("s3cret") && !error.contains("czNjcmV0"), "{error}");
         }
     }
 

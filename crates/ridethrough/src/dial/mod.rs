@@ -1,15 +1,19 @@
 //! The seam below HTTP: whatever gives a byte stream to the server.
 //!
-//! Sockets, TLS and in-memory pipes all come through [`Dial`], so the same HTTP code runs over each
-//! of them. A dial never speaks HTTP and never retries.
+//! Sockets, proxies, TLS and in-memory pipes all come through [`Dial`], so the same HTTP code runs over
+//! each of them. A dial never speaks HTTP to the server and never retries.
 
 mod meter;
+mod proxy;
+mod refusal;
 mod tcp;
 mod tls;
 
 pub(crate) use meter::{Meter, Metered};
+pub(crate) use proxy::{Chosen, ProxyAddress, ProxyError, Tunnel, chosen_for};
+pub(crate) use refusal::Refusal;
 pub use tcp::Tcp;
-pub(crate) use tls::{Tls, TlsSettings};
+pub(crate) use tls::{ClientCertificate, Tls, TlsSettings};
 
 use std::sync::Arc;
 
@@ -21,8 +25,8 @@ use crate::endpoint::Endpoint;
 
 /// Makes connections to a server.
 ///
-/// The stream is the one below TLS: for an `https` endpoint the client puts TLS on top of it. The
-/// client bounds a dial in time; dropping the future must let go of what it holds.
+/// The stream is the one below TLS: for an `https` endpoint the client puts TLS on top of it. With
+/// [`ClientBuilder::proxy`](crate::ClientBuilder::proxy) the endpoint is the proxy's. The client bounds a dial in time; dropping the future must let go of what it holds.
 ///
 /// A dial that fails says why in the words of [`Failure`]; nothing was sent then, whatever the
 /// failure's own claim about delivery.
@@ -65,12 +69,20 @@ pub struct Connection {
     pub(crate) speaks: Speaks,
     /// Counts below TLS, where that is spoken: what left it need not be what it was given.
     pub(crate) below: Option<Arc<Meter>>,
+    /// Whether the server turned away whoever we said that we are.
+    pub(crate) refusal: Refusal,
 }
 
 impl Connection {
     /// A connection over `io`, which `peek` can look at.
     pub fn new(io: impl ByteStream, peek: impl Peek) -> Self {
-        Self { io: Box::new(io), peek: Arc::new(peek), speaks: Speaks::Http1, below: None }
+        Self {
+            io: Box::new(io),
+            peek: Arc::new(peek),
+            speaks: Speaks::Http1,
+            below: None,
+            refusal: Refusal::default(),
+        }
     }
 }
 

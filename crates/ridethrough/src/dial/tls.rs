@@ -12,20 +12,31 @@ use ridethrough_core::{Cause, Failure};
 use rustls::ClientConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls_platform_verifier::Verifier;
 use tokio_rustls::TlsConnector;
 
+use super::refusal::Judged;
 use super::{Connection, Dial, Metered, Speaks};
 use crate::endpoint::Endpoint;
 
 /// What is asked of TLS.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct TlsSettings {
     /// Roots beside the system's.
     pub(crate) extra_roots: Vec<CertificateDer<'static>>,
+    /// What a server that asks for it knows us by.
+    pub(crate) client_certificate: Option<ClientCertificate>,
     /// Offer HTTP/1.1 only.
     pub(crate) is_http1_only: bool,
+}
+
+/// A certificate of our own, with those that lead to its root, and the key that belongs to it.
+#[derive(Debug)]
+pub(crate) struct ClientCertificate {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    /// Prints nothing of itself.
+    pub(crate) key: PrivateKeyDer<'static>,
 }
 
 /// Why TLS cannot be set up.
@@ -33,6 +44,8 @@ pub(crate) struct TlsSettings {
 pub(crate) enum TlsError {
     #[error("`SSL_CERT_FILE` is `{}`, must be a readable file of PEM certificates: {reason}", .path.display())]
     CertFile { path: PathBuf, reason: String },
+    #[error("`client_certificate` does not fit its key: {0}")]
+    ClientCertificate(rustls::Error),
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
     #[error("`url` has the host `{0}`, must be a name or address that a certificate can be for")]
@@ -50,7 +63,7 @@ impl Tls {
     pub(crate) fn new(
         below: Arc<dyn Dial>,
         to: &Endpoint,
-        settings: &TlsSettings,
+        settings: TlsSettings,
     ) -> Result<Self, TlsError> {
         let host = to.host_to_resolve();
         let name = ServerName::try_from(host.to_owned())
@@ -75,25 +88,32 @@ impl Dial for Tls {
                 Some(b"h2") => Speaks::Http2,
                 _ => Speaks::Http1,
             };
-            Ok(Connection { io: Box::new(stream), peek: below.peek, speaks, below: Some(meter) })
+            let (io, refusal) = Judged::new(stream);
+            let (io, below_tls) = (Box::new(io), Some(meter));
+            Ok(Connection { io, peek: below.peek, speaks, below: below_tls, refusal })
         })
     }
 }
 
 fn client_config(
     provider: Arc<CryptoProvider>,
-    settings: &TlsSettings,
+    settings: TlsSettings,
 ) -> Result<ClientConfig, TlsError> {
-    let mut roots = settings.extra_roots.clone();
+    let mut roots = settings.extra_roots;
     if let Some(path) = std::env::var_os("SSL_CERT_FILE") {
         roots.extend(roots_beside_the_systems(path.into())?);
     }
     let verifier = Verifier::new_with_extra_roots(roots, provider.clone())?;
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match settings.client_certificate {
+        Some(ClientCertificate { chain, key }) => {
+            config.with_client_auth_cert(chain, key).map_err(TlsError::ClientCertificate)?
+        }
+        None => config.with_no_client_auth(),
+    };
     config.alpn_protocols = match settings.is_http1_only {
         true => vec![b"http/1.1".to_vec()],
         false => vec![b"h2".to_vec(), b"http/1.1".to_vec()],

@@ -109,7 +109,7 @@ impl Desk {
         let response = match stream.send(request).await {
             Ok(response) => response,
             Err(error) => {
-                let failure = proof::of_http2(error);
+                let failure = proof::of_http2(error, stream.refusal());
                 if failure.cause != Cause::StreamRefused {
                     self.pool.forget(&stream);
                 }

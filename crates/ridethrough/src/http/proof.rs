@@ -6,7 +6,8 @@
 //!
 //! | proof of NotSent | why |
 //! |---|---|
-//! | the dial failed: name, connect, TLS, HTTP handshake | there was nothing to write on |
+//! | the dial failed: name, connect, proxy, TLS, HTTP handshake | there was nothing to write on |
+//! | the server refused our certificate | so it did in the TLS handshake, though we hear of it later |
 //! | hyper gave the message back | it was not even begun |
 //! | HTTP/1.1: the connection was sealed and its count of written bytes had not moved | nothing left us, and nothing can any more |
 //! | HTTP/2: the peer reset the stream with `REFUSED_STREAM` | RFC 9113, 8.7: not processed |
@@ -19,11 +20,15 @@ use http::Request;
 use hyper::client::conn::TrySendError;
 use ridethrough_core::{Cause, Failure};
 
+use crate::dial::Refusal;
 use crate::pool::Unanswered;
 
 /// A request that failed on HTTP/1.1.
 pub(super) fn of_http1(request: Unanswered) -> Failure {
-    let Unanswered { mut error, written } = request;
+    let Unanswered { mut error, written, refusal } = request;
+    if let Some(words) = refusal.words() {
+        return Failure::not_sent(Cause::TlsRefused).with_detail(words);
+    }
     let is_back = error.take_message().is_some();
     let error = error.into_error();
     match is_back || written == 0 {
@@ -33,7 +38,10 @@ pub(super) fn of_http1(request: Unanswered) -> Failure {
 }
 
 /// A request that failed on HTTP/2, where the connection's count says nothing about one stream.
-pub(super) fn of_http2<B>(mut error: TrySendError<Request<B>>) -> Failure {
+pub(super) fn of_http2<B>(mut error: TrySendError<Request<B>>, refusal: &Refusal) -> Failure {
+    if let Some(words) = refusal.words() {
+        return Failure::not_sent(Cause::TlsRefused).with_detail(words);
+    }
     let is_back = error.take_message().is_some();
     let error = error.into_error();
     let words = words(&error);

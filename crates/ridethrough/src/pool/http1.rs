@@ -13,7 +13,7 @@ use ridethrough_core::{Cause, Failure};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::dial::{Connection, Meter, Metered, Peek};
+use crate::dial::{Connection, Meter, Metered, Peek, Refusal};
 
 /// A connection that was dialed and has not failed.
 pub(crate) struct Http1 {
@@ -21,6 +21,7 @@ pub(crate) struct Http1 {
     meter: Arc<Meter>,
     below: Option<Arc<Meter>>,
     peek: Arc<dyn Peek>,
+    refusal: Refusal,
     task: AbortHandle,
     /// Since when it rests, or was dialed.
     since: Instant,
@@ -56,6 +57,7 @@ impl Http1 {
             meter,
             below: connection.below,
             peek: connection.peek,
+            refusal: connection.refusal,
             task: task.abort_handle(),
             since: Instant::now(),
             rests: super::IDLE_LIMIT,
@@ -110,7 +112,7 @@ impl Http1 {
             // Seal first, then look: hyper may still flush what it holds.
             Err(error) => {
                 let written = self.seal() - before;
-                Err(Unanswered { error, written })
+                Err(Unanswered { error, written, refusal: self.refusal.clone() })
             }
         }
     }
@@ -131,6 +133,7 @@ impl Http1 {
 pub(crate) struct Unanswered {
     pub(crate) error: TrySendError<Request<Full<Bytes>>>,
     pub(crate) written: u64,
+    pub(crate) refusal: Refusal,
 }
 
 impl Drop for Http1 {

@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::upload::{Handover, Upload};
-use crate::dial::Connection;
+use crate::dial::{Connection, Refusal};
 
 /// A connection that was dialed and has not failed.
 pub(crate) struct Http2 {
@@ -36,12 +36,14 @@ struct Driving {
     /// The streams that the server allows at once.
     limit: Arc<AtomicUsize>,
     taken: AtomicUsize,
+    refusal: Refusal,
     /// When a stream was last taken or freed.
     used: Mutex<Instant>,
 }
 
 impl Http2 {
     pub(super) async fn new(connection: Connection) -> Result<Self, Failure> {
+        let refusal = connection.refusal;
         let (sender, driving) = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .keep_alive_interval(PING_AFTER)
@@ -66,7 +68,8 @@ impl Http2 {
         });
         let taken = AtomicUsize::new(0);
         let used = Mutex::new(Instant::now());
-        let driving = Arc::new(Driving { task: task.abort_handle(), limit, taken, used });
+        let task = task.abort_handle();
+        let driving = Arc::new(Driving { task, limit, taken, refusal, used });
         Ok(Self { sender, driving })
     }
 
@@ -109,6 +112,10 @@ impl Http2Stream {
         let (upload, handover) = Upload::new(body);
         self.handover = Some(handover);
         self.sender.try_send_request(Request::from_parts(head, upload)).await
+    }
+
+    pub(crate) fn refusal(&self) -> &Refusal {
+        &self.driving.refusal
     }
 
     /// Whether the request has not gone out whole: if it is answered all the same, its stream stays

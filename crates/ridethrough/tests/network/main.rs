@@ -9,4 +9,9 @@
 #[allow(dead_code, unused_macros, reason = "the fault tests need more of the rig than these")]
 mod rig;
 
+mod middleman;
+
+mod certificates;
 mod headers;
+mod proxy;
+mod refusals;

@@ -1,0 +1,164 @@
+//! Where a proxy is and what it knows us by: an URL, taken apart once.
+
+use std::fmt;
+
+use secrecy::SecretString;
+
+use crate::endpoint::Endpoint;
+
+/// The address of an HTTP proxy.
+#[derive(Clone)]
+pub(crate) struct ProxyAddress {
+    endpoint: Endpoint,
+    /// The value of `Proxy-Authorization`.
+    authorization: Option<SecretString>,
+}
+
+impl ProxyAddress {
+    /// Reads `http://name:password@host:port`. Without a scheme it is `http`, as for curl and Go.
+    pub(crate) fn parse(url: &str) -> Result<Self, ProxyError> {
+        let (scheme, rest) = url.trim().split_once("://").unwrap_or(("http", url.trim()));
+        let scheme = scheme.to_ascii_lowercase();
+        match &*scheme {
+            "http" | "https" => {}
+            it if it.starts_with("socks") => return Err(ProxyError::Socks),
+            _ => return Err(ProxyError::Scheme),
+        }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let endpoint = Endpoint::parse(&format!("{scheme}://{host}/"));
+        let endpoint = endpoint.map_err(|_| ProxyError::NotAUrl)?;
+        Ok(Self { endpoint, authorization: user.and_then(basic) })
+    }
+
+    pub(crate) const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(crate) const fn authorization(&self) -> Option<&SecretString> {
+        self.authorization.as_ref()
+    }
+}
+
+impl fmt::Debug for ProxyAddress {
+    /// What stood before the `@` is the proxy's and ours.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProxyAddress({})", self.endpoint.origin())
+    }
+}
+
+/// Why a text is not the address of a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ProxyError {
+    #[error("must be the URL of a proxy, such as http://proxy.example:3128")]
+    NotAUrl,
+    #[error("must begin with http:// or https://")]
+    Scheme,
+    #[error("must be an HTTP proxy: SOCKS is not spoken here; name one that is, or use `no_proxy`")]
+    Socks,
+}
+
+/// Name and password as RFC 7617 wants them; in a URL both are written with percent signs.
+fn basic(user: &str) -> Option<SecretString> {
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    if name.is_empty() && password.is_empty() {
+        return None;
+    }
+    let mut plain = percent_decoded(name);
+    plain.push(b':');
+    plain.extend(percent_decoded(password));
+    Some(format!("Basic {}", base64(&plain)).into())
+}
+
+/// What is not two digits after a percent sign stands for itself.
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let digit = |at: Option<&u8>| at.and_then(|it| char::from(*it).to_digit(16)).map(|it| it as u8);
+    let bytes = text.as_bytes();
+    let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push(high << 4 | low);
+                at += 3;
+            }
+            _ => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    decoded
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let mut bits = 0;
+        for at in 0..3 {
+            bits = bits << 8 | u32::from(group.get(at).copied().unwrap_or(0));
+        }
+        for at in 0..4 {
+            let index = (bits >> (18 - 6 * at) & 63) as usize;
+            text.push(if at <= group.len() { char::from(ALPHABET[index]) } else { '=' });
+        }
+    }
+    text
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn a_proxy_has_the_port_of_its_scheme_and_http_if_it_names_none() {
+        let origin = |url| ProxyAddress::parse(url).unwrap().endpoint().origin();
+        let port = |url| ProxyAddress::parse(url).unwrap().endpoint().port();
+
+        assert_eq!(origin("proxy.test:3128"), "http://proxy.test:3128");
+        assert_eq!(origin("HTTP://[::1]:3128/"), "http://[::1]:3128");
+        assert_eq!((port("http://proxy.test"), port("https://proxy.test")), (80, 443));
+    }
+
+    #[test]
+    fn what_is_no_http_proxy_is_refused_with_the_reason() {
+        for scheme in ["socks", "socks4", "socks5", "SOCKS5h"] {
+            let error = ProxyAddress::parse(&format!("{scheme}://proxy.test:1080")).unwrap_err();
+            assert_eq!(error, ProxyError::Socks);
+        }
+        assert_eq!(ProxyAddress::parse("ftp://proxy.test").unwrap_err(), ProxyError::Scheme);
+        for url in ["", "http://", "http://proxy.test:x", "http://a b", "http://u:a/b@proxy.test"] {
+            assert_eq!(ProxyAddress::parse(url).unwrap_err(), ProxyError::NotAUrl, "{url}");
+        }
+    }
+
+    #[test]
+    fn name_and_password_are_decoded_and_become_basic_credentials() {
+        let sent = |url| {
+            let proxy = ProxyAddress::parse(url).unwrap();
+            proxy.authorization().map(|it| it.expose_secret().to_owned())
+        };
+
+        // From RFC 7617, section 2.
+        let known = Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==".to_owned());
+        assert_eq!(sent("http://Aladdin:open%20sesame@proxy.test"), known);
+        assert_eq!(sent("http://a:b%40c%2@proxy.test").as_deref(), Some("Basic YTpiQGMlMg=="));
+        assert_eq!(sent("http://a@proxy.test").as_deref(), Some("Basic YTo="));
+        assert_eq!(sent("http://@proxy.test"), None);
+        assert_eq!(sent("http://proxy.test"), None);
+    }
+
+    #[test]
+    fn a_proxy_prints_without_its_name_and_password() {
+        let proxy = ProxyAddress::parse("http://us3r:s3cret@proxy.test:3128").unwrap();
+
+        assert_eq!(format!("{proxy:?}"), "ProxyAddress(http://proxy.test:3128)");
+    }
+}

@@ -1,0 +1,183 @@
+//! Hears a server refuse our certificate after the handshake seemed done.
+//!
+//! A TLS 1.3 client is done with the handshake, and sends its request, before the server has looked at
+//! the client's certificate. The alert that says no arrives like any data, and hyper would tell of a
+//! connection that broke. It belongs to the handshake all the same: we offer no later moment for
+//! that look (RFC 8446, 4.6.2), and data of a client that was not accepted is not handed on.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use rustls::AlertDescription;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::ByteStream;
+
+/// What the server said about our certificate, shared with whoever must know.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refusal {
+    words: Arc<OnceLock<String>>,
+}
+
+impl Refusal {
+    /// The words of a refusal. If there are any, the server has read nothing of ours.
+    pub(crate) fn words(&self) -> Option<&str> {
+        self.words.get().map(String::as_str)
+    }
+}
+
+/// A TLS stream whose first word may be a refusal.
+pub(super) struct Judged<T> {
+    stream: T,
+    refusal: Refusal,
+    /// A server that has sent data has accepted us.
+    is_accepted: bool,
+}
+
+impl<T: ByteStream> Judged<T> {
+    pub(super) fn new(stream: T) -> (Self, Refusal) {
+        let refusal = Refusal::default();
+        (Self { stream, refusal: refusal.clone(), is_accepted: false }, refusal)
+    }
+
+    fn judge(&mut self, error: &io::Error) {
+        let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if let Some(rustls::Error::AlertReceived(alert)) = tls
+            && CERTIFICATE_ALERTS.contains(alert)
+            && !self.is_accepted
+        {
+            // It is said once; whoever hears it again hears the same.
+            let _ = self.refusal.words.set(error.to_string());
+        }
+    }
+}
+
+impl<T: ByteStream> AsyncRead for Judged<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
+        match &result {
+            Ok(()) => self.is_accepted |= buffer.filled().len() > before,
+            Err(error) => self.judge(error),
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl<T: ByteStream> AsyncWrite for Judged<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+const CERTIFICATE_ALERTS: [AlertDescription; 8] = [
+    AlertDescription::AccessDenied,
+    AlertDescription::BadCertificate,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateRequired,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::UnknownCA,
+    AlertDescription::UnsupportedCertificate,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_alert_about_a_certificate_is_a_refusal_and_any_other_is_not() {
+        let required = refusal_after([Err(AlertDescription::CertificateRequired)]).await;
+        let other = refusal_after([Err(AlertDescription::InternalError)]).await;
+
+        assert_eq!(required.words(), Some("received fatal alert: CertificateRequired"));
+        assert_eq!(other.words(), None);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_has_sent_data_refuses_no_certificate_any_more() {
+        let late = refusal_after([Ok(b"x"), Err(AlertDescription::CertificateRequired)]).await;
+
+        assert_eq!(late.words(), None);
+    }
+
+    async fn refusal_after<const N: usize>(
+        reads: [Result<&'static [u8; 1], AlertDescription>; N],
+    ) -> Refusal {
+        let (mut judged, refusal) = Judged::new(Told(reads.into()));
+        while judged.read_u8().await.is_ok() {}
+        refusal
+    }
+
+    /// Gives these pieces, and fails with these alerts.
+    struct Told(VecDeque<Result<&'static [u8; 1], AlertDescription>>);
+
+    impl AsyncRead for Told {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Ready(match self.0.pop_front() {
+                Some(Ok(piece)) => Ok(buffer.put_slice(piece)),
+                Some(Err(alert)) => Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    rustls::Error::AlertReceived(alert),
+                )),
+                None => Ok(()),
+            })
+        }
+    }
+
+    impl AsyncWrite for Told {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Servers that want to know their clients: a certificate of ours is shown, and its refusal is final.
+
+use std::time::Duration;
+
+use ridethrough::{Client, Delivery, Error, Kind};
+use ridethrough_lab::{Authority, Certificate, Protocol};
+use tokio::time::Instant;
+
+use crate::middleman::{Middleman, URL};
+use crate::rig::{Rig, call, secs, settle};
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_demands_a_certificate_is_shown_ours() {
+    for protocol in TLS {
+        let rig = demanding(protocol);
+        let (chain, key) = rig.server.authority().client_pem();
+        let client = rig.builder().client_certificate(chain, key).build().unwrap();
+
+        for number in 0..3 {
+            call(&client, "deploy", &number.to_string()).await.unwrap();
+        }
+
+        assert_eq!(rig.mcp.executions("deploy"), 3, "{protocol:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_without_a_certificate_is_refused_at_once_and_nothing_has_run() {
+    for protocol in TLS {
+        let rig = demanding(protocol);
+
+        let error = ends_at_once(&rig.client()).await;
+
+        assert!(error.to_string().contains("CertificateRequired"), "{protocol:?}: {error}");
+        assert_eq!(rig.mcp.log().len(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_of_a_stranger_is_refused_at_once_and_nothing_has_run() {
+    for protocol in TLS {
+        let rig = demanding(protocol);
+        let (chain, key) = Authority::new().client_pem();
+
+        let client = rig.builder().client_certificate(chain, key).build().unwrap();
+        let error = ends_at_once(&client).await;
+
+        assert!(error.to_string().contains("TLS handshake was refused"), "{protocol:?}: {error}");
+        assert_eq!(rig.mcp.log().len(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_begins_to_demand_a_certificate_ends_the_next_call_without_a_doubt() {
+    for protocol in TLS {
+        let rig = Rig::over(protocol);
+        let client = rig.client();
+        settle(&client).await;
+        rig.server.set_certificate(Certificate::Demanding);
+        rig.server.reset_connections();
+        tokio::time::sleep(secs(60)).await;
+
+        let error = call(&client, "deploy", "a").await.unwrap_err();
+
+        assert_unsent(&error);
+        assert_eq!(rig.mcp.executions("deploy"), 0, "{protocol:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proxy_is_not_shown_the_certificate_that_is_meant_for_the_server() {
+    for protocol in TLS {
+        let rig = demanding(protocol);
+        let (chain, key) = rig.server.authority().client_pem();
+        let proxy = Middleman::before(&rig.server).over_tls(rig.server.authority());
+        let client = proxy.builder(&rig).proxy(URL.replace("http:", "https:"));
+        let client = client.client_certificate(chain, key).build().unwrap();
+
+        call(&client, "deploy", "a").await.unwrap();
+
+        assert_eq!(proxy.certificates_shown(), 0);
+        assert_eq!(rig.mcp.executions("deploy"), 1);
+    }
+}
+
+/// A refused certificate shows itself in the alert only; a connection may break before that arrives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_without_a_certificate_never_runs_anything_on_sockets() {
+    for protocol in TLS {
+        let rig = Rig::on_sockets(protocol).await;
+        rig.server.set_certificate(Certificate::Demanding);
+        let client = rig.client();
+
+        let call = client.request("tools/call", crate::rig::params("deploy", "a"));
+        let error = call.deadline(secs(5)).await.unwrap_err();
+
+        assert!(!error.may_have_run(), "{protocol:?}: {error}");
+        assert_eq!(rig.mcp.log().len(), 0);
+    }
+}
+
+const TLS: [Protocol; 2] = [Protocol::Http1Tls, Protocol::Http2Tls];
+
+fn demanding(protocol: Protocol) -> Rig {
+    let rig = Rig::over(protocol);
+    rig.server.set_certificate(Certificate::Demanding);
+    rig
+}
+
+async fn ends_at_once(client: &Client) -> Error {
+    let began = Instant::now();
+    let error = call(client, "deploy", "a").await.unwrap_err();
+    assert_eq!(began.elapsed(), Duration::ZERO, "{error}");
+    assert_unsent(&error);
+    error
+}
+
+fn assert_unsent(error: &Error) {
+    let call = error.call().unwrap();
+    assert_eq!((call.kind, call.delivery), (Kind::Unreachable, Delivery::NotSent), "{error}");
+}

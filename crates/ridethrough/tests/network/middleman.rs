@@ -1,0 +1,237 @@
+//! A proxy of the tests' own, at the other end of pipes: it opens tunnels to a server of the lab, or
+//! does something else instead.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use futures_util::future::BoxFuture;
+use ridethrough::machine::{Cause, Failure};
+use ridethrough::{ClientBuilder, Connection, Dial, Endpoint, Peek};
+use ridethrough_lab::{Authority, Control, Pipe, Server, pipe};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio_rustls::TlsAcceptor;
+
+use crate::rig::Rig;
+
+/// Dials a proxy. Clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Middleman {
+    server: Server,
+    state: Arc<Mutex<State>>,
+}
+
+/// What a proxy does with those who ask for a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Closes instead of an answer.
+    Closes,
+    /// Cannot be dialed.
+    Down,
+    /// Resets instead of an answer.
+    Resets,
+    /// Answers this, and says no more.
+    Says(&'static str),
+    /// Takes the question and says nothing.
+    Silent,
+    /// Answers with this status.
+    Status(u16),
+    /// Opens the tunnel; answers 502 while the server is down.
+    Tunnels,
+}
+
+struct State {
+    way: Way,
+    tls: Option<TlsAcceptor>,
+    /// Whom clients meant to dial.
+    dialed: Vec<String>,
+    /// The heads of their questions.
+    asked: Vec<String>,
+    /// All that went through tunnels towards the server.
+    carried: Vec<u8>,
+    /// Certificates that clients showed to the proxy itself.
+    certificates_shown: usize,
+    /// The clients' connections.
+    open: Vec<Control>,
+}
+
+impl Middleman {
+    pub(crate) fn before(server: &Server) -> Self {
+        let state = State {
+            way: Way::Tunnels,
+            tls: None,
+            dialed: Vec::new(),
+            asked: Vec::new(),
+            carried: Vec::new(),
+            certificates_shown: 0,
+            open: Vec::new(),
+        };
+        Self { server: server.clone(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Speaks TLS to those who dial it, as `proxy.test`, and takes a certificate from those who have one.
+    pub(crate) fn over_tls(self, authority: &Authority) -> Self {
+        let config = authority.curious_server_config(&["proxy.test"], &[b"http/1.1"]);
+        self.state().tls = Some(config.into());
+        self
+    }
+
+    /// A client of this rig's server whose connections lead through this proxy.
+    pub(crate) fn builder(&self, rig: &Rig) -> ClientBuilder {
+        rig.builder().dial(self.clone()).proxy(URL)
+    }
+
+    pub(crate) fn goes(&self, way: Way) {
+        self.state().way = way;
+    }
+
+    /// Dies: every tunnel is reset, and nobody can dial it.
+    pub(crate) fn dies(&self) {
+        self.goes(Way::Down);
+        self.breaks();
+    }
+
+    /// Resets every tunnel.
+    pub(crate) fn breaks(&self) {
+        std::mem::take(&mut self.state().open).iter().for_each(Control::reset);
+    }
+
+    pub(crate) fn certificates_shown(&self) -> usize {
+        self.state().certificates_shown
+    }
+
+    pub(crate) fn dialed(&self) -> Vec<String> {
+        self.state().dialed.clone()
+    }
+
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.state().asked.clone()
+    }
+
+    /// Whether this text went through a tunnel, for the proxy to see.
+    pub(crate) fn has_seen(&self, text: &str) -> bool {
+        self.state().carried.windows(text.len()).any(|window| window == text.as_bytes())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    async fn serve(self, theirs: Pipe) {
+        let control = theirs.control();
+        let tls = self.state().tls.clone();
+        let answered = match tls {
+            Some(tls) => match tls.accept(theirs).await {
+                Ok(stream) => {
+                    let shown = stream.get_ref().1.peer_certificates().map_or(0, <[_]>::len);
+                    self.state().certificates_shown += shown;
+                    self.answer(stream, &control).await
+                }
+                Err(_) => None,
+            },
+            None => self.answer(theirs, &control).await,
+        };
+        if answered.is_none() {
+            control.reset();
+        }
+    }
+
+    /// `None` if the connection is to be reset.
+    async fn answer(&self, mut io: impl Stream, control: &Control) -> Option<()> {
+        let head = read_head(&mut io).await?;
+        self.state().asked.push(head);
+        let way = self.state().way;
+        match way {
+            Way::Closes => return io.shutdown().await.ok(),
+            Way::Down | Way::Silent => std::future::pending::<()>().await,
+            Way::Resets => return None,
+            Way::Says(words) => {
+                io.write_all(words.as_bytes()).await.ok()?;
+                std::future::pending::<()>().await;
+            }
+            Way::Status(status) => return refuse(io, status).await,
+            Way::Tunnels => {}
+        }
+        let Ok(server) = self.server.dial().await else { return refuse(io, 502).await };
+        io.write_all(b"HTTP/1.1 200 Connection established\r\nVia: lab\r\n\r\n").await.ok()?;
+        self.relay(io, control, server).await;
+        Some(())
+    }
+
+    async fn relay(&self, io: impl Stream, control: &Control, server: Pipe) {
+        let far = server.control();
+        let (from_client, to_client) = tokio::io::split(io);
+        let (from_server, to_server) = tokio::io::split(server);
+        let up = pump(from_client, to_server, far, |bytes| {
+            self.state().carried.extend_from_slice(bytes);
+        });
+        let down = pump(from_server, to_client, control.clone(), |_| {});
+        tokio::join!(up, down);
+    }
+}
+
+impl Dial for Middleman {
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(async {
+            self.state().dialed.push(to.origin());
+            if self.state().way == Way::Down {
+                return Err(Failure::not_sent(Cause::ConnectRefused));
+            }
+            let (ours, theirs) = pipe(64 << 10);
+            self.state().open.push(theirs.control());
+            tokio::spawn(self.clone().serve(theirs));
+            let look = Look(ours.peek());
+            Ok(Connection::new(ours, look))
+        })
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+struct Look(ridethrough_lab::Peek);
+
+impl Peek for Look {
+    fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+}
+
+async fn read_head(io: &mut impl Stream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(io.read_u8().await.ok()?);
+    }
+    String::from_utf8(head).ok()
+}
+
+async fn refuse(mut io: impl Stream, status: u16) -> Option<()> {
+    let answer = format!("HTTP/1.1 {status} No\r\nContent-Length: 6\r\n\r\nsorry\n");
+    io.write_all(answer.as_bytes()).await.ok()?;
+    io.shutdown().await.ok()
+}
+
+/// Carries bytes one way; an end and a reset arrive as such.
+async fn pump<A: Stream, B: Stream>(
+    mut from: ReadHalf<A>,
+    mut to: WriteHalf<B>,
+    far: Control,
+    mut see: impl FnMut(&[u8]),
+) {
+    let mut bytes = vec![0; 16 << 10];
+    loop {
+        match from.read(&mut bytes).await {
+            Err(_) => return far.reset(),
+            // Who has closed its end does not hear that the other could not be told.
+            Ok(0) => return drop(to.shutdown().await),
+            Ok(count) => {
+                see(&bytes[..count]);
+                if to.write_all(&bytes[..count]).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Where the proxy is, and what it knows the tests by.
+pub(crate) const URL: &str = "http://us3r:s3cret@proxy.test:3128";
