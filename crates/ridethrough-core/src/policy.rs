@@ -28,6 +28,11 @@ pub struct RecoveryPolicy {
 }
 
 impl RecoveryPolicy {
+    /// How many calls may be in flight at once.
+    pub const fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
     /// For a person who waits: the defaults.
     pub fn interactive() -> Self {
         Self {

@@ -49,7 +49,7 @@ pub enum Reply {
         head: AnswerHead,
         /// The body, not read yet.
         body: Box<dyn Body>,
-        /// How many calls the connection carries at once, if the server limits that.
+        /// How many calls may be out at once, if the server or the transport limits that.
         capacity: Option<usize>,
     },
     /// A connection stands.

@@ -4,10 +4,14 @@
 #![cfg(test)]
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
 
 use ridethrough::{Client, EnvironmentBearer};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_is_trusted_by_the_roots_of_ssl_cert_file() {
@@ -48,6 +52,75 @@ async fn a_token_comes_from_the_environment_and_is_not_printed() {
     assert_eq!(mcp.count(&When::method("tools/list")), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_is_reached_through_the_proxy_that_the_environment_names() {
+    for (protocol, variable) in [
+        (Protocol::Http1, "http_proxy"),
+        (Protocol::Http1, "HTTP_PROXY"),
+        (Protocol::Http1, "ALL_PROXY"),
+        (Protocol::Http2Tls, "https_proxy"),
+        (Protocol::Http1Tls, "HTTPS_PROXY"),
+        (Protocol::Http2Tls, "all_proxy"),
+    ] {
+        let (server, mcp) = listening(protocol).await;
+        let roots = file_with(&server.authority().root_pem());
+        let proxy = Proxy::before(&server).await;
+        let variables = [("SSL_CERT_FILE", roots.path()), (variable, &*proxy.url)];
+
+        let output = in_a_process(&server.url_by_name(), &variables).await;
+
+        assert!(output.status.success(), "{variable}: {}", words(&output));
+        assert_eq!(mcp.count(&When::method("tools/list")), 1, "{variable}");
+        assert!(proxy.was_asked_for("server.test"), "{variable}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_no_proxy_names_is_reached_without_one() {
+    for (variable, value) in [
+        ("NO_PROXY", "server.test"),
+        ("no_proxy", ".TEST"),
+        ("NO_PROXY", "a.test, *"),
+        ("REQUEST_METHOD", "GET"),
+    ] {
+        let (server, _) = listening(Protocol::Http1).await;
+        let proxy = Proxy::before(&server).await;
+
+        let variables = [("HTTP_PROXY", &*proxy.url), (variable, value)];
+        let output = in_a_process(&server.url_by_name(), &variables).await;
+
+        // It is no name that the system knows: who asks the system has asked no proxy.
+        assert!(words(&output).contains("name does not resolve"), "{}", words(&output));
+        assert!(!proxy.was_asked_for(""), "{variable}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn this_machine_is_never_reached_through_a_proxy_of_the_environments() {
+    let (server, _) = listening(Protocol::Http1).await;
+    let proxy = Proxy::before(&server).await;
+
+    for url in [server.url.clone(), server.url.replace("localhost", "127.0.0.1")] {
+        let output = in_a_process(&url, &[("ALL_PROXY", &proxy.url)]).await;
+
+        assert!(output.status.success(), "{}", words(&output));
+    }
+
+    assert!(!proxy.was_asked_for(""));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_of_the_environments_that_cannot_be_used_is_named_without_its_password() {
+    let (server, _) = listening(Protocol::Http1).await;
+
+    for url in ["socks5://us3r:s3cret@a.test:1080", "http://us3r:s3cret@:x"] {
+        let output = in_a_process(&server.url_by_name(), &[("ALL_PROXY", url)]).await;
+
+        assert!(words(&output).contains("`ALL_PROXY` is `"), "{}", words(&output));
+        assert!(!words(&output).contains("s3cret"), "{}", words(&output));
+    }
+}
+
 /// The client in the other process.
 #[tokio::test]
 #[ignore = "run by the tests above, in an environment of their making"]
@@ -63,6 +136,53 @@ async fn lists_tools() {
 struct Listening {
     server: Server,
     url: String,
+}
+
+impl Listening {
+    /// The same server by a name that only a proxy of ours knows.
+    fn url_by_name(&self) -> String {
+        self.url.replace("localhost", "server.test")
+    }
+}
+
+/// A proxy that leads every tunnel to one server, whatever name it is asked for.
+struct Proxy {
+    url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    async fn before(server: &Server) -> Self {
+        let server = server.listen().await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://us3r:s3cret@{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let heads = asked.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(tunnel(client, server, heads.clone()));
+            }
+        });
+        Self { url, asked }
+    }
+
+    fn was_asked_for(&self, host: &str) -> bool {
+        let begins = format!("CONNECT {host}");
+        self.asked.lock().unwrap().iter().any(|head| head.starts_with(&begins))
+    }
+}
+
+async fn tunnel(mut client: TcpStream, server: SocketAddr, asked: Arc<Mutex<Vec<String>>>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = client.read_u8().await else { return };
+        head.push(byte);
+    }
+    asked.lock().unwrap().push(String::from_utf8(head).unwrap());
+    let mut server = TcpStream::connect(server).await.unwrap();
+    client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+    // Either side may end it as it likes.
+    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
 }
 
 impl std::ops::Deref for Listening {
@@ -85,7 +205,13 @@ async fn listening(protocol: Protocol) -> (Listening, Mcp) {
 async fn in_a_process(url: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "lists_tools", "--ignored", "--nocapture"]);
-    command.env_remove("SSL_CERT_FILE").env_remove("LAB_TOKEN").env("LAB_URL", url);
+    for variable in ["SSL_CERT_FILE", "LAB_TOKEN", "REQUEST_METHOD"] {
+        command.env_remove(variable);
+    }
+    for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+        command.env_remove(variable).env_remove(variable.to_lowercase());
+    }
+    command.env("LAB_URL", url);
     command.envs(variables.iter().copied());
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }

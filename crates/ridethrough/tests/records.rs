@@ -7,16 +7,14 @@
 #[allow(dead_code, unused_macros, reason = "the fault tests need more of the rig than this one")]
 mod rig;
 
-use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+#[path = "faults/written.rs"]
+mod written;
 
 use ridethrough::StaticBearer;
 use ridethrough_lab::{Protocol, Times, When};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 
 use rig::{Rig, call, paused, text};
+use written::Written;
 
 #[test]
 fn a_whole_life_of_a_client_logs_its_trouble_and_no_secret() {
@@ -25,7 +23,7 @@ fn a_whole_life_of_a_client_logs_its_trouble_and_no_secret() {
 
         tracing::subscriber::with_default(written.clone(), || live(protocol));
 
-        let written = written.0.lock().unwrap();
+        let written = written.text();
         for trouble in ["call failed", "call goes on after a fault", "call answered", "tools/call"]
         {
             assert!(written.contains(trouble), "{protocol:?}: no `{trouble}` in the records");
@@ -62,39 +60,4 @@ fn live(protocol: Protocol) {
         call(&client, "deploy", "payl0ad").await.unwrap_err();
         client.close().await;
     });
-}
-
-/// Keeps every record of every layer as text.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<String>>);
-
-impl Subscriber for Written {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        span.record(&mut self.clone());
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, values: &Record<'_>) {
-        values.record(&mut self.clone());
-    }
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-impl Visit for Written {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        writeln!(self.0.lock().unwrap(), "{field}={value:?}").unwrap();
-    }
 }

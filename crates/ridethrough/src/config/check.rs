@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::dial::ClientCertificate;
 use crate::driver::Limits;
 use crate::http::checked_header;
+use crate::pool::FEWEST_CONNECTIONS;
 
 /// Everything that is wrong with a client's settings: field, value and bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +109,17 @@ pub(super) fn client_certificate(chain: &[u8], key: &[u8]) -> Result<ClientCerti
     }
 }
 
+/// So many that every call in flight can have one, if the settings name no other number.
+pub(super) fn connection_limit(given: Option<usize>, in_flight: usize) -> Result<usize, String> {
+    let bounds = FEWEST_CONNECTIONS..=MOST_CONNECTIONS;
+    let Some(given) = given else {
+        return Ok(in_flight.saturating_add(FEWEST_CONNECTIONS - 1).max(FEWEST_CONNECTIONS));
+    };
+    let (least, most) = (bounds.start(), bounds.end());
+    let fault = format!("`connection_limit` is {given}, must be {least} to {most}");
+    bounds.contains(&given).then_some(given).ok_or(fault)
+}
+
 pub(super) fn check_limits(limits: Limits, faults: &mut Faults) {
     let times = Duration::from_millis(1)..=Duration::from_secs(300);
     if !times.contains(&limits.connect) {
@@ -122,3 +134,6 @@ pub(super) fn check_limits(limits: Limits, faults: &mut Faults) {
         ));
     }
 }
+
+/// More than this machine has ports for.
+const MOST_CONNECTIONS: usize = 65_536;

@@ -27,10 +27,12 @@ use crate::endpoint::Endpoint;
 use crate::handlers::Handlers;
 use crate::http::Http;
 use crate::observe::Observers;
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolSettings};
 use crate::transport::Transport;
 
-use check::{Faults, check_limits, client_certificate, headers, object, roots, shown};
+use check::{
+    Faults, check_limits, client_certificate, connection_limit, headers, object, roots, shown,
+};
 use route::{Proxying, Route};
 
 /// Settings of a client. Made by [`Client::builder`].
@@ -65,6 +67,7 @@ pub struct ClientBuilder {
     client_certificate: Option<(Vec<u8>, Vec<u8>)>,
     is_http1_only: bool,
     limits: Limits,
+    connection_limit: Option<usize>,
     sleep: SleepClock,
     seed: Option<u64>,
 }
@@ -86,6 +89,7 @@ impl ClientBuilder {
             client_certificate: None,
             is_http1_only: false,
             limits: Limits::default(),
+            connection_limit: None,
             sleep: SleepClock::default(),
             seed: None,
         }
@@ -193,6 +197,18 @@ impl ClientBuilder {
         self
     }
 
+    /// The most connections that are open to the server at once, on HTTP/1.1; at least 5.
+    ///
+    /// A call needs one for as long as it takes. Calls beyond the limit wait in order, and one whose
+    /// deadline passes meanwhile says so. Four connections are not for calls: the standing stream has
+    /// one, control messages, resumes and new connections have one each, so that nothing that a call
+    /// waits for ever waits for calls. By default there are so many that no call in flight waits: the
+    /// policy's limit in flight (256) and those four. On HTTP/2 the server limits streams instead.
+    pub const fn connection_limit(mut self, connections: usize) -> Self {
+        self.connection_limit = Some(connections);
+        self
+    }
+
     /// The largest message that is read: one event or one body; 16 MiB. All that has arrived in
     /// part, of all calls together, may be three times that.
     pub const fn message_limit(mut self, bytes: usize) -> Self {
@@ -296,7 +312,13 @@ impl ClientBuilder {
             is_http1_only: self.is_http1_only,
         };
         let dial = faults.found(route.to(endpoint))?;
-        let pool = Pool::new(dial, endpoint.clone(), self.limits.connect, self.sleep.watch());
+        let limit = connection_limit(self.connection_limit, self.policy.in_flight());
+        let settings = PoolSettings {
+            connect_within: self.limits.connect,
+            limit: faults.found(limit)?,
+            sleep: self.sleep.watch(),
+        };
+        let pool = Pool::new(dial, endpoint.clone(), settings);
         Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
     }
 }
@@ -372,6 +394,14 @@ mod tests {
 
             assert!(error.starts_with("`url` is ") && !error.contains("s3cret"), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_builder_refuses_a_limit_that_leaves_no_connection_for_a_call() {
+        let error = Client::builder("http://example.com/").connection_limit(4).build().unwrap_err();
+
+        assert_eq!(error.to_string(), "`connection_limit` is 4, must be 5 to 65536");
+        assert!(Client::builder("http://example.com/").connection_limit(5).build().is_ok());
     }
 
     #[tokio::test]

@@ -45,7 +45,7 @@ impl Body for Http1Body {
     }
 
     fn wind_down(&mut self) {
-        self.expected = self.connection.is_some().then(|| self.pool.expect_back());
+        self.expected = self.connection.as_ref().map(|it| self.pool.expect_back(it));
     }
 }
 

@@ -72,11 +72,11 @@ impl Transport for Http {
 
 impl Desk {
     async fn ask(&self, outgoing: Outgoing, token: Option<Token>) -> Result<Reply, Failure> {
-        let generation = outgoing.to.generation;
+        let (generation, lane) = (outgoing.to.generation, outgoing.lane);
         let request = request::build(self, outgoing, token.as_ref())
             .ok_or_else(|| Failure::unknown(Cause::Unreadable).with_detail(NO_HEADER))?;
         let asked = Asked { generation, path: request.uri().path_and_query().cloned() };
-        match self.pool.lease().await? {
+        match self.pool.lease(lane).await? {
             Lease::Http1(connection) => {
                 let request = request::for_http1(request, self.host.clone());
                 self.ask_http1(connection, request, &asked).await
@@ -97,7 +97,8 @@ impl Desk {
         }
         let (head, incoming) = self.read_head(response, asked);
         let body = Box::new(Http1Body::new(incoming, connection, self.pool.clone()));
-        Ok(Reply::Answered { head, body, capacity: None })
+        let capacity = Some(self.pool.capacity());
+        Ok(Reply::Answered { head, body, capacity })
     }
 
     async fn ask_http2(

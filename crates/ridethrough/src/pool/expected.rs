@@ -7,15 +7,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Pool, Room};
+use super::{Http1, Pool, Room};
 
 /// What is known about connections that are on their way back.
 #[derive(Default)]
 pub(super) struct Expectation {
-    /// Connections whose answer is as good as read.
-    winding_down: usize,
+    /// Connections whose answer is as good as read, oldest first.
+    winding_down: Vec<Leftover>,
+    /// The last number given to one of them.
+    last: u64,
     /// Requests that wait for one of them.
     waiting: usize,
     /// Whether the server was seen to hold streams open after the answer, so that waiting for
@@ -23,11 +26,22 @@ pub(super) struct Expectation {
     holds_streams_open: bool,
 }
 
+/// A connection that is read for its own sake.
+struct Leftover {
+    number: u64,
+    since: Instant,
+    closer: AbortHandle,
+}
+
 impl Pool {
     /// Says that a connection is likely to come back soon.
-    pub(crate) fn expect_back(&self) -> Expected {
-        self.room.state().expectation.winding_down += 1;
-        Expected { room: self.room.clone(), since: Instant::now() }
+    pub(crate) fn expect_back(&self, connection: &Http1) -> Expected {
+        let (closer, since) = (connection.closer(), Instant::now());
+        let expectation = &mut self.room.state().expectation;
+        expectation.last += 1;
+        let number = expectation.last;
+        expectation.winding_down.push(Leftover { number, since, closer });
+        Expected { room: self.room.clone(), number, since }
     }
 
     /// Waits for a connection whose answer is being read to its end anyway.
@@ -54,11 +68,27 @@ impl Room {
             return Prospect::Idle;
         }
         let expectation = &mut state.expectation;
-        if expectation.holds_streams_open || expectation.waiting >= expectation.winding_down {
+        if expectation.holds_streams_open || expectation.waiting >= expectation.winding_down.len() {
             return Prospect::None;
         }
         expectation.waiting += 1;
         Prospect::Soon(Waiter { room: self.clone() })
+    }
+}
+
+impl Room {
+    /// Closes the connection that is read for its own sake for longest, if it had its time. Who
+    /// reads it finds it broken, and lets go of it.
+    pub(super) fn close_a_leftover(&self) {
+        let oldest = {
+            let winding_down = &mut self.state().expectation.winding_down;
+            let has_had_its_time = |it: &Leftover| it.since.elapsed() >= GRACE;
+            let at = winding_down.iter().position(has_had_its_time);
+            at.map(|at| winding_down.remove(at))
+        };
+        if let Some(oldest) = oldest {
+            oldest.closer.abort();
+        }
     }
 }
 
@@ -83,6 +113,7 @@ impl Drop for Waiter {
 /// A connection that is likely to come back; dropped when it cannot.
 pub(crate) struct Expected {
     room: Arc<Room>,
+    number: u64,
     since: Instant,
 }
 
@@ -97,7 +128,8 @@ impl Expected {
 
 impl Drop for Expected {
     fn drop(&mut self) {
-        self.room.state().expectation.winding_down -= 1;
+        let number = self.number;
+        self.room.state().expectation.winding_down.retain(|leftover| leftover.number != number);
         self.room.changed.notify_one();
     }
 }

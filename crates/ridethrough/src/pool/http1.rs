@@ -13,6 +13,7 @@ use ridethrough_core::{Cause, Failure};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::places::Place;
 use crate::dial::{Connection, Meter, Metered, Peek, Refusal};
 
 /// A connection that was dialed and has not failed.
@@ -27,6 +28,8 @@ pub(crate) struct Http1 {
     since: Instant,
     rests: Duration,
     history: History,
+    /// What it is held by while a request uses it.
+    place: Option<Place>,
 }
 
 /// What a connection was used for.
@@ -62,6 +65,7 @@ impl Http1 {
             since: Instant::now(),
             rests: super::IDLE_LIMIT,
             history: History::Fresh,
+            place: None,
         })
     }
 
@@ -85,15 +89,23 @@ impl Http1 {
         self.sender.ready().await.is_ok()
     }
 
-    pub(super) fn in_use(mut self) -> Self {
+    pub(super) fn in_use(mut self, place: Option<Place>) -> Self {
         self.history = History::InUse;
+        self.place = place;
         self
     }
 
-    pub(super) fn rested(mut self) -> Self {
+    /// The connection at rest, and the place that it needs no more.
+    pub(super) fn rested(mut self) -> (Self, Option<Place>) {
         self.history = History::Rested;
         self.since = Instant::now();
-        self
+        let place = self.place.take();
+        (self, place)
+    }
+
+    /// The means to close it while its answer is still being read.
+    pub(crate) fn closer(&self) -> AbortHandle {
+        self.task.clone()
     }
 
     /// The server says how long it keeps an idle connection; ours must end before.

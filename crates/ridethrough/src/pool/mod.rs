@@ -12,17 +12,19 @@
 mod expected;
 mod http1;
 mod http2;
+mod places;
 mod upload;
 
 pub(crate) use expected::Expected;
 pub(crate) use http1::{Http1, Unanswered};
 pub(crate) use http2::Http2Stream;
+pub(crate) use places::FEWEST as FEWEST_CONNECTIONS;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
-use ridethrough_core::{Cause, Delivery, Failure};
+use ridethrough_core::{Cause, Delivery, Failure, Lane};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -32,11 +34,20 @@ use crate::endpoint::Endpoint;
 
 use expected::Expectation;
 use http2::Http2;
+use places::{Place, Places};
 
 /// The connections to one server.
 #[derive(Clone)]
 pub(crate) struct Pool {
     room: Arc<Room>,
+}
+
+/// What a pool keeps to.
+pub(crate) struct PoolSettings {
+    pub(crate) connect_within: Duration,
+    /// The most connections at once over HTTP/1.1.
+    pub(crate) limit: usize,
+    pub(crate) sleep: SleepWatch,
 }
 
 /// A connection that a request may use.
@@ -49,12 +60,15 @@ struct Room {
     dial: Arc<dyn Dial>,
     endpoint: Endpoint,
     connect_within: Duration,
+    /// How many calls may be out at once.
+    capacity: usize,
     state: Mutex<State>,
     /// A connection came back, or will not.
     changed: Notify,
 }
 
 struct State {
+    places: Places,
     sleep: SleepWatch,
     idle: Vec<Http1>,
     expectation: Expectation,
@@ -66,10 +80,17 @@ struct State {
 }
 
 impl State {
-    fn new(sleep: SleepWatch) -> Self {
-        let expectation = Expectation::default();
-        let (idle, shared) = (Vec::new(), Vec::new());
-        Self { sleep, idle, expectation, shared, dialing: None, speaks: None, is_swept: false }
+    fn new(places: Places, sleep: SleepWatch) -> Self {
+        Self {
+            places,
+            sleep,
+            idle: Vec::new(),
+            expectation: Expectation::default(),
+            shared: Vec::new(),
+            dialing: None,
+            speaks: None,
+            is_swept: false,
+        }
     }
 
     /// What rested while the computer slept looks quiet and may be dead: the server's farewell was
@@ -85,42 +106,46 @@ impl State {
 type Dialing = BoxFuture<'static, Result<(), Failure>>;
 
 impl Pool {
-    pub(crate) fn new(
-        dial: Arc<dyn Dial>,
-        endpoint: Endpoint,
-        connect_within: Duration,
-        sleep: SleepWatch,
-    ) -> Self {
-        let state = Mutex::new(State::new(sleep));
+    pub(crate) fn new(dial: Arc<dyn Dial>, endpoint: Endpoint, settings: PoolSettings) -> Self {
+        let PoolSettings { connect_within, limit, sleep } = settings;
+        let places = Places::new(limit);
+        let capacity = places.for_calls();
+        let state = Mutex::new(State::new(places, sleep));
         let changed = Notify::new();
-        Self { room: Arc::new(Room { dial, endpoint, connect_within, state, changed }) }
+        Self { room: Arc::new(Room { dial, endpoint, connect_within, capacity, state, changed }) }
     }
 
     /// A connection to send one request on: an idle one if there is one, else a new one.
-    pub(crate) async fn lease(&self) -> Result<Lease, Failure> {
+    pub(crate) async fn lease(&self, lane: Lane) -> Result<Lease, Failure> {
         let grace_ends = Instant::now() + expected::GRACE;
+        let mut place = None;
         self.room.state().forget_if_slept();
         loop {
             if let Some(stream) = self.take_stream() {
                 return Ok(Lease::Http2(stream));
             }
-            if let Some(idle) = self.take_idle().await {
-                return Ok(Lease::Http1(idle));
-            }
-            if !self.one_comes_back_by(grace_ends).await {
-                match self.room.dials_alone() {
-                    true => return self.dial_alone().await,
-                    false => self.dial_for_all().await?,
-                }
+            match self.take_idle(lane, &mut place).await {
+                Taken::Idle(idle) => return Ok(Lease::Http1(idle.in_use(place))),
+                Taken::NoPlace => place = Some(self.place_in_line(lane).await),
+                Taken::Nothing if self.one_comes_back_by(grace_ends).await => {}
+                Taken::Nothing if self.room.dials_alone() => return self.dial_alone(place).await,
+                Taken::Nothing => self.dial_for_all().await?,
             }
         }
+    }
+
+    /// How many calls may be out at once on HTTP/1.1.
+    pub(crate) fn capacity(&self) -> usize {
+        self.room.capacity
     }
 
     /// Makes a connection for the next requests. Whoever asks for it has lost faith in those that
     /// are shared; what runs on them may go on.
     pub(crate) async fn connect(&self) -> Result<(), Failure> {
+        let place = Place::of_a_connect(&self.room);
+        self.room.make_room();
         match self.room.dial_once().await? {
-            Dialed::Http1(connection) => self.room.keep(connection),
+            Dialed::Http1(connection) => self.room.keep(connection, Some(place)),
             Dialed::Http2(connection) => self.room.share(connection, Beside::Nothing),
         }
         Ok(())
@@ -128,7 +153,8 @@ impl Pool {
 
     /// Takes a connection back whose answer was read to the end.
     pub(crate) fn give_back(&self, connection: Http1) {
-        self.room.keep(connection.rested());
+        let (connection, place) = connection.rested();
+        self.room.keep(connection, place);
     }
 
     /// Forgets a shared connection on which a request could not be sent, or not whole.
@@ -142,21 +168,36 @@ impl Pool {
         state.shared.iter().find_map(Http2::stream)
     }
 
-    /// The idle connection used last, if it is still good.
-    async fn take_idle(&self) -> Option<Http1> {
+    /// The idle connection used last, if it is still good, and a place to use it in.
+    async fn take_idle(&self, lane: Lane, place: &mut Option<Place>) -> Taken {
         loop {
-            let mut connection = self.room.state().idle.pop()?;
+            let mut connection = match self.room.checkout(lane, place) {
+                Taken::Idle(connection) => connection,
+                none => return none,
+            };
             if connection.is_usable()
                 && timeout(READY_WITHIN, connection.ready()).await.is_ok_and(|is_ready| is_ready)
             {
-                return Some(connection.in_use());
+                return Taken::Idle(connection);
             }
         }
     }
 
-    async fn dial_alone(&self) -> Result<Lease, Failure> {
+    /// Waits for a place, for as long as it takes. Streams that are read for their connection's sake
+    /// only must not hold one meanwhile.
+    async fn place_in_line(&self, lane: Lane) -> Place {
+        let mut turn = self.room.stand_in_line(lane);
+        loop {
+            match timeout(expected::GRACE, &mut turn).await {
+                Ok(place) => return place.expect("the room keeps the line, and we keep the room"),
+                Err(_) => self.room.close_a_leftover(),
+            }
+        }
+    }
+
+    async fn dial_alone(&self, place: Option<Place>) -> Result<Lease, Failure> {
         match self.room.dial_once().await? {
-            Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use())),
+            Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use(place))),
             Dialed::Http2(connection) => {
                 let stream = connection.stream().ok_or(Failure::not_sent(Cause::StreamRefused))?;
                 self.room.share(connection, Beside::Others);
@@ -194,6 +235,27 @@ impl Room {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// An idle connection, if there is a place to use it in.
+    fn checkout(self: &Arc<Self>, lane: Lane, place: &mut Option<Place>) -> Taken {
+        let mut state = self.state();
+        // On HTTP/2 the streams are counted, and by the server.
+        if place.is_none() && state.speaks != Some(Speaks::Http2) {
+            *place = Place::take(self, &mut state, lane);
+            if place.is_none() {
+                return Taken::NoPlace;
+            }
+        }
+        state.idle.pop().map_or(Taken::Nothing, Taken::Idle)
+    }
+
+    /// Closes connections that rest, until those that are used are not too many with them.
+    fn make_room(&self) {
+        let mut state = self.state();
+        while !state.idle.is_empty() && state.places.has_no_room_for(state.idle.len()) {
+            state.idle.remove(0);
+        }
+    }
+
     /// Whether a request gets a connection of its own.
     fn dials_alone(&self) -> bool {
         match self.state().speaks {
@@ -206,7 +268,7 @@ impl Room {
     /// Makes one connection and keeps it for whoever comes next.
     async fn dial_beside(self: Arc<Self>) -> Result<(), Failure> {
         match self.dial_once().await? {
-            Dialed::Http1(connection) => self.keep(connection),
+            Dialed::Http1(connection) => self.keep(connection, None),
             Dialed::Http2(connection) => self.share(connection, Beside::Others),
         }
         Ok(())
@@ -230,8 +292,13 @@ impl Room {
         }
     }
 
-    fn keep(self: &Arc<Self>, connection: Http1) {
-        self.state().idle.push(connection);
+    fn keep(self: &Arc<Self>, connection: Http1, place: Option<Place>) {
+        let mut state = self.state();
+        state.idle.push(connection);
+        if let Some(place) = place {
+            place.leave(&mut state);
+        }
+        drop(state);
         self.changed.notify_one();
         self.ensure_swept();
     }
@@ -252,6 +319,13 @@ impl Room {
             tokio::spawn(sweep(Arc::downgrade(self)));
         }
     }
+}
+
+/// What came of looking for an idle connection.
+enum Taken {
+    Idle(Http1),
+    NoPlace,
+    Nothing,
 }
 
 /// What a new shared connection stands beside.

@@ -9,9 +9,14 @@
 #[allow(dead_code, unused_macros, reason = "the fault tests need more of the rig than these")]
 mod rig;
 
+#[path = "../faults/written.rs"]
+mod written;
+
 mod middleman;
 
 mod certificates;
 mod headers;
+mod limits;
 mod proxy;
 mod refusals;
+mod secrets;

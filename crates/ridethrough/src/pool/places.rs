@@ -1,0 +1,133 @@
+//! How many HTTP/1.1 connections there may be, and who gets the next one.
+//!
+//! A call can hold its connection for as long as it likes, and others must get through meanwhile: a
+//! server may end that call only when it has our answer to a question of its own. So the last places
+//! are not for everybody. A call leaves three free, a resume two (it may stand beside the stream that
+//! it replaces), all that the link says itself one, and the link's own connect takes the last.
+//! Within a lane, who came first goes first.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ridethrough_core::Lane;
+use tokio::sync::oneshot;
+
+use super::{Room, State};
+
+/// The places, and those who wait for one.
+pub(super) struct Places {
+    limit: usize,
+    taken: usize,
+    waiting: [VecDeque<oneshot::Sender<Place>>; LANES],
+}
+
+impl Places {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, taken: 0, waiting: Default::default() }
+    }
+
+    /// How many calls may be out at once, so that none of them waits for a place here: the standing
+    /// stream has one beside those that calls leave free.
+    pub(super) fn for_calls(&self) -> usize {
+        self.limit.saturating_sub(KEPT_FROM_CALLS).max(1)
+    }
+
+    /// Whether this many idle connections are too many beside those in use.
+    pub(super) const fn has_no_room_for(&self, idle: usize) -> bool {
+        self.taken + idle > self.limit
+    }
+
+    fn has_room(&self, lane: Lane) -> bool {
+        self.taken + leaves(lane) < self.limit
+    }
+}
+
+/// Leave to hold one connection; free again when this is dropped.
+pub(super) struct Place {
+    room: Option<Arc<Room>>,
+}
+
+impl Place {
+    /// The place of the link's own connect, which waits for nobody.
+    pub(super) fn of_a_connect(room: &Arc<Room>) -> Self {
+        room.state().places.taken += 1;
+        Self { room: Some(room.clone()) }
+    }
+
+    /// Takes a place, unless there is none or others wait for one.
+    pub(super) fn take(room: &Arc<Room>, state: &mut State, lane: Lane) -> Option<Self> {
+        let places = &mut state.places;
+        if !places.has_room(lane) || !places.waiting[lane as usize].is_empty() {
+            return None;
+        }
+        places.taken += 1;
+        Some(Self { room: Some(room.clone()) })
+    }
+
+    /// Gives the place back where the lock is held.
+    pub(super) fn leave(mut self, state: &mut State) {
+        if let Some(room) = self.room.take() {
+            room.pass_on(state);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(room) = self.room.take() {
+            room.pass_on(&mut room.state());
+        }
+    }
+}
+
+impl Room {
+    /// Stands in line for a place.
+    pub(super) fn stand_in_line(self: &Arc<Self>, lane: Lane) -> oneshot::Receiver<Place> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.state();
+        let line = &mut state.places.waiting[lane as usize];
+        line.retain(|waiter| !waiter.is_closed());
+        line.push_back(sender);
+        // A place may have been given back since this one was told that there is none.
+        self.serve(&mut state);
+        receiver
+    }
+
+    /// A place is free: it goes to whoever is next.
+    fn pass_on(self: &Arc<Self>, state: &mut State) {
+        state.places.taken -= 1;
+        self.serve(state);
+    }
+
+    fn serve(self: &Arc<Self>, state: &mut State) {
+        let places = &mut state.places;
+        for lane in IN_ORDER {
+            while places.has_room(lane)
+                && let Some(waiter) = places.waiting[lane as usize].pop_front()
+            {
+                places.taken += 1;
+                if let Err(mut place) = waiter.send(Place { room: Some(self.clone()) }) {
+                    // Whoever stood there is gone. The lock is held: it must not be freed by a drop.
+                    place.room = None;
+                    places.taken -= 1;
+                }
+            }
+        }
+    }
+}
+
+/// How many places somebody of this lane leaves free.
+const fn leaves(lane: Lane) -> usize {
+    match lane {
+        Lane::Call => 3,
+        Lane::Control => 1,
+        Lane::Resume => 2,
+    }
+}
+
+const LANES: usize = 3;
+const IN_ORDER: [Lane; LANES] = [Lane::Control, Lane::Resume, Lane::Call];
+/// What calls leave free, and the standing stream.
+const KEPT_FROM_CALLS: usize = leaves(Lane::Call) + 1;
+/// With fewer there would be no place for a call.
+pub(crate) const FEWEST: usize = KEPT_FROM_CALLS + 1;
