@@ -1,6 +1,6 @@
 //! What goes out with a request beside its message: the call's own headers, and its place in line.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use ridethrough_core::{CallOptions, Headers, Kind, Lane, Outgoing, RecoveryPolicy};
 
 use crate::rig::{Rig, method, secs};
@@ -82,7 +82,7 @@ fn a_call_whose_deadline_passes_while_it_waits_for_a_place_says_so() {
 
 fn with_header() -> CallOptions {
     let mut map = HeaderMap::new();
-    map.insert("x-tenant", "blue".parse().unwrap());
+    map.insert("x-tenant", HeaderValue::from_static("blue"));
     CallOptions { headers: Headers::from(map), ..CallOptions::default() }
 }
 

@@ -153,7 +153,10 @@ mod tests {
             buffer: &mut ReadBuf<'_>,
         ) -> Poll<io::Result<()>> {
             Poll::Ready(match self.0.pop_front() {
-                Some(Ok(piece)) => Ok(buffer.put_slice(piece)),
+                Some(Ok(piece)) => {
+                    buffer.put_slice(piece);
+                    Ok(())
+                }
                 Some(Err(alert)) => Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     rustls::Error::AlertReceived(alert),
