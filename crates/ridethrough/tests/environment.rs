@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{Client, EnvironmentBearer};
+use ridethrough::{BoxFuture, Client, Connection, Dial, Endpoint, EnvironmentBearer, Failure, Tcp};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -121,6 +121,19 @@ async fn a_proxy_of_the_environments_that_cannot_be_used_is_named_without_its_pa
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dial_of_the_applications_own_does_not_lead_through_a_proxy_of_the_environments() {
+    let (server, _) = listening(Protocol::Http1).await;
+    let proxy = Proxy::before(&server).await;
+    let variables = [("ALL_PROXY", &*proxy.url), ("LAB_LEADS_TO", &*server.url)];
+
+    let url = server.url_by_name();
+    let output = run_in_a_process("lists_tools_by_its_own_dial", &url, &variables).await;
+
+    assert!(output.status.success(), "{}", words(&output));
+    assert!(!proxy.was_asked_for(""));
+}
+
 /// The client in the other process.
 #[tokio::test]
 #[ignore = "run by the tests above, in an environment of their making"]
@@ -131,6 +144,27 @@ async fn lists_tools() {
         Client::builder(&url).credentials(EnvironmentBearer::new("LAB_TOKEN")).build().unwrap();
 
     client.request("tools/list", ()).await.unwrap_or_else(|error| panic!("{}", error.report()));
+}
+
+/// The same, by a dial that leads to one server, whatever its name is.
+#[tokio::test]
+#[ignore = "run by a test above, in an environment of its making"]
+async fn lists_tools_by_its_own_dial() {
+    let url = std::env::var("LAB_URL").expect("set by the test that runs this one");
+    let to = std::env::var("LAB_LEADS_TO").expect("set by the test that runs this one");
+    let dial = LeadsTo(Endpoint::parse(&to).unwrap());
+
+    let client = Client::builder(&url).dial(dial).build().unwrap();
+
+    client.request("tools/list", ()).await.unwrap_or_else(|error| panic!("{}", error.report()));
+}
+
+struct LeadsTo(Endpoint);
+
+impl Dial for LeadsTo {
+    fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Tcp.dial(&self.0)
+    }
 }
 
 struct Listening {
@@ -203,8 +237,12 @@ async fn listening(protocol: Protocol) -> (Listening, Mcp) {
 
 /// Runs `lists_tools` in a process with these variables.
 async fn in_a_process(url: &str, variables: &[(&str, &str)]) -> Output {
+    run_in_a_process("lists_tools", url, variables).await
+}
+
+async fn run_in_a_process(test: &str, url: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "lists_tools", "--ignored", "--nocapture"]);
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
     for variable in ["SSL_CERT_FILE", "LAB_TOKEN", "REQUEST_METHOD"] {
         command.env_remove(variable);
     }
