@@ -91,11 +91,18 @@ impl Listener {
         self.last_event_id.as_ref()
     }
 
-    /// A new session: what belonged to the old one is forgotten. Returns the attempt to abort.
-    pub(crate) fn session_changed(&mut self, now: Moment) -> Option<AttemptId> {
+    /// A new session: what belonged to the old one is forgotten, but not how often a stream failed: a
+    /// server that loses its session with each stream must not be given a new one at once for ever.
+    /// Returns the attempt to abort.
+    pub(crate) fn session_changed(
+        &mut self,
+        now: Moment,
+        stable_after: Duration,
+    ) -> Option<AttemptId> {
         let old = self.attempt();
         let lost_at = self.lost_at.or(old.map(|_| now));
-        *self = Self { lost_at, ..Self::default() };
+        let failures = if self.has_lasted(now, stable_after) { 0 } else { self.failures };
+        *self = Self { lost_at, failures, ..Self::default() };
         old
     }
 
@@ -138,15 +145,19 @@ impl Listener {
 
     /// The stream ended, was cut, or could not be opened. Returns when to try again.
     pub(crate) fn ended(&mut self, now: Moment, stable_after: Duration, dice: &mut Dice) -> Moment {
-        if let State::Open { since, .. } = self.state {
+        if let State::Open { .. } = self.state {
             self.lost_at = Some(now);
-            // Accepted is not good: only a stream that lasted proves that the next one may.
-            if now.since(since) >= stable_after {
+            if self.has_lasted(now, stable_after) {
                 self.failures = 0;
                 self.credentials_renewed = false;
             }
         }
         self.back_off(now, None, dice)
+    }
+
+    /// Accepted is not good: only a stream that lasted proves that the next one may.
+    fn has_lasted(&self, now: Moment, stable_after: Duration) -> bool {
+        matches!(self.state, State::Open { since, .. } if now.since(since) >= stable_after)
     }
 
     /// The session was asked about and is there: try again later.

@@ -17,7 +17,7 @@ use crate::sse;
 impl Link {
     /// A session is ready: its stream is opened before the first call is sent.
     pub(super) fn listen_in_new_session(&mut self, now: Moment) {
-        if let Some(old) = self.listener.session_changed(now) {
+        if let Some(old) = self.listener.session_changed(now, self.policy.stable_after) {
             self.abort(old);
         }
         self.open_listener(now);

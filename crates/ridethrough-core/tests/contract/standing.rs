@@ -131,6 +131,49 @@ fn backoff_starts_over_only_after_it_stayed_good() {
 }
 
 #[test]
+fn a_server_that_loses_each_session_with_its_stream_is_left_alone_for_longer_and_longer() {
+    // A new session has a new stream, but it is the same server: one that dies a moment after each
+    // handshake was made anew every second, though nobody called.
+    let (mut rig, mut get) = listening();
+
+    while rig.now.elapsed() < secs(3600) {
+        rig.open(&get);
+        rig.reset(&get);
+        rig.advance_to_send();
+        get = rig.get();
+        rig.status(&get, 404);
+        let ping = rig.post();
+        rig.status(&ping, 404);
+        get = rig.get();
+    }
+
+    assert!(rig.handshakes <= 60, "{} handshakes in an hour", rig.handshakes);
+}
+
+#[test]
+fn a_stream_that_stayed_good_until_its_session_was_lost_is_missed_for_1_s_at_most() {
+    let (mut rig, mut get) = listening();
+    for _ in 0..8 {
+        rig.open(&get);
+        rig.end(&get);
+        rig.advance_to_send();
+        get = rig.get();
+    }
+    rig.open(&get);
+    rig.advance(secs(5));
+    rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 404);
+
+    let get = rig.get();
+    assert_eq!(session(&get), Some("s2"));
+    rig.open(&get);
+    rig.end(&get);
+    assert!(rig.advance_to_send() <= secs(1));
+}
+
+#[test]
 fn hints_of_the_server_are_never_undercut() {
     let (mut rig, get) = listening();
     rig.busy(&get, 503, secs(20));
