@@ -73,7 +73,7 @@ pub enum Cause {
     ConnectRefused,
     /// No connection within its time limit.
     ConnectTimedOut,
-    /// URL or proxy cannot work as configured.
+    /// URL, proxy or program cannot work as configured.
     Misconfigured,
     /// The name does not resolve.
     NameUnknown,
@@ -118,7 +118,7 @@ impl fmt::Display for Cause {
             Self::Closed => "connection closed before the answer",
             Self::ConnectRefused => "connection refused",
             Self::ConnectTimedOut => "no connection within the time limit",
-            Self::Misconfigured => "the address or proxy cannot work as configured",
+            Self::Misconfigured => "the address, proxy or program cannot work as configured",
             Self::NameUnknown => "the server's name does not resolve",
             Self::Reset => "connection reset",
             Self::Silent => "no byte arrived and the server did not answer probes",

@@ -18,7 +18,8 @@
 //! ```
 //!
 //! What decides is in [`machine`]; this crate performs. [`Client`] is what an application holds,
-//! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try. Below are
+//! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try; on Unix
+//! [`Client::spawn`] makes the same client for a local server. Below are
 //! two seams: a [`Transport`] replaces HTTP, a [`Dial`] replaces sockets.
 
 mod client;
@@ -35,6 +36,8 @@ mod http;
 pub mod model;
 mod observe;
 mod pool;
+#[cfg(unix)]
+mod stdio;
 mod transport;
 
 pub use client::{
@@ -48,6 +51,8 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Error, ServerError};
 pub use handlers::Refusal;
 pub use observe::{Events, Seen};
+#[cfg(unix)]
+pub use stdio::{Command, Stderr};
 pub use transport::{Body, Errand, Reply, Transport};
 
 /// The recovery machine and all its words.

@@ -33,6 +33,8 @@ use crate::driver::{CallNumber, Caller, Wish, mailbox};
 use crate::error::{Error, ServerError};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
+#[cfg(unix)]
+use crate::stdio::Command;
 
 /// A client of one MCP server.
 ///
@@ -57,6 +59,33 @@ impl Client {
     /// A client with the default settings. It connects with its first call.
     pub fn new(url: &str) -> Result<Self, BuildError> {
         Self::builder(url).build()
+    }
+
+    /// A client of a local server, with the default settings: a program that speaks MCP over its stdin and
+    /// stdout. It is started with the first call, and again when it has died.
+    ///
+    /// Everything else is as over HTTP: a call that the server may have run when it died is interrupted, one
+    /// that is safe to repeat is sent to the next process, and a program that keeps dying is started again
+    /// with growing pauses, for as long as a call is patient. What a server wrote to its stderr last is part
+    /// of the error that tells of its end, unless [`Command::stderr`](crate::Command::stderr) says otherwise.
+    ///
+    /// [`close`](Self::close) closes the server's stdin, then asks it to end, then kills it. Dropping the
+    /// last client kills it at once, with everything in its process group. If *our* process is killed,
+    /// nobody can do that: the server sees the end of its stdin, and well-behaved ones then end.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ridethrough::{Client, Command};
+    ///
+    /// let server = Command::new("npx").arg("-y").arg("@modelcontextprotocol/server-everything");
+    /// let client = Client::spawn(server)?;
+    /// println!("{}", client.request("tools/list", ()).await?.as_str());
+    /// client.close().await;
+    /// # Ok(()) }
+    /// ```
+    #[cfg(unix)]
+    pub fn spawn(command: Command) -> Result<Self, BuildError> {
+        ClientBuilder::spawn(command).build()
     }
 
     /// Begins a client with settings of your own.

@@ -36,6 +36,10 @@ impl Faults {
         result.map_err(|fault| self.0.push(fault)).ok()
     }
 
+    pub(super) fn add(&mut self, fault: String) {
+        self.0.push(fault);
+    }
+
     /// What was built, if all of it is right.
     pub(super) fn verdict<T>(self, built: Option<T>) -> Result<T, BuildError> {
         match built {

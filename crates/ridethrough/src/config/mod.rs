@@ -4,6 +4,7 @@
 
 mod answering;
 mod check;
+mod place;
 mod route;
 
 pub use check::BuildError;
@@ -23,19 +24,15 @@ use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
 use crate::dial::Dial;
 use crate::driver::{Driver, Limits, Parts};
-use crate::endpoint::Endpoint;
 use crate::handlers::Handlers;
-use crate::http::Http;
 use crate::observe::Observers;
-use crate::pool::{Pool, PoolSettings};
 use crate::transport::Transport;
 
-use check::{
-    Faults, check_limits, client_certificate, connection_limit, headers, object, roots, shown,
-};
-use route::{Proxying, Route};
+use check::{Faults, check_limits, object};
+use place::{Place, Reached};
+use route::Proxying;
 
-/// Settings of a client. Made by [`Client::builder`].
+/// Settings of a client. Made by [`Client::builder`], or by [`ClientBuilder::spawn`] for a local server.
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,7 +49,7 @@ use route::{Proxying, Route};
 /// ```
 #[must_use]
 pub struct ClientBuilder {
-    url: String,
+    place: Place,
     policy: RecoveryPolicy,
     info: Result<Json, String>,
     capabilities: Result<Json, String>,
@@ -74,8 +71,12 @@ pub struct ClientBuilder {
 
 impl ClientBuilder {
     pub(crate) fn new(url: &str) -> Self {
+        Self::at(Place::Url(url.to_owned()))
+    }
+
+    fn at(place: Place) -> Self {
         Self {
-            url: url.to_owned(),
+            place,
             policy: RecoveryPolicy::default(),
             info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
             capabilities: Ok(Json::empty_object()),
@@ -238,11 +239,11 @@ impl ClientBuilder {
     ///
     /// Must be called in a tokio runtime, on which the client's task then runs.
     pub fn build(self) -> Result<Client, BuildError> {
-        let Checked { endpoint, identity, transport, runtime } = self.check()?;
+        let Checked { reached: Reached { name, transport }, identity, runtime } = self.check()?;
         let clock = Clock::start();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         let link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
-        let (observers, lookout) = Observers::new(endpoint.origin());
+        let (observers, lookout) = Observers::new(name);
         let (wisher, wishes) = mpsc::unbounded_channel();
         let driver = Driver::new(Parts {
             link,
@@ -262,15 +263,11 @@ impl ClientBuilder {
     /// Looks at everything, and names all that is wrong together.
     fn check(&self) -> Result<Checked, BuildError> {
         let mut faults = Faults::default();
-        let endpoint = faults.found(
-            Endpoint::parse(&self.url)
-                .map_err(|error| format!("`url` is `{}`, {error}", shown(&self.url))),
-        );
+        let reached = self.reach(&mut faults);
         let info = faults.found(self.info.clone().map_err(|it| format!("`info` is {it}")));
         let capabilities = self.capabilities.clone();
         let capabilities =
             faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));
-        let transport = self.transport_to(endpoint.as_ref(), &mut faults);
         check_limits(self.limits, &mut faults);
         let runtime = faults.found(
             Handle::try_current()
@@ -279,55 +276,16 @@ impl ClientBuilder {
         let built = (|| {
             let capabilities = with_handlers(&capabilities?, &self.handlers);
             let identity = Identity { info: info?, capabilities };
-            Some(Checked {
-                endpoint: endpoint?,
-                identity,
-                transport: transport?,
-                runtime: runtime?,
-            })
+            Some(Checked { reached: reached?, identity, runtime: runtime? })
         })();
         faults.verdict(built)
-    }
-
-    /// What performs the requests: the application's own, or HTTP as the settings want it.
-    fn transport_to(
-        &self,
-        endpoint: Option<&Endpoint>,
-        faults: &mut Faults,
-    ) -> Option<Arc<dyn Transport>> {
-        let headers = headers(&self.headers, faults);
-        let extra_roots = roots(&self.roots, faults);
-        let certificate = self.client_certificate.as_ref();
-        let certificate = certificate.map(|(chain, key)| client_certificate(chain, key));
-        let certificate = certificate.and_then(|checked| faults.found(checked));
-        if let Some(transport) = &self.transport {
-            return Some(transport.clone());
-        }
-        let endpoint = endpoint?;
-        let route = Route {
-            dial: self.dial.clone(),
-            proxying: &self.proxying,
-            extra_roots,
-            client_certificate: certificate,
-            is_http1_only: self.is_http1_only,
-        };
-        let dial = faults.found(route.to(endpoint))?;
-        let limit = connection_limit(self.connection_limit, self.policy.in_flight());
-        let settings = PoolSettings {
-            connect_within: self.limits.connect,
-            limit: faults.found(limit)?,
-            sleep: self.sleep.watch(),
-        };
-        let pool = Pool::new(dial, endpoint.clone(), settings);
-        Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
     }
 }
 
 /// What a client is made of, once it was checked.
 struct Checked {
-    endpoint: Endpoint,
+    reached: Reached,
     identity: Identity,
-    transport: Arc<dyn Transport>,
     runtime: Handle,
 }
 

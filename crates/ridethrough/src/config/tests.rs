@@ -20,11 +20,11 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
         error.split("; ").collect::<Vec<_>>(),
         [
             "`url` is `ftp://example.com/`, must begin with http:// or https://",
-            "`info` is JSON of another kind, must be an object",
             "`header` is `mcp-session-id`, must be one that the client does not set itself",
             "`header` is named `x y`, must be the name of a header",
             "the value of header `x-key` must be visible ASCII",
             "`root_certificates` must be PEM with a certificate in it",
+            "`info` is JSON of another kind, must be an object",
             "`connect_timeout` is 0ns, must be 1ms to 300s",
             "`message_limit` is 1, must be 1024 to 1073741824",
         ]

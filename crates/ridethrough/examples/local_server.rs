@@ -1,0 +1,65 @@
+//! The same client over a local server: a child process, which is started again when it dies.
+//!
+//! The server is this example itself, started with an argument. Its tool `crash` ends it.
+//!
+//! ```text
+//! cargo run -p ridethrough --example local_server
+//! ```
+
+#[cfg(unix)]
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use ridethrough::{Client, Command};
+    use serde_json::json;
+
+    if std::env::args().nth(1).as_deref() == Some("serve") {
+        return serve();
+    }
+    let client = Client::spawn(Command::new(std::env::current_exe()?).arg("serve"))?;
+    let call = |tool: &str| client.request("tools/call", json!({ "name": tool }));
+
+    println!("answered: {}", call("greet").await?.as_str());
+    // Not marked as repeatable: whether it ran is not known, so it is not run again.
+    if let Err(error) = call("crash").await {
+        println!("{}", error.report());
+    }
+    // The next call finds a new server.
+    println!("answered: {}", call("greet").await?.as_str());
+    client.close().await;
+    Ok(())
+}
+
+/// A server: one message per line, in and out.
+#[cfg(unix)]
+fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    use serde_json::{Value, json};
+
+    for line in std::io::stdin().lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        let result = match (message["method"].as_str(), message["params"]["name"].as_str()) {
+            (Some("initialize"), _) => json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "local", "version": "1" },
+            }),
+            (Some("tools/call"), Some("crash")) => {
+                eprintln!("something went terribly wrong");
+                std::process::exit(1);
+            }
+            (Some("tools/call"), _) => {
+                let text = format!("hello from process {}", std::process::id());
+                json!({ "content": [{ "type": "text", "text": text }] })
+            }
+            _ => json!({}),
+        };
+        if !message["id"].is_null() {
+            println!("{}", json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn main() {
+    println!("local servers are started on Unix only");
+}

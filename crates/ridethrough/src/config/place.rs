@@ -1,0 +1,146 @@
+//! Where a client's server is: at a URL, or in a child process of ours.
+
+use std::sync::Arc;
+
+use super::ClientBuilder;
+use super::check::{Faults, client_certificate, connection_limit, headers, roots, shown};
+use super::route::{Proxying, Route};
+use crate::endpoint::Endpoint;
+use crate::http::Http;
+use crate::pool::{Pool, PoolSettings};
+#[cfg(unix)]
+use crate::stdio::{Command, Stdio};
+use crate::transport::Transport;
+
+/// Where the server is, as it was given.
+#[derive(Clone)]
+pub(super) enum Place {
+    #[cfg(unix)]
+    Command(Command),
+    Url(String),
+}
+
+/// What carries out errands to the server, and what that is called in records for operators.
+pub(super) struct Reached {
+    pub(super) name: String,
+    pub(super) transport: Arc<dyn Transport>,
+}
+
+#[cfg(unix)]
+impl ClientBuilder {
+    /// Begins a client of a local server, which is started with the first call, and again when it has died.
+    ///
+    /// Policy, information, capabilities, handlers, limits and the seed mean what they mean over HTTP; a
+    /// connect is a start. Headers, credentials, certificates, a dial, a proxy, the choice of HTTP and a
+    /// transport are refused at [`build`](Self::build): there is nothing for them to act on.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ridethrough::{ClientBuilder, Command, RecoveryPolicy};
+    ///
+    /// let client = ClientBuilder::spawn(Command::new("my-server").arg("--stdio"))
+    ///     .policy(RecoveryPolicy::unattended())
+    ///     .build()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn spawn(command: Command) -> Self {
+        Self::at(Place::Command(command))
+    }
+
+    fn check_command(&self, command: &Command, faults: &mut Faults) {
+        if command.is_empty() {
+            faults.add("`program` is empty, must name a program".to_owned());
+        }
+        let http_only = [
+            ("client_certificate", self.client_certificate.is_some()),
+            ("connection_limit", self.connection_limit.is_some()),
+            ("credentials", self.credentials.is_some()),
+            ("dial", self.dial.is_some()),
+            ("header", !self.headers.is_empty()),
+            ("http1_only", self.is_http1_only),
+            ("proxy", matches!(self.proxying, Proxying::Through(_))),
+            ("root_certificates", !self.roots.is_empty()),
+            ("transport", self.transport.is_some()),
+        ];
+        for (name, _) in http_only.iter().filter(|(_, is_set)| *is_set) {
+            faults.add(format!("`{name}` is set, must not be for a local server"));
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// The way to the server, as the settings want it.
+    pub(super) fn reach(&self, faults: &mut Faults) -> Option<Reached> {
+        match &self.place {
+            #[cfg(unix)]
+            Place::Command(command) => {
+                self.check_command(command, faults);
+                let transport = Stdio::new(command.clone(), self.limits.message);
+                let name = format!("stdio:{}", command.shown());
+                Some(Reached { name, transport: Arc::new(transport) })
+            }
+            Place::Url(url) => {
+                let endpoint = Endpoint::parse(url);
+                let fault = |error| format!("`url` is `{}`, {error}", shown(url));
+                let endpoint = faults.found(endpoint.map_err(fault));
+                let transport = self.http(endpoint.as_ref(), faults);
+                Some(Reached { name: endpoint?.origin(), transport: transport? })
+            }
+        }
+    }
+
+    /// A transport of the application's own, or HTTP.
+    fn http(&self, endpoint: Option<&Endpoint>, faults: &mut Faults) -> Option<Arc<dyn Transport>> {
+        let headers = headers(&self.headers, faults);
+        let extra_roots = roots(&self.roots, faults);
+        let certificate = self.client_certificate.as_ref();
+        let certificate = certificate.map(|(chain, key)| client_certificate(chain, key));
+        let certificate = certificate.and_then(|checked| faults.found(checked));
+        let limit = connection_limit(self.connection_limit, self.policy.in_flight());
+        let limit = faults.found(limit);
+        if let Some(transport) = &self.transport {
+            return Some(transport.clone());
+        }
+        let endpoint = endpoint?;
+        let route = Route {
+            dial: self.dial.clone(),
+            proxying: &self.proxying,
+            extra_roots,
+            client_certificate: certificate,
+            is_http1_only: self.is_http1_only,
+        };
+        let dial = faults.found(route.to(endpoint))?;
+        let (connect_within, sleep) = (self.limits.connect, self.sleep.watch());
+        let pool = PoolSettings { connect_within, limit: limit?, sleep };
+        let pool = Pool::new(dial, endpoint.clone(), pool);
+        Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use crate::{ClientBuilder, Command, StaticBearer, Tcp};
+
+    #[tokio::test]
+    async fn what_only_http_has_is_refused_for_a_local_server() {
+        let error = ClientBuilder::spawn(Command::new(""))
+            .header("x-key", "s3cret")
+            .credentials(StaticBearer::new("s3cret").unwrap())
+            .dial(Tcp)
+            .http1_only()
+            .build()
+            .unwrap_err()
+            .to_string();
+
+        assert_eq!(
+            error.split("; ").collect::<Vec<_>>(),
+            [
+                "`program` is empty, must name a program",
+                "`credentials` is set, must not be for a local server",
+                "`dial` is set, must not be for a local server",
+                "`header` is set, must not be for a local server",
+                "`http1_only` is set, must not be for a local server",
+            ]
+        );
+    }
+}

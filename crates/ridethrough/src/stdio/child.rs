@@ -1,0 +1,174 @@
+//! One server as a child: its process, its pipes, and everybody who waits for its lines.
+//!
+//! It speaks until its stdout ends or its process does; then everybody is told how it ended, with its
+//! last words. It is never started again: that is another child.
+//!
+//! ```text
+//!   Speaking ──stdout or process ends, or it breaks a rule──▶ Over (with a failure)
+//!       └──end()──▶ stdin closed ──2 s──▶ SIGTERM ──1.5 s──▶ SIGKILL ──▶ Over
+//! ```
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ridethrough_core::{Cause, Delivery, Failure};
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
+
+use super::command::Command;
+use super::lines::{Letter, Lines, Unsent, letter, write_letters};
+use super::process::{self, Process, Started};
+use super::switchboard::{Awaited, Deliveries, Switchboard};
+use super::watch::{LAST_GASP, Watch};
+
+/// A server that runs as our child. Dropping it kills it.
+pub(super) struct Child {
+    pub(super) number: u64,
+    pub(super) born: Instant,
+    /// Whether it has answered a handshake.
+    greeted: AtomicBool,
+    process: Arc<Process>,
+    board: Arc<Switchboard>,
+    letters: mpsc::Sender<Letter>,
+    writer: AbortHandle,
+    watcher: AbortHandle,
+    over: watch::Receiver<bool>,
+}
+
+impl Child {
+    /// Starts a server. Fails if there is nothing to start; a server that dies at once is started.
+    pub(super) async fn start(
+        command: &Command,
+        number: u64,
+        message_limit: usize,
+    ) -> Result<Arc<Self>, Failure> {
+        let failed = |error: io::Error| not_started(command, &error);
+        let Started { process, stdin, stdout, stderr, ended } =
+            process::start(command).await.map_err(failed)?;
+        let (process, board) = (Arc::new(process), Switchboard::new(message_limit));
+        // The queue is in those who wait: it is bounded by the calls in flight.
+        let (letters, inbox) = mpsc::channel(1);
+        let writer = tokio::spawn(write_letters(stdin, inbox)).abort_handle();
+        let (tell_over, over) = watch::channel(false);
+        let watch = Watch {
+            program: command.shown(),
+            is_quoted: command.quotes_stderr(),
+            process: process.clone(),
+            board: board.clone(),
+            over: tell_over,
+        };
+        let lines = Lines::new(stdout, message_limit);
+        let watcher = tokio::spawn(watch.run(lines, stderr, ended)).abort_handle();
+        let (born, greeted) = (Instant::now(), AtomicBool::new(false));
+        Ok(Arc::new(Self { number, born, greeted, process, board, letters, writer, watcher, over }))
+    }
+
+    /// Whether it may still answer.
+    pub(super) fn is_speaking(&self) -> bool {
+        self.board.failure().is_none()
+    }
+
+    pub(super) fn is_greeted(&self) -> bool {
+        self.greeted.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn greet(&self) {
+        self.greeted.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn await_answer(&self, id: u64) -> Result<Awaited, Failure> {
+        self.board.await_answer(id).map_err(unsent)
+    }
+
+    pub(super) fn forget_calls(&self) {
+        self.board.forget_calls();
+    }
+
+    pub(super) fn listen(&self) -> Result<Deliveries, Failure> {
+        self.board.listen()
+    }
+
+    /// Writes a message to its stdin. Waits while it does not read.
+    pub(super) async fn write(&self, message: &Bytes) -> Result<(), Failure> {
+        let (letter, receipt) = letter(message);
+        // A letter that finds no writer is dropped, which its receipt tells.
+        let _ = self.letters.send(letter).await;
+        match receipt.outcome().await {
+            Ok(()) => Ok(()),
+            Err(Unsent::Certainly) => Err(unsent(self.last_failure().await)),
+            Err(Unsent::Perhaps) => Err(self.last_failure().await),
+        }
+    }
+
+    /// Closes its stdin and waits for its end, with growing insistence.
+    pub(super) async fn end(&self) {
+        self.writer.abort();
+        if timeout(AFTER_EOF, self.is_over()).await.is_ok() {
+            return;
+        }
+        self.process.terminate();
+        if timeout(AFTER_SIGTERM, self.is_over()).await.is_ok() {
+            return;
+        }
+        self.process.kill();
+        self.is_over().await;
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&self) {
+        self.process.kill();
+    }
+
+    async fn is_over(&self) {
+        // The watcher lets go of it when it is aborted, which is an end too.
+        let _ = self.over.clone().wait_for(|is_over| *is_over).await;
+    }
+
+    /// How it ended. One that takes no message any more and lives on is of no use, and is ended.
+    async fn last_failure(&self) -> Failure {
+        if timeout(LAST_GASP, self.is_over()).await.is_err() {
+            self.end().await;
+        }
+        self.board.failure().unwrap_or_else(|| Failure::unknown(Cause::Closed))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.process.kill();
+        self.writer.abort();
+        self.watcher.abort();
+    }
+}
+
+/// The same failure of a message that was not sent. That the server broke a rule is no matter of this
+/// call: it did not get as far.
+fn unsent(failure: Failure) -> Failure {
+    Failure { cause: Cause::Closed, delivery: Delivery::NotSent, ..failure }
+}
+
+/// Row 1p: a program that is not there does not come by waiting. Too many processes, or too little
+/// memory, may pass.
+fn not_started(command: &Command, error: &io::Error) -> Failure {
+    let cause = match error.kind() {
+        io::ErrorKind::InvalidInput
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::NotFound
+        | io::ErrorKind::PermissionDenied => Cause::Misconfigured,
+        _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+            Cause::Misconfigured
+        }
+        _ => Cause::ConnectRefused,
+    };
+    let detail = format!("`{}` could not be started: {error}", command.shown());
+    Failure::not_sent(cause).with_detail(detail)
+}
+
+/// The specification asks to close stdin first, then to signal (Lifecycle, Shutdown, stdio). Both waits
+/// and the kill fit into the 5 s that closing a client may take.
+const AFTER_EOF: Duration = Duration::from_secs(2);
+const AFTER_SIGTERM: Duration = Duration::from_millis(1500);

@@ -1,0 +1,176 @@
+//! How to start a local server: program, arguments, environment, directory.
+//!
+//! A type of our own, because a server is started again after it died and because what stands in
+//! arguments and environment is often a secret: nothing here prints either.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// How to start a local server, as often as it takes.
+///
+/// ```
+/// use ridethrough::Command;
+///
+/// let server = Command::new("npx")
+///     .arg("-y")
+///     .arg("@modelcontextprotocol/server-everything")
+///     .env("LOG_LEVEL", "debug");
+/// assert_eq!(format!("{server:?}"), "Command { program: \"npx\", .. }");
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Command {
+    program: OsString,
+    arguments: Vec<OsString>,
+    /// In the order given; `None` takes a variable away.
+    environment: Vec<(OsString, Option<OsString>)>,
+    is_environment_empty: bool,
+    directory: Option<PathBuf>,
+    stderr: Stderr,
+}
+
+/// What is done with what a local server writes to its stderr.
+///
+/// Each line goes to `tracing` at level debug, except where it is inherited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stderr {
+    /// It goes where our own stderr goes, and no error quotes it.
+    Inherited,
+    /// The last 20 lines, 4 KiB at most, are part of the error when the server dies: without them
+    /// nobody learns why.
+    #[default]
+    Quoted,
+    /// No error quotes it: for servers that write secrets there.
+    Withheld,
+}
+
+impl Command {
+    /// Runs this program: a path, or a name to be looked up in `PATH`.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            is_environment_empty: false,
+            directory: None,
+            stderr: Stderr::default(),
+        }
+    }
+
+    /// Adds an argument. No shell reads it.
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|each| each.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets a variable of its environment, which otherwise is ours.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let value = Some(value.as_ref().to_owned());
+        self.environment.push((name.as_ref().to_owned(), value));
+        self
+    }
+
+    /// Takes a variable out of its environment.
+    pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.as_ref().to_owned(), None));
+        self
+    }
+
+    /// Gives it nothing of our environment, only what is set here, before or after this.
+    pub const fn env_clear(mut self) -> Self {
+        self.is_environment_empty = true;
+        self
+    }
+
+    /// Runs it in this directory instead of ours.
+    pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.directory = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// What is done with its stderr; quoted in errors unless said otherwise.
+    pub const fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    /// The program as people may see it: without the directories before it.
+    pub(crate) fn shown(&self) -> String {
+        let name = Path::new(&self.program).file_name().unwrap_or(&self.program);
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Whether it names a program at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.program.is_empty()
+    }
+
+    pub(super) const fn quotes_stderr(&self) -> bool {
+        matches!(self.stderr, Stderr::Quoted)
+    }
+
+    /// The same in the words of the standard library, with pipes.
+    pub(super) fn to_std(&self) -> process::Command {
+        let mut command = process::Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .stdin(process::Stdio::piped())
+            .stdout(process::Stdio::piped());
+        command.stderr(match self.stderr {
+            Stderr::Inherited => process::Stdio::inherit(),
+            Stderr::Quoted | Stderr::Withheld => process::Stdio::piped(),
+        });
+        if self.is_environment_empty {
+            command.env_clear();
+        }
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+}
+
+impl fmt::Debug for Command {
+    /// Arguments and environment may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command").field("program", &self.shown()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_arguments_and_environment_is_printed() {
+        let command =
+            Command::new("/opt/acme/server").arg("--key=s3cret").env("TOKEN", "s3cret").env_clear();
+
+        assert_eq!(format!("{command:?}"), "Command { program: \"server\", .. }");
+    }
+
+    #[test]
+    fn an_environment_of_its_own_keeps_what_was_set_before() {
+        let command = Command::new("x").env("KEPT", "1").env("GONE", "1").env_remove("GONE");
+
+        let told = command.env_clear().to_std();
+
+        let variables: Vec<_> = told.get_envs().collect();
+        assert_eq!(variables, [(OsStr::new("KEPT"), Some(OsStr::new("1")))]);
+    }
+}

@@ -1,0 +1,210 @@
+//! Messages as lines: cut out of a stream of bytes, and written into one.
+//!
+//! Knows nothing of processes or JSON-RPC, so that every fault of a stream can be tried in memory.
+//! Never holds more of a line than its limit, and never says of a message that it was not sent unless
+//! that is certain.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot};
+
+use super::overlong::Glance;
+
+/// The lines of a stream.
+pub(super) struct Lines<R> {
+    source: R,
+    unread: BytesMut,
+    /// How much of `unread` is known to hold no line end.
+    searched: usize,
+    limit: usize,
+    /// A line beyond the limit that is being skipped, and how much of it was.
+    skipped: Option<(Glance, usize)>,
+}
+
+/// Why there is no next line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoLine {
+    /// The stream ended, or broke: nothing more comes.
+    End,
+    /// A line was beyond the limit and was skipped; the answer to this call, if it was one. What
+    /// follows it can be read.
+    TooLong(Option<u64>),
+    /// A line beyond the limit does not end.
+    WithoutEnd,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(super) fn new(source: R, limit: usize) -> Self {
+        Self { source, unread: BytesMut::new(), searched: 0, limit, skipped: None }
+    }
+
+    /// The next line that is not blank, without its end. What stands before the end of the stream
+    /// is a line too: some servers write their last words so.
+    pub(super) async fn next(&mut self) -> Result<Bytes, NoLine> {
+        loop {
+            if let Some(line) = self.cut()? {
+                return Ok(line);
+            }
+            self.unread.reserve(CHUNK);
+            match self.source.read_buf(&mut self.unread).await {
+                Ok(1..) => {}
+                Ok(0) if self.skipped.is_none() && !is_blank(&self.unread) => {
+                    self.searched = 0;
+                    return Ok(without_carriage_returns(self.unread.split()));
+                }
+                Ok(0) | Err(_) => return Err(NoLine::End),
+            }
+        }
+    }
+
+    fn cut(&mut self) -> Result<Option<Bytes>, NoLine> {
+        while let Some(at) = self.unread[self.searched..].iter().position(|byte| *byte == b'\n') {
+            let mut line = self.unread.split_to(self.searched + at + 1);
+            self.searched = 0;
+            line.truncate(line.len() - 1);
+            let line = without_carriage_returns(line);
+            if self.skipped.is_some() || line.len() > self.limit {
+                return Err(self.finish_skipping(&line));
+            }
+            if !is_blank(&line) {
+                return Ok(Some(line));
+            }
+        }
+        self.searched = self.unread.len();
+        // One byte more than the limit may be the carriage return of a line end.
+        if self.skipped.is_some() || self.unread.len() > self.limit + 1 {
+            self.skip()?;
+        }
+        Ok(None)
+    }
+
+    /// Forgets the beginning of a line that is too long.
+    fn skip(&mut self) -> Result<(), NoLine> {
+        let (glance, skipped) = self.skipped.get_or_insert_default();
+        glance.look(&self.unread);
+        *skipped += self.unread.len();
+        self.unread.clear();
+        self.searched = 0;
+        match *skipped > self.limit.saturating_mul(MOST_SKIPPED) {
+            true => Err(NoLine::WithoutEnd),
+            false => Ok(()),
+        }
+    }
+
+    fn finish_skipping(&mut self, rest: &[u8]) -> NoLine {
+        let (mut glance, _) = self.skipped.take().unwrap_or_default();
+        glance.look(rest);
+        NoLine::TooLong(glance.answers())
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
+/// One is left of a Windows line end; others can only be white space between tokens of JSON, where
+/// an event stream would take them for line ends.
+fn without_carriage_returns(mut line: BytesMut) -> Bytes {
+    if line.last() == Some(&b'\r') {
+        line.truncate(line.len() - 1);
+    }
+    for byte in line.iter_mut().filter(|byte| **byte == b'\r') {
+        *byte = b' ';
+    }
+    line.freeze()
+}
+
+/// A message on its way into a stream.
+pub(super) struct Letter {
+    line: Bytes,
+    written: Arc<AtomicUsize>,
+    sent: oneshot::Sender<()>,
+}
+
+/// What became of a letter.
+pub(super) struct Receipt {
+    length: usize,
+    written: Arc<AtomicUsize>,
+    sent: oneshot::Receiver<()>,
+}
+
+/// Why a letter is not known to have been sent whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsent {
+    /// The last byte of the message was not written, so that nobody can have read a message: JSON
+    /// without its closing brace is none. A server that takes the end of its input for the end of a
+    /// line still has no line that it could act on.
+    Certainly,
+    /// The message was written and only its line end is missing.
+    Perhaps,
+}
+
+/// Puts a message on a line of its own.
+pub(super) fn letter(message: &Bytes) -> (Letter, Receipt) {
+    let mut line = BytesMut::with_capacity(message.len() + 1);
+    line.extend_from_slice(message);
+    // Params are the caller's own spelling and may be laid out in lines. In JSON a line end can only
+    // be white space.
+    for byte in line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+    line.extend_from_slice(b"\n");
+    let (sent, receipt) = oneshot::channel();
+    let written = Arc::<AtomicUsize>::default();
+    let receipt = Receipt { length: message.len(), written: written.clone(), sent: receipt };
+    (Letter { line: line.freeze(), written, sent }, receipt)
+}
+
+impl Receipt {
+    /// Waits until the letter was written, or never will be.
+    pub(super) async fn outcome(mut self) -> Result<(), Unsent> {
+        if (&mut self.sent).await.is_ok() {
+            return Ok(());
+        }
+        // The writer has let go of the letter: nothing can follow what is counted.
+        match self.written.load(Ordering::Acquire) < self.length {
+            true => Err(Unsent::Certainly),
+            false => Err(Unsent::Perhaps),
+        }
+    }
+}
+
+/// Writes letters one after the other, until nobody writes any or the stream breaks.
+///
+/// A letter that nobody waits for any more is left out, if it was not begun; one that was begun is
+/// written to its end, because half a line would spoil the next.
+pub(super) async fn write_letters<W: AsyncWrite + Unpin>(
+    mut sink: W,
+    mut letters: mpsc::Receiver<Letter>,
+) -> io::Result<()> {
+    while let Some(letter) = letters.recv().await {
+        if letter.sent.is_closed() {
+            continue;
+        }
+        let mut rest = &letter.line[..];
+        while !rest.is_empty() {
+            let count = sink.write(rest).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            letter.written.fetch_add(count, Ordering::Release);
+            rest = &rest[count..];
+        }
+        sink.flush().await?;
+        // Whoever waited may have left meanwhile.
+        let _ = letter.sent.send(());
+    }
+    Ok(())
+}
+
+/// So many times the limit of a line is skipped before it is taken for one without an end.
+const MOST_SKIPPED: usize = 8;
+/// How much is read at once.
+const CHUNK: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests;

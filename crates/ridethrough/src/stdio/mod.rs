@@ -1,0 +1,247 @@
+//! The transport to a local server: a child process that is spoken to over its pipes.
+//!
+//! Turns the machine's errands, which have the shape of HTTP, into lines and back. Like every transport
+//! it decides nothing: it starts one child when it is told to connect or to shake hands, and never a second
+//! one by itself.
+//!
+//! ```text
+//!   Connect, POST initialize   a child runs: started, if none does
+//!   POST request               200, an event stream that ends with the answer
+//!   POST anything else         202 once it is written
+//!   GET                        200, everything that no call waits for
+//!   DELETE                     204 once the child has ended
+//! ```
+//! Each child is a session of its own: what names another child's session is answered 404, and the
+//! machine makes a new one by its ordinary rules.
+
+mod body;
+mod child;
+mod command;
+mod last_words;
+mod lines;
+mod overlong;
+mod process;
+mod switchboard;
+mod watch;
+
+pub use command::{Command, Stderr};
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use ridethrough_core::head::Content;
+use ridethrough_core::message::{Incoming, Message};
+use ridethrough_core::session::SessionId;
+use ridethrough_core::{AnswerHead, Cause, Failure, Outgoing, Verb};
+
+use crate::transport::{Errand, Reply, Transport};
+
+use body::{FRAME, LineBody, Source};
+use child::Child;
+
+/// A local server, started as often as it takes.
+pub(crate) struct Stdio {
+    desk: Arc<Desk>,
+}
+
+/// What all errands of one client share.
+struct Desk {
+    command: Command,
+    message_limit: usize,
+    /// Held while a child is started: there is never more than one being started.
+    starting: tokio::sync::Mutex<()>,
+    children: Mutex<Children>,
+}
+
+#[derive(Default)]
+struct Children {
+    started: u64,
+    current: Option<Arc<Child>>,
+    /// Those that are being ended: they must not outlive the client either.
+    leaving: Vec<Weak<Child>>,
+}
+
+impl Stdio {
+    pub(crate) fn new(command: Command, message_limit: usize) -> Self {
+        let message_limit = message_limit.saturating_sub(FRAME.len());
+        let (starting, children) = Default::default();
+        Self { desk: Arc::new(Desk { command, message_limit, starting, children }) }
+    }
+}
+
+impl Transport for Stdio {
+    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let desk = self.desk.clone();
+        Box::pin(async move {
+            match errand {
+                Errand::Connect => desk.child().await.map(|_| Reply::Connected),
+                Errand::Request { outgoing, .. } => desk.ask(outgoing).await,
+            }
+        })
+    }
+}
+
+impl Desk {
+    async fn ask(&self, outgoing: Outgoing) -> Result<Reply, Failure> {
+        let session = outgoing.to.session;
+        match outgoing.verb {
+            Verb::Delete => Ok(self.end(session.as_ref()).await),
+            // No line has an event id, so there is nothing to resume.
+            Verb::Get { last_event_id: Some(_) } => Ok(status(StatusCode::METHOD_NOT_ALLOWED)),
+            Verb::Get { last_event_id: None } => Ok(self.listen(session.as_ref())),
+            Verb::Post { body } => self.post(session.as_ref(), body).await,
+        }
+    }
+
+    async fn post(&self, session: Option<&SessionId>, body: Bytes) -> Result<Reply, Failure> {
+        let message = match Incoming::parse(&body) {
+            Ok(Incoming::One(message)) => message,
+            _ => return Err(Failure::not_sent(Cause::Unreadable).with_detail(NO_MESSAGE)),
+        };
+        let request = match message {
+            Message::Request { id, method, .. } => id.number().map(|id| (id, method)),
+            Message::Notification { .. } | Message::Response { .. } => None,
+        };
+        match request {
+            Some((id, method)) if &*method == "initialize" => self.shake_hands(id, &body).await,
+            Some((id, _)) => match self.child_of(session) {
+                Some(child) => request_of(&child, id, &body).await,
+                None => Ok(status(StatusCode::NOT_FOUND)),
+            },
+            None => match self.child_of(session) {
+                Some(child) => {
+                    child.write(&body).await?;
+                    Ok(status(StatusCode::ACCEPTED))
+                }
+                None => Ok(status(StatusCode::NOT_FOUND)),
+            },
+        }
+    }
+
+    /// Begins a session, which needs a child that has none yet. Answers when the child does: one that dies
+    /// before it ever spoke has carried no response, which the machine counts as a failed connect.
+    async fn shake_hands(&self, id: u64, body: &Bytes) -> Result<Reply, Failure> {
+        let child = self.fresh_child().await?;
+        // An earlier handshake with this child was given up. Its answer would pass for a second session.
+        child.forget_calls();
+        let mut awaited = child.await_answer(id)?;
+        child.write(body).await?;
+        let first = match awaited.deliveries.recv().await {
+            Some(first) => first?,
+            None => return Err(Failure::unknown(Cause::Closed).with_detail(GIVEN_UP)),
+        };
+        child.greet();
+        let mut head = AnswerHead::new(StatusCode::OK, Content::EventStream);
+        head.session = SessionId::new(&child.number.to_string());
+        let body = Box::new(LineBody::new(Source::Call(awaited), Some(first)));
+        Ok(Reply::Answered { head, body, capacity: None })
+    }
+
+    fn listen(&self, session: Option<&SessionId>) -> Reply {
+        let deliveries = self.child_of(session).and_then(|child| child.listen().ok());
+        match deliveries {
+            Some(deliveries) => stream(Source::Standing(deliveries)),
+            None => status(StatusCode::NOT_FOUND),
+        }
+    }
+
+    async fn end(&self, session: Option<&SessionId>) -> Reply {
+        let Some(child) = self.child_of(session) else { return status(StatusCode::NOT_FOUND) };
+        self.dismiss(&child);
+        child.end().await;
+        status(StatusCode::NO_CONTENT)
+    }
+
+    /// The child whose session this is, if it still speaks.
+    fn child_of(&self, session: Option<&SessionId>) -> Option<Arc<Child>> {
+        let number: u64 = session?.as_str().parse().ok()?;
+        self.current().filter(|child| child.number == number)
+    }
+
+    fn current(&self) -> Option<Arc<Child>> {
+        self.children().current.clone().filter(|child| child.is_speaking())
+    }
+
+    /// The child that runs, or a new one.
+    async fn child(&self) -> Result<Arc<Child>, Failure> {
+        let _starting = self.starting.lock().await;
+        match self.current() {
+            Some(child) => Ok(child),
+            None => self.start().await,
+        }
+    }
+
+    /// A child that nobody has a session with, and that can be expected to answer.
+    async fn fresh_child(&self) -> Result<Arc<Child>, Failure> {
+        let _starting = self.starting.lock().await;
+        let Some(child) = self.current() else { return self.start().await };
+        if !child.is_greeted() && child.born.elapsed() < START {
+            return Ok(child);
+        }
+        self.dismiss(&child);
+        tokio::spawn(async move { child.end().await });
+        self.start().await
+    }
+
+    async fn start(&self) -> Result<Arc<Child>, Failure> {
+        let number = {
+            let mut children = self.children();
+            children.started += 1;
+            children.started
+        };
+        let child = Child::start(&self.command, number, self.message_limit).await?;
+        self.children().current = Some(child.clone());
+        Ok(child)
+    }
+
+    /// Takes a child out of use, and remembers that it is leaving.
+    fn dismiss(&self, child: &Arc<Child>) {
+        let mut children = self.children();
+        children.leaving.retain(|leaving| leaving.strong_count() > 0);
+        children.leaving.push(Arc::downgrade(child));
+        children.current.take_if(|current| Arc::ptr_eq(current, child));
+    }
+
+    fn children(&self) -> MutexGuard<'_, Children> {
+        // Nothing in here panics halfway through a change.
+        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Desk {
+    /// Errands that are still out may hold a child, and those who are leaving have a task: neither may
+    /// outlive the client.
+    fn drop(&mut self) {
+        let children = std::mem::take(&mut *self.children());
+        let leaving = children.leaving.iter().filter_map(Weak::upgrade);
+        leaving.chain(children.current).for_each(|child| child.kill());
+    }
+}
+
+async fn request_of(child: &Child, id: u64, body: &Bytes) -> Result<Reply, Failure> {
+    // Awaited before it is asked: the answer may come before the writer has told us.
+    let awaited = child.await_answer(id)?;
+    child.write(body).await?;
+    Ok(stream(Source::Call(awaited)))
+}
+
+fn stream(source: Source) -> Reply {
+    let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
+    Reply::Answered { head, body: Box::new(LineBody::new(source, None)), capacity: None }
+}
+
+fn status(status: StatusCode) -> Reply {
+    Reply::whole(AnswerHead::new(status, Content::Nothing), Bytes::new())
+}
+
+/// A server may take longer to start than one handshake lasts: `npx` downloads it first. So long a
+/// child that has not spoken yet is asked again rather than started anew.
+const START: Duration = Duration::from_secs(60);
+const NO_MESSAGE: &str = "this is no message that a line could carry";
+const GIVEN_UP: &str = "the handshake was given up for another one";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! A process and everything that it starts: begun, signalled and buried as one group.
+//!
+//! A thread of its own starts the process and waits for its end, so that neither needs the runtime:
+//! also when that is gone, nothing stays behind. The group is killed *before* its leader is reaped,
+//! because only until then its number cannot belong to somebody else.
+//!
+//! ```text
+//!   Running ──leader has ended, or is killed──▶ group killed ──▶ leader reaped: Buried
+//! ```
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
+
+use super::command::Command;
+
+/// A process that was started, and its pipes.
+pub(super) struct Started {
+    pub(super) process: Process,
+    pub(super) stdin: pipe::Sender,
+    pub(super) stdout: pipe::Receiver,
+    /// None if it is inherited.
+    pub(super) stderr: Option<pipe::Receiver>,
+    pub(super) ended: oneshot::Receiver<io::Result<ExitStatus>>,
+}
+
+/// A running process and its group. Dropping it kills them all.
+pub(super) struct Process {
+    group: Arc<Group>,
+}
+
+struct Group(Mutex<State>);
+
+#[derive(Clone, Copy)]
+enum State {
+    /// Reaped: the number may be another process's by now.
+    Buried,
+    Running(Pid),
+}
+
+/// Starts a process in a group of its own.
+pub(super) async fn start(command: &Command) -> io::Result<Started> {
+    let mut command = command.to_std();
+    command.process_group(0);
+    let (report, started) = oneshot::channel();
+    let (obituary, ended) = oneshot::channel();
+    std::thread::Builder::new().name("mcp server".to_owned()).spawn(move || {
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            // Whoever asked may be gone; then nothing was started for nobody.
+            Err(error) => return drop(report.send(Err(error))),
+        };
+        let process = Process::of(&child);
+        let group = process.group.clone();
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // If nobody waits for it, it comes back, is dropped and so killed.
+        drop(report.send(Ok((process, pipes))));
+        // Whoever wanted to know of its end may be gone; it is buried all the same.
+        let _ = obituary.send(group.bury(&mut child));
+    })?;
+    let died = || io::Error::other("the thread that starts it has died");
+    let (process, (stdin, stdout, stderr)) = started.await.map_err(|_| died())??;
+    let missing = || io::Error::other("a pipe is missing");
+    let stderr = stderr.map(|it| pipe::Receiver::from_owned_fd(OwnedFd::from(it))).transpose()?;
+    Ok(Started {
+        process,
+        stdin: pipe::Sender::from_owned_fd(stdin.ok_or_else(missing)?.into())?,
+        stdout: pipe::Receiver::from_owned_fd(stdout.ok_or_else(missing)?.into())?,
+        stderr,
+        ended,
+    })
+}
+
+impl Process {
+    fn of(child: &Child) -> Self {
+        Self { group: Arc::new(Group(Mutex::new(State::Running(Pid::from_child(child))))) }
+    }
+
+    /// Asks the group to end.
+    pub(super) fn terminate(&self) {
+        self.group.signal(Signal::TERM);
+    }
+
+    /// Ends the group.
+    pub(super) fn kill(&self) {
+        self.group.signal(Signal::KILL);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Running(leader) = *state {
+            // It may have ended just now, which is what was wanted.
+            let _ = kill_process_group(leader, signal);
+        }
+    }
+
+    /// Waits for the leader's end, kills what it leaves behind, and reaps it.
+    fn bury(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        let leader = Pid::from_child(child);
+        let just_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(leader), just_look) {}
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Fails if the leader was the last of the group, which is what was wanted.
+        let _ = kill_process_group(leader, Signal::KILL);
+        let status = child.wait();
+        *state = State::Buried;
+        status
+    }
+}

@@ -1,0 +1,257 @@
+//! Who gets which line of a server: an answer goes to the call that waits for it, everything else to
+//! whoever listens.
+//!
+//! ```text
+//!                       ┌─ its number is awaited ────▶ that call's stream, which ends with it
+//!   line ──▶ message? ──┼─ progress of such a call ──▶ that call's stream
+//!                       └─ anything else, rubbish too ▶ the standing stream, or the waiting room
+//! ```
+//! Progress goes to its call's stream, though any stream would do, to stay in order with the answer. The
+//! waiting room is for what comes before the standing stream is opened: notifications are dropped from it,
+//! oldest first, questions never. What was routed and not read yet is bounded by `unread`: beyond it, the
+//! server's stdout is not read, and it is the server that waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use ridethrough_core::Failure;
+use ridethrough_core::message::{Incoming, Message};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+/// A line on its way to whoever reads it, and the place that it takes until then.
+pub(super) struct Parcel {
+    pub(super) line: Bytes,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// What comes to a stream: lines, and at last perhaps why no more can come.
+pub(super) type Deliveries = mpsc::UnboundedReceiver<Result<Parcel, Failure>>;
+type Recipient = mpsc::UnboundedSender<Result<Parcel, Failure>>;
+
+/// Routes the lines of one server.
+pub(super) struct Switchboard {
+    state: Mutex<State>,
+    unread: Arc<Semaphore>,
+    most_unread: usize,
+}
+
+enum State {
+    Open(Routes),
+    Over(Failure),
+}
+
+#[derive(Default)]
+struct Routes {
+    calls: BTreeMap<u64, Recipient>,
+    standing: Option<Recipient>,
+    room: WaitingRoom,
+}
+
+/// The server asked more questions than are kept before anybody listened.
+#[derive(Debug)]
+pub(super) struct Floods;
+
+impl Switchboard {
+    /// A switchboard that holds at most about `most_unread` bytes, and as much in its waiting room.
+    pub(super) fn new(most_unread: usize) -> Arc<Self> {
+        let most_unread = most_unread.min(u32::MAX as usize);
+        let unread = Arc::new(Semaphore::new(most_unread));
+        Arc::new(Self { state: Mutex::new(State::Open(Routes::default())), unread, most_unread })
+    }
+
+    /// Makes a call's answer come to the stream that is returned.
+    pub(super) fn await_answer(self: &Arc<Self>, id: u64) -> Result<Awaited, Failure> {
+        let (recipient, deliveries) = mpsc::unbounded_channel();
+        match &mut *self.lock() {
+            State::Open(routes) => routes.calls.insert(id, recipient),
+            State::Over(failure) => return Err(failure.clone()),
+        };
+        Ok(Awaited { deliveries, id, board: self.clone() })
+    }
+
+    /// Lets go of all calls: their streams end without an answer.
+    pub(super) fn forget_calls(&self) {
+        if let State::Open(routes) = &mut *self.lock() {
+            routes.calls.clear();
+        }
+    }
+
+    /// Opens the standing stream; an earlier one ends.
+    pub(super) fn listen(&self) -> Result<Deliveries, Failure> {
+        let (recipient, deliveries) = mpsc::unbounded_channel();
+        match &mut *self.lock() {
+            State::Open(routes) => {
+                for line in routes.room.leave() {
+                    // The other end is held right here.
+                    let _ = recipient.send(Ok(Parcel { line, _place: None }));
+                }
+                routes.standing = Some(recipient);
+                Ok(deliveries)
+            }
+            State::Over(failure) => Err(failure.clone()),
+        }
+    }
+
+    /// Routes a line, as soon as there is a place for it.
+    pub(super) async fn route(&self, line: Bytes) -> Result<(), Floods> {
+        let size = line.len().clamp(1, self.most_unread);
+        let size = u32::try_from(size).expect("the bound was clamped to u32");
+        let place = self.unread.clone().acquire_many_owned(size).await;
+        let mut state = self.lock();
+        let State::Open(routes) = &mut *state else { return Ok(()) };
+        routes.route(line, place.ok(), self.most_unread)
+    }
+
+    /// The answer to this call cannot be taken. Returns whether anybody waited for it.
+    pub(super) fn fail(&self, id: u64, failure: &Failure) -> bool {
+        let call = match &mut *self.lock() {
+            State::Open(routes) => routes.calls.remove(&id),
+            State::Over(_) => None,
+        };
+        // One who does not read any more does not need to know.
+        call.map(|call| call.send(Err(failure.clone()))).is_some()
+    }
+
+    /// The server is gone: everybody who waits is told why, and whoever comes later too.
+    pub(super) fn close(&self, failure: &Failure) {
+        let mut state = self.lock();
+        let State::Open(routes) = &mut *state else { return };
+        let recipients =
+            std::mem::take(&mut routes.calls).into_values().chain(routes.standing.take());
+        for recipient in recipients {
+            // One who does not read any more does not need to know.
+            let _ = recipient.send(Err(failure.clone()));
+        }
+        *state = State::Over(failure.clone());
+    }
+
+    /// Why the server is gone, if it is.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        match &*self.lock() {
+            State::Open(_) => None,
+            State::Over(failure) => Some(failure.clone()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that waits for its answer. Dropping it means that nobody does any more.
+pub(super) struct Awaited {
+    pub(super) deliveries: Deliveries,
+    id: u64,
+    board: Arc<Switchboard>,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if let State::Open(routes) = &mut *self.board.lock() {
+            routes.calls.remove(&self.id);
+        }
+    }
+}
+
+impl Routes {
+    fn route(
+        &mut self,
+        line: Bytes,
+        place: Option<OwnedSemaphorePermit>,
+        most: usize,
+    ) -> Result<(), Floods> {
+        let messages = Incoming::parse(&line).map(Incoming::into_messages).unwrap_or_default();
+        let parcel = Parcel { line, _place: place };
+        if let Some(answered) = messages.iter().find_map(|it| self.awaited_by(it)) {
+            let call = match answered {
+                For::Answer(id) => self.calls.remove(&id),
+                For::Progress(id) => self.calls.get(&id).cloned(),
+            };
+            if let Some(call) = call {
+                // A call that ended meanwhile has no use for it.
+                let _ = call.send(Ok(parcel));
+            }
+            return Ok(());
+        }
+        let parcel = match &self.standing {
+            None => parcel,
+            Some(standing) => match standing.send(Ok(parcel)) {
+                Ok(()) => return Ok(()),
+                Err(mpsc::error::SendError(refused)) => {
+                    self.standing = None;
+                    let Ok(parcel) = refused else { return Ok(()) };
+                    parcel
+                }
+            },
+        };
+        let is_question = messages.iter().any(|it| matches!(it, Message::Request { .. }));
+        self.room.enter(parcel.line, is_question, most)
+    }
+
+    fn awaited_by(&self, message: &Message) -> Option<For> {
+        let found = match message {
+            Message::Notification { method, params } if &**method == "notifications/progress" => {
+                For::Progress(progress_token(params.as_ref()?.as_bytes())?)
+            }
+            Message::Response { id, .. } => For::Answer(id.as_ref()?.number()?),
+            _ => return None,
+        };
+        let (For::Answer(id) | For::Progress(id)) = &found;
+        self.calls.contains_key(id).then_some(found)
+    }
+}
+
+/// Why a line belongs to a call.
+enum For {
+    Answer(u64),
+    Progress(u64),
+}
+
+/// The machine names a request's progress by the request's own number.
+fn progress_token(params: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        progress_token: u64,
+    }
+
+    serde_json::from_slice(params).ok().map(|Params { progress_token }| progress_token)
+}
+
+/// What came before anybody listened.
+#[derive(Default)]
+struct WaitingRoom {
+    lines: VecDeque<Waiting>,
+    bytes: usize,
+}
+
+struct Waiting {
+    line: Bytes,
+    is_question: bool,
+}
+
+impl WaitingRoom {
+    fn enter(&mut self, line: Bytes, is_question: bool, most_bytes: usize) -> Result<(), Floods> {
+        self.bytes += line.len();
+        self.lines.push_back(Waiting { line, is_question });
+        while self.lines.len() > MOST_WAITING || self.bytes > most_bytes {
+            let oldest = self.lines.iter().position(|waiting| !waiting.is_question);
+            let dropped = oldest.and_then(|at| self.lines.remove(at)).ok_or(Floods)?;
+            self.bytes -= dropped.line.len();
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> impl Iterator<Item = Bytes> {
+        self.bytes = 0;
+        std::mem::take(&mut self.lines).into_iter().map(|waiting| waiting.line)
+    }
+}
+
+/// How many lines wait for the standing stream to be opened, which follows a handshake at once.
+const MOST_WAITING: usize = 256;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Whoever reads what a child says until it ends, and then tells everybody how.
+//!
+//! Its stdout, its stderr and its process may end in any order. Whichever is last is waited for a second
+//! longer than the others: an answer written just before the end must be found, and a grandchild that
+//! holds a pipe must not hold us.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough_core::{Cause, Failure};
+use tokio::io::AsyncRead;
+use tokio::sync::{oneshot, watch};
+
+use super::last_words::LastWords;
+use super::lines::{Lines, NoLine};
+use super::process::Process;
+use super::switchboard::{Floods, Switchboard};
+
+/// What a watcher needs.
+pub(super) struct Watch {
+    /// As people may see it.
+    pub(super) program: String,
+    /// Whether its last words are for everybody.
+    pub(super) is_quoted: bool,
+    pub(super) process: Arc<Process>,
+    pub(super) board: Arc<Switchboard>,
+    pub(super) over: watch::Sender<bool>,
+}
+
+/// Why nothing more is read.
+enum Silence {
+    /// It broke a rule.
+    Breach(&'static str),
+    /// Its stdout ended.
+    End,
+}
+
+impl Watch {
+    pub(super) async fn run(
+        self,
+        lines: Lines<impl AsyncRead + Unpin>,
+        stderr: Option<impl AsyncRead + Unpin>,
+        ended: oneshot::Receiver<io::Result<ExitStatus>>,
+    ) {
+        let (silent, is_silent) = watch::channel(false);
+        let (dead, is_dead) = watch::channel(false);
+        let mut words = LastWords::default();
+        let reading = async {
+            let silence = tokio::select! {
+                silence = self.read(lines) => silence,
+                () = a_second_after(is_dead.clone()) => Silence::End,
+            };
+            silent.send_replace(true);
+            silence
+        };
+        let dying = async {
+            let status = self.await_end(ended, is_silent).await;
+            dead.send_replace(true);
+            status
+        };
+        let hearing = async {
+            let Some(stderr) = stderr else { return };
+            tokio::select! {
+                () = words.listen(stderr, &self.program) => {}
+                () = a_second_after(is_dead.clone()) => {}
+            }
+        };
+        let (silence, status, ()) = tokio::join!(reading, dying, hearing);
+        let words = words.text(&self.program);
+        self.board.close(&self.failure(&silence, status, &words));
+        self.over.send_replace(true);
+    }
+
+    /// Routes its lines until they end.
+    async fn read(&self, mut lines: Lines<impl AsyncRead + Unpin>) -> Silence {
+        let silence = loop {
+            match lines.next().await {
+                Ok(line) => {
+                    if let Err(Floods) = self.board.route(line).await {
+                        break Silence::Breach("asked too many questions before its first answer");
+                    }
+                }
+                Err(NoLine::End) => return Silence::End,
+                Err(NoLine::TooLong(Some(id))) if self.board.fail(id, &self.too_long()) => {}
+                Err(NoLine::TooLong(_) | NoLine::WithoutEnd) => break Silence::Breach(TOO_LONG),
+            }
+        };
+        // What was lost may be an answer or a question: nobody must wait for it in vain.
+        self.process.kill();
+        silence
+    }
+
+    /// A process without a stdout cannot answer any more: it is ended.
+    async fn await_end(
+        &self,
+        mut ended: oneshot::Receiver<io::Result<ExitStatus>>,
+        is_silent: watch::Receiver<bool>,
+    ) -> Option<ExitStatus> {
+        let status = tokio::select! {
+            status = &mut ended => status,
+            () = a_second_after(is_silent) => {
+                self.process.kill();
+                ended.await
+            }
+        };
+        status.ok().and_then(Result::ok)
+    }
+
+    fn too_long(&self) -> Failure {
+        Failure::unknown(Cause::TooLarge).with_detail(format!("`{}` {TOO_LONG}", self.program))
+    }
+
+    fn failure(&self, silence: &Silence, status: Option<ExitStatus>, words: &str) -> Failure {
+        let program = &self.program;
+        let (cause, mut detail) = match silence {
+            Silence::Breach(how) => (Cause::TooLarge, format!("`{program}` {how}")),
+            Silence::End => {
+                let status = status.map(|status| format!(", {status}")).unwrap_or_default();
+                (Cause::Closed, format!("`{program}` has ended{status}"))
+            }
+        };
+        if self.is_quoted && !words.is_empty() {
+            detail = format!("{detail}; its last words: {words}");
+        }
+        Failure::unknown(cause).with_detail(detail)
+    }
+}
+
+async fn a_second_after(mut flag: watch::Receiver<bool>) {
+    // The sender lives as long as whoever waits here.
+    let _ = flag.wait_for(|is_up| *is_up).await;
+    tokio::time::sleep(LAST_GASP).await;
+}
+
+const TOO_LONG: &str = "wrote a line beyond the limit";
+/// How long the rest of a dead server is read, and how long one may live on without its pipes.
+pub(super) const LAST_GASP: Duration = Duration::from_secs(1);
