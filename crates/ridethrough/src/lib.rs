@@ -18,9 +18,10 @@
 //! ```
 //!
 //! What decides is in [`machine`]; this crate performs. [`Client`] is what an application holds,
-//! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try; on Unix
-//! [`Client::spawn`] makes the same client for a local server. Below are
-//! two seams: a [`Transport`] replaces HTTP, a [`Dial`] replaces sockets.
+//! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try. On Unix
+//! [`Client::spawn`] makes the same client for a local server; with the feature `rmcp` a client is also a
+//! transport of the official SDK. Below are two seams: a [`Transport`] replaces HTTP, a [`Dial`]
+//! replaces sockets.
 
 mod client;
 mod clock;
@@ -36,6 +37,8 @@ mod http;
 pub mod model;
 mod observe;
 mod pool;
+#[cfg(feature = "rmcp")]
+pub mod rmcp;
 #[cfg(unix)]
 mod stdio;
 mod transport;

@@ -124,12 +124,16 @@ impl Client {
     /// Connects now instead of with the first call, and says what the server is. Takes at most the
     /// policy's deadline (60 s). With a session in force it says what that session began with.
     pub async fn connect(&self) -> Result<Server, Error> {
+        Server::read(result(self.handshake().await)?)
+    }
+
+    /// Connects, and gives the answer to `initialize` as it is.
+    pub(crate) fn handshake(&self) -> Pending {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None };
         let pending = Pending::new(self.clone(), "initialize".into(), caller.number, outcome, None);
         self.wish(Wish::Connect(caller));
-        let result = result(pending.await)?;
-        Server::read(result)
+        pending
     }
 
     /// Stays connected though no call waits: for a bridge, or an application that lives from the

@@ -28,7 +28,7 @@ struct Tally {
 }
 
 /// Why a message was not taken.
-pub(super) enum NotTaken {
+pub(crate) enum NotTaken {
     Full,
     NobodyReads,
 }
@@ -41,7 +41,7 @@ pub(crate) fn mailbox() -> (Mailbox, Post) {
 
 impl Mailbox {
     /// Puts a message in, if there is room; `room` is in bytes.
-    pub(super) fn put(&self, delivered: Delivered, room: usize) -> Result<(), NotTaken> {
+    pub(crate) fn put(&self, delivered: Delivered, room: usize) -> Result<(), NotTaken> {
         let size = size(&delivered);
         let held = self.tally.bytes.fetch_add(size, Ordering::Relaxed) + size;
         let put = match held > room {

@@ -25,7 +25,7 @@ mod wish;
 
 pub(crate) use callers::Caller;
 pub(crate) use limits::Limits;
-pub(crate) use mailbox::{Post, mailbox};
+pub(crate) use mailbox::{Mailbox, Post, mailbox};
 pub(crate) use progress::{Reporter, Steps, progress};
 pub(crate) use wish::{CallNumber, Wish};
 
@@ -51,7 +51,6 @@ use crate::transport::{Errand, Transport};
 
 use attempts::{Attempts, News, Order};
 use callers::Callers;
-use mailbox::Mailbox;
 use memory::Memory;
 use questions::Questions;
 use wallet::{Renewed, Wallet};
