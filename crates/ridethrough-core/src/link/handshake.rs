@@ -64,7 +64,7 @@ impl Link {
     fn initialize_body(&self, wire_id: u64) -> Bytes {
         let params = format!(
             r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{}}}"#,
-            Version::LATEST_LEGACY,
+            self.offered,
             self.identity.capabilities.as_str(),
             self.identity.info.as_str(),
         );

@@ -47,7 +47,7 @@ use std::time::Duration;
 use crate::breaker::{self, Breaker};
 use crate::budget::Budget;
 use crate::dice::Dice;
-use crate::era::Era;
+use crate::era::{Era, Version};
 use crate::event::Event;
 use crate::exchange::{Deadline, Ending, Exchange, Extension, Then};
 use crate::headers::Headers;
@@ -90,6 +90,8 @@ pub struct Link {
     era: Era,
     policy: RecoveryPolicy,
     identity: Identity,
+    /// What `initialize` offers.
+    offered: Version,
     dice: Dice,
     keep_connected: bool,
 
@@ -192,6 +194,7 @@ impl Link {
             era,
             policy,
             identity,
+            offered: Version::LATEST_LEGACY,
             dice: Dice::new(seed),
             keep_connected: false,
             dial: Dial::new(),
@@ -281,6 +284,11 @@ impl Link {
     /// Says who we are from the next handshake on.
     pub fn set_identity(&mut self, identity: Identity) {
         self.identity = identity;
+    }
+
+    /// Offers this revision from the next handshake on, instead of the newest that has one.
+    pub const fn offer(&mut self, revision: Version) {
+        self.offered = revision;
     }
 
     /// How many calls the connection can carry at once, if that is less than the policy allows.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
-use ridethrough_core::{Era, Identity, Link, RecoveryPolicy};
+use ridethrough_core::{Era, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -28,7 +28,7 @@ use crate::handlers::Handlers;
 use crate::observe::Observers;
 use crate::transport::Transport;
 
-use check::{Faults, check_limits, object};
+use check::{Faults, check_limits, check_revision, object};
 use place::{Place, Reached};
 use route::Proxying;
 
@@ -51,6 +51,7 @@ use route::Proxying;
 pub struct ClientBuilder {
     place: Place,
     policy: RecoveryPolicy,
+    revision: Version,
     info: Result<Json, String>,
     capabilities: Result<Json, String>,
     headers: Vec<(String, String)>,
@@ -78,6 +79,7 @@ impl ClientBuilder {
         Self {
             place,
             policy: RecoveryPolicy::default(),
+            revision: Version::LATEST_LEGACY,
             info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
             capabilities: Ok(Json::empty_object()),
             headers: Vec::new(),
@@ -99,6 +101,13 @@ impl ClientBuilder {
     /// How hard to try.
     pub fn policy(mut self, policy: RecoveryPolicy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// The revision of the protocol that we offer; the newest with sessions, 2025-11-25. For a
+    /// server that says it speaks a revision and does not. The server may still agree on another.
+    pub const fn revision(mut self, revision: Version) -> Self {
+        self.revision = revision;
         self
     }
 
@@ -242,7 +251,8 @@ impl ClientBuilder {
         let Checked { reached: Reached { name, transport }, identity, runtime } = self.check()?;
         let clock = Clock::start();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-        let link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
+        let mut link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
+        link.offer(self.revision);
         let (observers, lookout) = Observers::new(name);
         let (wisher, wishes) = mpsc::unbounded_channel();
         let driver = Driver::new(Parts {
@@ -269,6 +279,7 @@ impl ClientBuilder {
         let capabilities =
             faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));
         check_limits(self.limits, &mut faults);
+        check_revision(self.revision, &mut faults);
         let runtime = faults.found(
             Handle::try_current()
                 .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),

@@ -12,6 +12,7 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
         .root_certificates("nothing")
         .connect_timeout(Duration::ZERO)
         .message_limit(1)
+        .revision(Version::V2026_07_28)
         .build()
         .unwrap_err()
         .to_string();
@@ -27,6 +28,7 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
             "`info` is JSON of another kind, must be an object",
             "`connect_timeout` is 0ns, must be 1ms to 300s",
             "`message_limit` is 1, must be 1024 to 1073741824",
+            "`revision` is 2026-07-28, must be one that begins with `initialize`",
         ]
     );
 }

@@ -27,6 +27,17 @@ on_every_carrier! {
         assert_eq!(client.status().await.unwrap().version, Some(Version::V2025_11_25));
     }
 
+    async fn an_older_revision_is_offered_on_request_and_again_after_a_lost_session(rig: Rig) {
+        let client = rig.builder().revision(Version::V2025_06_18).build().unwrap();
+        client.connect().await.unwrap();
+        rig.mcp.forget_sessions();
+
+        call(&client, "echo", "a").await.unwrap();
+
+        assert_eq!(rig.count(When::method("initialize")), 2);
+        assert_eq!(client.status().await.unwrap().version, Some(Version::V2025_06_18));
+    }
+
     async fn close_gives_the_session_back_and_later_calls_say_so(rig: Rig) {
         let client = rig.client();
         call(&client, "echo", "a").await.unwrap();
