@@ -47,8 +47,8 @@ pub struct KnownTools {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Annotations {
-    read_only_hint: bool,
-    idempotent_hint: bool,
+    read_only_hint: Option<bool>,
+    idempotent_hint: Option<bool>,
 }
 
 impl KnownTools {
@@ -85,10 +85,12 @@ impl KnownTools {
         let Some(hints) = call.tool.as_ref().and_then(|tool| self.tools.get(tool)) else {
             return false;
         };
+        let (only_reads, is_idempotent) =
+            (hints.read_only_hint == Some(true), hints.idempotent_hint == Some(true));
         match trust {
             TrustHints::None => false,
-            TrustHints::ReadOnly => hints.read_only_hint,
-            TrustHints::All => hints.read_only_hint || hints.idempotent_hint,
+            TrustHints::ReadOnly => only_reads,
+            TrustHints::All => only_reads || is_idempotent,
         }
     }
 }
@@ -171,6 +173,18 @@ mod tests {
         assert!(is_safe("put", TrustHints::All));
         assert!(!is_safe("deploy", TrustHints::All));
         assert!(!is_safe("never-listed", TrustHints::All));
+    }
+
+    #[test]
+    fn a_hint_that_is_null_says_nothing_and_hides_no_other() {
+        let mut tools = KnownTools::default();
+        let page = r#"{"tools":[{"name":"a","annotations":{"readOnlyHint":null}},
+            {"name":"b","annotations":{"readOnlyHint":true,"idempotentHint":null}}]}"#;
+
+        tools.learn(&Json::new(page).unwrap(), true);
+
+        assert!(!tools.is_safe(&tool("a"), ReplayRule::ByNature, TrustHints::All));
+        assert!(tools.is_safe(&tool("b"), ReplayRule::ByNature, TrustHints::ReadOnly));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
 
-use super::keeps_its_json;
+use super::{absent_if_null, keeps_its_json};
 
 /// What an argument belongs to: a prompt, or a template of resources.
 ///
@@ -41,7 +41,7 @@ pub struct Completion {
     #[serde(default)]
     pub total: Option<u64>,
     /// Whether there are more than these.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub has_more: bool,
     /// The completion as it was sent.
     #[serde(skip, default = "Json::empty_object")]

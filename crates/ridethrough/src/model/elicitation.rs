@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
 
-use super::keeps_its_json;
+use super::{absent_if_null, keeps_its_json};
 
 /// A form for a person to fill in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -32,7 +32,7 @@ pub struct UrlRequest {
     /// Where to go.
     pub url: String,
     /// Names the request, so that its completion can be told.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub elicitation_id: String,
     /// The whole request, as it was sent.
     #[serde(skip, default = "Json::empty_object")]

@@ -2,7 +2,8 @@
 //!
 //! Only what people read of them. Each type that a server sends also keeps its whole text in `json`:
 //! a field that is not named here, or that comes with the next revision, is never lost. Unknown
-//! fields are never an error; a field that is here and has another form than it should is one.
+//! fields are never an error, and `null` is as good as absent; a field that is here and has another
+//! form than it should is one.
 
 mod completion;
 mod content;
@@ -31,6 +32,7 @@ pub use tools::{Tool, ToolAnnotations, ToolResult};
 
 use ridethrough_core::message::Json;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 /// A type that keeps the text it was read from.
 pub(crate) trait Model: DeserializeOwned {
@@ -63,3 +65,44 @@ macro_rules! keeps_its_json {
     )+};
 }
 use keeps_its_json;
+
+/// Reads `null` as if nothing were there: servers that write all their fields, set or not, are many,
+/// and one such field in one tool must not hide all the others.
+fn absent_if_null<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_is_as_good_as_absent() {
+        fn same<M: Model + PartialEq + std::fmt::Debug>(
+            with_nulls: &'static str,
+            without: &'static str,
+        ) {
+            let mut read_back: M = read(Json::new(with_nulls).unwrap()).unwrap();
+            let expected: M = read(Json::new(without).unwrap()).unwrap();
+            read_back.keep(Json::new(without).unwrap());
+            assert_eq!(read_back, expected, "{with_nulls}");
+        }
+
+        same::<Tool>(r#"{"name":"a","title":null,"annotations":null}"#, r#"{"name":"a"}"#);
+        same::<ToolResult>(
+            r#"{"content":null,"isError":null,"structuredContent":null}"#,
+            r#"{"content":[]}"#,
+        );
+        same::<Prompt>(r#"{"name":"a","arguments":null}"#, r#"{"name":"a"}"#);
+        same::<Prompt>(
+            r#"{"name":"a","arguments":[{"name":"b","required":null}]}"#,
+            r#"{"name":"a","arguments":[{"name":"b"}]}"#,
+        );
+        same::<Resource>(r#"{"uri":"a:b","name":null,"size":null}"#, r#"{"uri":"a:b"}"#);
+        same::<Completion>(r#"{"values":[],"total":null,"hasMore":null}"#, r#"{"values":[]}"#);
+    }
+}

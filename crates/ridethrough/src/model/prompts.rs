@@ -4,7 +4,7 @@ use ridethrough_core::message::Json;
 use serde::Deserialize;
 
 use super::content::{Message, messages};
-use super::{Listed, keeps_its_json};
+use super::{Listed, absent_if_null, keeps_its_json};
 
 /// A prompt of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Prompt {
     #[serde(default)]
     pub description: Option<String>,
     /// What it can be filled in with.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub arguments: Vec<PromptArgument>,
     /// The whole prompt, as it was sent.
     #[serde(skip, default = "Json::empty_object")]
@@ -39,7 +39,7 @@ pub struct PromptArgument {
     #[serde(default)]
     pub description: Option<String>,
     /// Whether the prompt cannot do without.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub required: bool,
 }
 

@@ -3,7 +3,7 @@
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Deserializer};
 
-use super::{Listed, keeps_its_json, read};
+use super::{Listed, absent_if_null, keeps_its_json, read};
 
 /// Something that can be read from a server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Resource {
     /// Where it is.
     pub uri: String,
     /// Its name.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub name: String,
     /// A name for people.
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct ResourceTemplate {
     /// Where they are: an RFC 6570 template.
     pub uri_template: String,
     /// Its name.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub name: String,
     /// A name for people.
     #[serde(default)]

@@ -4,7 +4,7 @@ use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Message, Role, messages};
-use super::keeps_its_json;
+use super::{absent_if_null, keeps_its_json};
 
 /// A conversation that the server wants continued by a model of ours.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -24,7 +24,7 @@ pub struct SamplingRequest {
     #[serde(default)]
     pub temperature: Option<f64>,
     /// Where the answer must stop.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub stop_sequences: Vec<String>,
     /// Which models the server would like.
     #[serde(default)]

@@ -4,7 +4,7 @@ use ridethrough_core::message::Json;
 use serde::Deserialize;
 
 use super::content::{Content, text};
-use super::{Listed, keeps_its_json};
+use super::{Listed, absent_if_null, keeps_its_json};
 
 /// A tool of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Tool {
     #[serde(default)]
     pub output_schema: Option<Json>,
     /// What it says about itself. A server may lie here.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub annotations: ToolAnnotations,
     /// The whole tool, as it was sent.
     #[serde(skip, default = "Json::empty_object")]
@@ -56,14 +56,14 @@ pub struct ToolAnnotations {
 #[non_exhaustive]
 pub struct ToolResult {
     /// What it said.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub content: Vec<Content>,
     /// The same as JSON, if the tool has an output schema.
     #[serde(default)]
     pub structured_content: Option<Json>,
     /// Whether the tool says that it failed. It ran: this is an answer, not an
     /// [`Error`](crate::Error), and `content` says why.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absent_if_null")]
     pub is_error: bool,
     /// The whole result, as it was sent.
     #[serde(skip, default = "Json::empty_object")]
