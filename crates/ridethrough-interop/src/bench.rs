@@ -1,0 +1,70 @@
+//! What a check works with: a server that runs for all of them, and the means to start its own.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::catalog::Server;
+use crate::partner::{Partner, Verdict, expect, words};
+use crate::process::{Process, Recipe, noted};
+use crate::proxy::Proxy;
+use crate::surface::Surface;
+
+/// One server, ready to be asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Bench {
+    pub(crate) surface: Surface,
+    recipe: Recipe,
+    port: u16,
+}
+
+impl Bench {
+    pub(crate) fn new(server: &Server, recipe: Recipe, shared: &Process) -> Self {
+        Self { surface: server.surface, recipe, port: shared.port() }
+    }
+
+    /// A client of the server that all checks share.
+    pub(crate) fn partner(&self) -> Verdict<Partner> {
+        Partner::of(&self.url())
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// A proxy before the shared server.
+    pub(crate) async fn proxy(&self) -> Verdict<Proxy> {
+        Proxy::before(self.port).await.map_err(words)
+    }
+
+    /// A server of the check's own, to be killed, and a client that has a session with it.
+    pub(crate) async fn own(&self) -> Verdict<(Process, Partner)> {
+        let process = Process::start(self.recipe.clone()).await.map_err(words)?;
+        let partner = Partner::of(&process.url())?;
+        partner.client.connect().await.map_err(words)?;
+        Ok((process, partner))
+    }
+
+    /// How often the ledger says this about a key.
+    pub(crate) fn noted(&self, what: &str, key: &str) -> usize {
+        noted(&self.recipe.ledger, &format!("{what} {key}"))
+    }
+
+    /// A call of this key ran once, as far as this server can tell.
+    pub(crate) fn ran_once(&self, key: &str) -> Verdict {
+        let ran = self.noted("ran", key);
+        expect(!self.surface.has_ledger() || ran == 1, || format!("it ran {ran} times"))
+    }
+
+    /// Waits until the ledger says this about a key.
+    pub(crate) async fn notes(&self, what: &str, key: &str) -> Verdict {
+        let began = Instant::now();
+        while self.noted(what, key) == 0 {
+            if began.elapsed() > Duration::from_secs(3) {
+                return Err(format!("the server did not note `{what}` within 3 s"));
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! The questions that every server is asked. A check's name is a sentence that can be false.
+
+mod faults;
+mod methods;
+mod restarts;
+mod talking;
+
+use futures_util::future::BoxFuture;
+
+use crate::bench::Bench;
+use crate::partner::Verdict;
+
+/// One question.
+pub(crate) struct Check {
+    name: &'static str,
+    pub(crate) run: fn(Bench) -> BoxFuture<'static, Verdict>,
+}
+
+impl Check {
+    /// Its name in words: `revision_2025_03_26_is` is "revision 2025-03-26 is".
+    pub(crate) fn sentence(&self) -> String {
+        let digit = |at: Option<usize>| {
+            at.and_then(|at| self.name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
+        };
+        let letters = self.name.char_indices().map(|(at, letter)| match letter {
+            '_' if digit(at.checked_sub(1)) && digit(at.checked_add(1)) => '-',
+            '_' => ' ',
+            letter => letter,
+        });
+        letters.collect()
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+macro_rules! checks {
+    ($($module:ident::$name:ident,)*) => {
+        &[$(Check { name: stringify!($name), run: |bench| Box::pin($module::$name(bench)) },)*]
+    };
+}
+
+pub(crate) const CHECKS: &[Check] = checks![
+    methods::revision_2025_03_26_is_agreed_on_and_spoken,
+    methods::revision_2025_06_18_is_agreed_on_and_spoken,
+    methods::revision_2025_11_25_is_agreed_on_and_spoken,
+    methods::a_ping_is_answered,
+    methods::the_tools_are_listed,
+    methods::a_list_comes_in_pages,
+    methods::tools_answer,
+    methods::a_tool_that_fails_says_so_in_its_result,
+    methods::an_unknown_tool_is_answered_with_an_error,
+    methods::a_mebibyte_comes_back_as_it_was_sent,
+    methods::text_of_every_kind_comes_back_as_it_was_sent,
+    methods::a_listed_resource_is_read,
+    methods::a_resource_of_a_template_is_read,
+    methods::an_update_of_a_subscribed_resource_is_told,
+    methods::nothing_is_told_after_unsubscribing,
+    methods::a_prompt_is_listed_and_filled_in,
+    methods::an_argument_is_completed,
+    methods::log_messages_arrive,
+    methods::log_messages_below_the_level_stay_away,
+    talking::progress_is_told_and_grows,
+    talking::changed_lists_are_told_on_the_standing_stream,
+    talking::a_form_comes_back_with_its_defaults,
+    talking::a_request_for_sampling_is_answered,
+    talking::a_request_for_roots_is_answered,
+    talking::a_cancelled_call_is_cancelled_in_the_server,
+    faults::a_cut_stream_is_resumed_and_the_tool_runs_once,
+    faults::a_cut_stream_of_an_older_revision_is_resumed_and_the_tool_runs_once,
+    faults::a_stream_that_is_cut_three_times_is_resumed_each_time,
+    faults::an_answer_that_came_while_the_stream_was_cut_is_found_by_resuming,
+    faults::a_question_on_a_cut_stream_is_asked_once_and_answered,
+    faults::a_stream_that_the_server_closes_is_resumed_and_the_tool_runs_once,
+    faults::a_cut_standing_stream_comes_back,
+    faults::answers_that_arrive_byte_by_byte_are_read,
+    faults::a_503_with_a_hint_is_waited_out,
+    faults::a_bare_503_ends_an_unsafe_call_and_repeats_a_safe_one,
+    faults::a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one,
+    restarts::a_call_after_a_restart_is_answered_on_one_new_session,
+    restarts::a_call_after_a_graceful_restart_is_answered_on_one_new_session,
+    restarts::calls_that_wait_for_a_dead_server_are_answered_when_it_is_back,
+    restarts::ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_check_reads_as_a_sentence() {
+        assert_eq!(CHECKS[0].sentence(), "revision 2025-03-26 is agreed on and spoken");
+    }
+}

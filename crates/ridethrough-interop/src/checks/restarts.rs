@@ -1,0 +1,109 @@
+//! Servers that end and come back, each a process of the check's own.
+
+use std::time::Duration;
+
+use futures_util::future::{join, join_all};
+use ridethrough::Error;
+use ridethrough::model::ToolResult;
+use tokio::time::{Instant, sleep};
+
+use crate::bench::Bench;
+use crate::partner::{Partner, Verdict, expect, story, words};
+
+pub(super) async fn a_call_after_a_restart_is_answered_on_one_new_session(bench: Bench) -> Verdict {
+    let (mut process, mut partner) = bench.own().await?;
+    partner.call(bench.surface.echo("before")).await?;
+    partner.sessions();
+
+    process.kill().await.map_err(words)?;
+    process.come_back().await.map_err(words)?;
+
+    answered_once(&bench, &mut partner, "expired").await
+}
+
+pub(super) async fn a_call_after_a_graceful_restart_is_answered_on_one_new_session(
+    bench: Bench,
+) -> Verdict {
+    let (mut process, mut partner) = bench.own().await?;
+    partner.call(bench.surface.echo("before")).await?;
+    partner.sessions();
+
+    let ended = process.terminate().await.map_err(words)?;
+    process.come_back().await.map_err(words)?;
+
+    expect(ended, || "the server did not end within 5 s of SIGTERM".to_owned())?;
+    answered_once(&bench, &mut partner, "graceful").await
+}
+
+/// An echo is answered, on one session more, and so is an unsafe call, which runs once.
+async fn answered_once(bench: &Bench, partner: &mut Partner, key: &str) -> Verdict {
+    partner.call(bench.surface.echo("after")).await?;
+    let sessions = partner.sessions();
+    expect(sessions == 1, || format!("{sessions} sessions were made"))?;
+    partner.call(bench.surface.count(key, 0)).await?;
+    bench.ran_once(key)
+}
+
+pub(super) async fn calls_that_wait_for_a_dead_server_are_answered_when_it_is_back(
+    bench: Bench,
+) -> Verdict {
+    let (mut process, partner) = bench.own().await?;
+    process.kill().await.map_err(words)?;
+
+    let calls = join_all((0..10).map(|number| {
+        let partner = &partner;
+        let question = bench.surface.echo(&format!("call {number}"));
+        async move { partner.call(question).await }
+    }));
+    let (answers, back) = join(calls, async {
+        sleep(Duration::from_millis(300)).await;
+        process.come_back().await
+    })
+    .await;
+
+    back.map_err(words)?;
+    answers.into_iter().collect::<Verdict<Vec<_>>>().map(|_| ())
+}
+
+pub(super) async fn ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice(
+    bench: Bench,
+) -> Verdict {
+    let (mut process, partner) = bench.own().await?;
+    let keys: Vec<_> = (0..5).map(|number| format!("killed-{number}")).collect();
+    let unsafe_calls = join_all(
+        keys.iter().map(|key| partner.begin(bench.surface.count(key, 1500)).into_future()),
+    );
+    let safe_calls = join_all((0..5).map(|number| {
+        let key = format!("safe-{number}");
+        partner.begin(bench.surface.slow(&key, 3, 500)).repeatable().into_future()
+    }));
+
+    let calls = join(unsafe_calls, safe_calls);
+    let ((unsafe_ends, safe_ends), back) = join(calls, async {
+        for key in &keys {
+            bench.notes("ran", key).await?;
+        }
+        process.kill().await.map_err(words)?;
+        process.come_back().await.map_err(words)?;
+        Verdict::Ok(Instant::now())
+    })
+    .await;
+    let since_back = back?.elapsed();
+
+    for (key, end) in keys.iter().zip(unsafe_ends) {
+        unsafe_end(&bench, key, end)?;
+    }
+    for end in safe_ends {
+        end.map_err(story)?;
+    }
+    expect(since_back < Duration::from_secs(10), || format!("it took {since_back:?} more"))
+}
+
+/// A call that had begun when its server died: it says that it may have run, and did so once.
+fn unsafe_end(bench: &Bench, key: &str, end: Result<ToolResult, Error>) -> Verdict {
+    bench.ran_once(key)?;
+    match end {
+        Ok(result) => Err(format!("it was answered by a dead server: {}", result.text())),
+        Err(error) => expect(error.may_have_run(), || story(error)),
+    }
+}

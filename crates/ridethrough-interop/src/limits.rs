@@ -1,0 +1,89 @@
+//! What servers are known not to do. A limit is checked like everything else: if the server suddenly
+//! can, the run fails until the limit is taken away.
+
+/// A check that a server does not pass, and why that is not our client's fault.
+pub(crate) struct Limit {
+    pub(crate) server: &'static str,
+    pub(crate) check: &'static str,
+    pub(crate) reason: &'static str,
+    /// Whether its answer is left to chance, so that asking would prove nothing.
+    pub(crate) is_by_chance: bool,
+}
+
+/// The reason why this server need not pass this check.
+pub(crate) fn limit(server: &str, check: &str) -> Option<&'static Limit> {
+    LIMITS.iter().find(|limit| limit.server == server && limit.check == check)
+}
+
+const fn always(server: &'static str, check: &'static str, reason: &'static str) -> Limit {
+    Limit { server, check, reason, is_by_chance: false }
+}
+
+const fn by_chance(server: &'static str, check: &'static str, reason: &'static str) -> Limit {
+    Limit { server, check, reason, is_by_chance: true }
+}
+
+const EVENTS: &str = "its event store answers a resume with the id of an event where the SDK wants that of the stream, so a \
+     resumed stream brings what was stored and then nothing; comments keep it open until the deadline";
+const FORGETS: &str = "without an event store it forgets the answer of a call that ended while nobody was connected; \
+     resuming then brings empty streams, until the deadline of the call";
+const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
+const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
+
+pub(crate) const LIMITS: &[Limit] = &[
+    always("everything", "a_list_comes_in_pages", "it gives all its tools on one page"),
+    by_chance(
+        "everything",
+        "log_messages_below_the_level_stay_away",
+        "it sends messages of a random level, one every 5 s",
+    ),
+    always(
+        "everything",
+        "a_cancelled_call_is_cancelled_in_the_server",
+        "none of its tools tells that it was cancelled",
+    ),
+    always("everything", "a_cut_stream_is_resumed_and_the_tool_runs_once", EVENTS),
+    always(
+        "everything",
+        "a_cut_stream_of_an_older_revision_is_resumed_and_the_tool_runs_once",
+        EVENTS,
+    ),
+    always("everything", "a_stream_that_is_cut_three_times_is_resumed_each_time", EVENTS),
+    by_chance(
+        "everything",
+        "an_answer_that_came_while_the_stream_was_cut_is_found_by_resuming",
+        EVENTS,
+    ),
+    by_chance("everything", "a_question_on_a_cut_stream_is_asked_once_and_answered", EVENTS),
+    always("everything", "a_cut_standing_stream_comes_back", EVENTS),
+    always(
+        "everything",
+        "a_stream_that_the_server_closes_is_resumed_and_the_tool_runs_once",
+        "none of its tools closes its stream",
+    ),
+    always("everything", "ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice", NO_LEDGER),
+    always("fastmcp", "an_update_of_a_subscribed_resource_is_told", NO_SUBSCRIPTIONS),
+    always("fastmcp", "nothing_is_told_after_unsubscribing", NO_SUBSCRIPTIONS),
+    always("rmcp", "an_answer_that_came_while_the_stream_was_cut_is_found_by_resuming", FORGETS),
+    by_chance("rmcp", "a_question_on_a_cut_stream_is_asked_once_and_answered", FORGETS),
+    always(
+        "rmcp",
+        "a_stream_that_the_server_closes_is_resumed_and_the_tool_runs_once",
+        "a tool is not told which stream is its own, so it cannot close it",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::SERVERS;
+    use crate::checks::CHECKS;
+
+    #[test]
+    fn every_limit_names_a_server_and_a_check_that_exist() {
+        for Limit { server, check, .. } in LIMITS {
+            assert!(SERVERS.iter().any(|it| it.name == *server), "no server {server}");
+            assert!(CHECKS.iter().any(|it| it.name() == *check), "no check {check}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `ridethrough-interop`: our client against servers of other SDKs.
+//!
+//! stdout is data, stderr is for people. Exit codes: 0 every check passed or is a documented limit of
+//! its server (or a package manager did not answer, which the last line says), 1 a check failed,
+//! 2 wrong usage.
+
+mod bench;
+mod catalog;
+mod checks;
+mod install;
+mod limits;
+mod partner;
+mod process;
+mod proxy;
+mod report;
+mod run;
+mod surface;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use catalog::Server;
+
+/// Our client against servers of other SDKs.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Installs servers, asks each the same questions, and prints a table of the answers.
+    ///
+    /// Without a flag: one server for each SDK (python, rmcp, typescript).
+    Run {
+        /// Every server.
+        #[arg(long, conflicts_with = "server")]
+        all: bool,
+        /// This server only; may be given more than once.
+        #[arg(long, value_parser = server)]
+        server: Vec<&'static Server>,
+        /// Only checks whose name contains this.
+        #[arg(long, default_value = "")]
+        check: String,
+        /// Writes the table into this file, between its two markers.
+        #[arg(long)]
+        table: Option<PathBuf>,
+        /// Writes the results as JSON into this file.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Command::Run { all, server, check, table, json } = Args::parse().command;
+    let servers = match (all, server.is_empty()) {
+        (true, _) => catalog::SERVERS.iter().collect(),
+        (false, true) => catalog::SERVERS.iter().filter(|server| server.is_in_short_run).collect(),
+        (false, false) => server,
+    };
+    let order = run::Order { servers, check, table, json };
+    // Dropping the run ends the servers that it started.
+    let outcome = tokio::select! {
+        outcome = run::run(order) => outcome,
+        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all servers were ended")),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn server(name: &str) -> Result<&'static Server, String> {
+    catalog::SERVERS.iter().find(|server| server.name == name).ok_or_else(|| {
+        let names: Vec<_> = catalog::SERVERS.iter().map(|server| server.name).collect();
+        format!("must be one of {}", names.join(", "))
+    })
+}

@@ -1,0 +1,296 @@
+//! A TCP proxy that breaks connections where a check says, byte by byte.
+//!
+//! It reads as little HTTP as it must: where a request begins, and the lines `id:` in an answer. It
+//! passes everything else on as it came.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// What is to go wrong, once each, in order. An order waits for the request that it names.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    /// Cut the connection after so many events with an id.
+    Cut { request: &'static str, events: usize },
+    /// Pass the answer on byte by byte.
+    Drip { request: &'static str },
+    /// Do not pass the request on, answer it with this head.
+    Refuse { request: &'static str, head: &'static str },
+    /// Pass the request on, but nothing of its answer: the connection ends where that would begin.
+    Swallow { request: &'static str },
+}
+
+impl Order {
+    const fn request(&self) -> &'static str {
+        match self {
+            Self::Cut { request, .. }
+            | Self::Drip { request }
+            | Self::Refuse { request, .. }
+            | Self::Swallow { request } => request,
+        }
+    }
+}
+
+/// A proxy in front of one server. Dropping it ends it and every connection through it.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    desk: Desk,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// A proxy to this port of this machine.
+    pub(crate) async fn before(port: u16) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let desk = Desk::default();
+        let task = tokio::spawn(accept(listener, port, desk.clone()));
+        Ok(Self { address, desk, task })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        self.desk.lock().open.push_back(order);
+    }
+
+    /// How many orders were carried out.
+    pub(crate) fn done(&self) -> usize {
+        self.desk.lock().done
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[derive(Clone, Default)]
+struct Desk(Arc<Mutex<Orders>>);
+
+#[derive(Default)]
+struct Orders {
+    open: VecDeque<Order>,
+    done: usize,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, Orders> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first open order, if it is for this request.
+    fn take(&self, request: &[u8]) -> Option<Order> {
+        let mut orders = self.lock();
+        let is_meant = orders.open.front().is_some_and(|order| holds(request, order.request()));
+        if is_meant { orders.open.pop_front() } else { None }
+    }
+}
+
+async fn accept(listener: TcpListener, port: u16, desk: Desk) {
+    // In this task, so that ending it ends the connections too.
+    let mut connections = tokio::task::JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let desk = desk.clone();
+        connections.spawn(async move {
+            // A server that is down is a connection that closes.
+            if let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await {
+                let _ = carry(client, server, &desk).await;
+            }
+        });
+    }
+}
+
+/// Carries bytes both ways until one side ends, or an order ends both.
+async fn carry(mut client: TcpStream, mut server: TcpStream, desk: &Desk) -> std::io::Result<()> {
+    client.set_nodelay(true)?;
+    let (mut up, mut down) = (vec![0; 65536], vec![0; 65536]);
+    let mut fault = Fault::None;
+    loop {
+        tokio::select! {
+            read = client.read(&mut up) => {
+                let read = read?;
+                if read == 0 {
+                    return Ok(());
+                }
+                let mut request = up[..read].to_vec();
+                if begins(&request) {
+                    read_body(&mut client, &mut request).await?;
+                    fault = Fault::of(desk.take(&request));
+                }
+                if let Fault::Refuse(head) = fault {
+                    desk.lock().done += 1;
+                    return client.write_all(head.as_bytes()).await;
+                }
+                server.write_all(&request).await?;
+            }
+            read = server.read(&mut down) => {
+                let read = read?;
+                if read == 0 || fault.answer(&mut client, &down[..read], desk).await?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with the answer to the request that a connection carries.
+enum Fault {
+    Cut(Cut),
+    Drip { begun: bool },
+    None,
+    Refuse(&'static str),
+    Swallow,
+}
+
+impl Fault {
+    const fn of(order: Option<Order>) -> Self {
+        match order {
+            Some(Order::Cut { events, .. }) => Self::Cut(Cut::after(events)),
+            Some(Order::Drip { .. }) => Self::Drip { begun: false },
+            Some(Order::Refuse { head, .. }) => Self::Refuse(head),
+            Some(Order::Swallow { .. }) => Self::Swallow,
+            None => Self::None,
+        }
+    }
+
+    /// Passes a part of the answer on, or ends the connection.
+    async fn answer(
+        &mut self,
+        client: &mut TcpStream,
+        part: &[u8],
+        desk: &Desk,
+    ) -> std::io::Result<ControlFlow<()>> {
+        match self {
+            Self::Swallow => {
+                desk.lock().done += 1;
+                return Ok(ControlFlow::Break(()));
+            }
+            Self::Drip { begun } => {
+                desk.lock().done += usize::from(!std::mem::replace(begun, true));
+                for byte in part {
+                    client.write_all(&[*byte]).await?;
+                    tokio::task::yield_now().await;
+                }
+            }
+            Self::Cut(cut) => {
+                client.write_all(part).await?;
+                if cut.comes_after(part) {
+                    desk.lock().done += 1;
+                    client.flush().await?;
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Self::None | Self::Refuse(_) => client.write_all(part).await?,
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Counts events with an id in the bytes of an answer.
+struct Cut {
+    events: usize,
+    line: Vec<u8>,
+    has_id: bool,
+}
+
+impl Cut {
+    const fn after(events: usize) -> Self {
+        Self { events, line: Vec::new(), has_id: false }
+    }
+
+    /// Whether the cut comes after this part. A part is never split: what the server wrote at once
+    /// arrives at once.
+    fn comes_after(&mut self, chunk: &[u8]) -> bool {
+        for byte in chunk {
+            match byte {
+                b'\n' => self.line_ended(),
+                b'\r' => {}
+                byte => self.line.push(*byte),
+            }
+        }
+        self.events == 0
+    }
+
+    fn line_ended(&mut self) {
+        if self.line.is_empty() && self.has_id {
+            self.events = self.events.saturating_sub(1);
+            self.has_id = false;
+        }
+        self.has_id |= self.line.starts_with(b"id:");
+        self.line.clear();
+    }
+}
+
+fn begins(bytes: &[u8]) -> bool {
+    ["POST ", "GET ", "DELETE "].iter().any(|verb| bytes.starts_with(verb.as_bytes()))
+}
+
+/// Reads on until the head and the body that it announces are there.
+async fn read_body(client: &mut TcpStream, request: &mut Vec<u8>) -> std::io::Result<()> {
+    loop {
+        let text = String::from_utf8_lossy(request);
+        if let Some(end) = text.find("\r\n\r\n") {
+            let head = text[..end].to_ascii_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+            let length: usize = length.and_then(|it| it.trim().parse().ok()).unwrap_or(0);
+            // Heads are ASCII, so that positions in the text are positions in the bytes.
+            if request.len() >= end + 4 + length {
+                return Ok(());
+            }
+        }
+        if client.read_buf(request).await? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn holds(bytes: &[u8], needle: &str) -> bool {
+    bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_comes_after_the_event_that_was_named_however_its_bytes_arrive() {
+        let stream = b"HTTP/1.1 200 OK\r\n\r\n10\r\nid: 1\ndata: \n\n\r\nid: 2\ndata: {}\n\n";
+
+        for size in 1..stream.len() {
+            let mut cut = Cut::after(2);
+            let verdicts: Vec<_> = stream.chunks(size).map(|it| cut.comes_after(it)).collect();
+
+            assert_eq!(
+                verdicts.iter().position(|is_cut| *is_cut),
+                Some(verdicts.len() - 1),
+                "{size}"
+            );
+        }
+    }
+
+    #[test]
+    fn events_without_an_id_do_not_count() {
+        let mut cut = Cut::after(1);
+
+        assert!(!cut.comes_after(b"event: message\ndata: {}\n\n: a comment\n\n"));
+    }
+
+    #[test]
+    fn an_order_waits_for_the_request_that_it_names() {
+        let desk = Desk::default();
+        desk.lock().open.push_back(Order::Cut { request: "tools/call", events: 1 });
+
+        assert!(desk.take(b"POST /mcp {\"method\":\"ping\"}").is_none());
+        assert!(desk.take(b"POST /mcp {\"method\":\"tools/call\"}").is_some());
+        assert!(desk.take(b"POST /mcp {\"method\":\"tools/call\"}").is_none());
+    }
+}

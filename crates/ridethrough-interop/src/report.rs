@@ -1,0 +1,227 @@
+//! The answers as a table for people, as Markdown for the documentation, and as JSON.
+
+use std::fmt::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::catalog::Server;
+
+/// What became of one check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Failed(String),
+    Limit(&'static str),
+    LimitGone(&'static str),
+    Passed,
+}
+
+impl Outcome {
+    pub(crate) const fn is_bad(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::LimitGone(_))
+    }
+
+    const fn mark(&self) -> &'static str {
+        match self {
+            Self::Failed(_) | Self::LimitGone(_) => "FAIL",
+            Self::Limit(_) => "–",
+            Self::Passed => "yes",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) => write!(f, "failed: {why}"),
+            Self::Limit(reason) => write!(f, "a limit: {reason}"),
+            Self::LimitGone(reason) => {
+                write!(f, "it can, though limits.rs says: {reason}; take the limit away")
+            }
+            Self::Passed => f.write_str("yes"),
+        }
+    }
+}
+
+/// All answers of one server.
+pub(crate) struct Column {
+    server: &'static str,
+    package: &'static str,
+    version: String,
+    /// Why it was not asked.
+    pub(crate) skipped: Option<String>,
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Column {
+    pub(crate) const fn new(server: &Server, version: String) -> Self {
+        let (name, package) = (server.name, server.package);
+        Self { server: name, package, version, skipped: None, outcomes: Vec::new() }
+    }
+}
+
+/// All answers.
+pub(crate) struct Report {
+    rows: Vec<String>,
+    pub(crate) columns: Vec<Column>,
+}
+
+impl Report {
+    pub(crate) const fn new(rows: Vec<String>) -> Self {
+        Self { rows, columns: Vec::new() }
+    }
+
+    pub(crate) fn is_good(&self) -> bool {
+        !self.columns.iter().flat_map(|column| &column.outcomes).any(Outcome::is_bad)
+    }
+
+    fn mark(&self, column: usize, row: usize) -> &'static str {
+        self.columns[column].outcomes.get(row).map_or("skipped", Outcome::mark)
+    }
+
+    /// A table for a terminal.
+    pub(crate) fn text(&self) -> String {
+        let width = self.rows.iter().map(String::len).max().unwrap_or(0);
+        let mut text = format!("{:width$}", "");
+        for column in &self.columns {
+            _ = write!(text, "  {}", column.server);
+        }
+        for (row, sentence) in self.rows.iter().enumerate() {
+            _ = write!(text, "\n{sentence:width$}");
+            for (index, column) in self.columns.iter().enumerate() {
+                _ = write!(text, "  {:^1$}", self.mark(index, row), column.server.len());
+            }
+        }
+        text
+    }
+
+    /// The last line: counts, and whoever was not asked.
+    pub(crate) fn summary(&self) -> String {
+        let outcomes = || self.columns.iter().flat_map(|column| &column.outcomes);
+        let passed = outcomes().filter(|it| **it == Outcome::Passed).count();
+        let limits = outcomes().filter(|it| matches!(it, Outcome::Limit(_))).count();
+        let bad = outcomes().filter(|it| it.is_bad()).count();
+        let mut line = format!("interop: {passed} passed, {limits} known limits, {bad} failed");
+        for column in &self.columns {
+            if let Some(why) = &column.skipped {
+                _ = write!(line, "; {} skipped: {why}", column.server);
+            }
+        }
+        line
+    }
+
+    pub(crate) fn json(&self) -> String {
+        let columns = self.columns.iter().map(|column| {
+            let checks = self.rows.iter().zip(&column.outcomes).map(|(row, outcome)| {
+                json!({ "check": row, "mark": outcome.mark(), "words": outcome.to_string() })
+            });
+            json!({
+                "server": column.server,
+                "package": column.package,
+                "version": column.version,
+                "skipped": column.skipped,
+                "checks": checks.collect::<Vec<_>>(),
+            })
+        });
+        format!("{:#}\n", json!(columns.collect::<Vec<_>>()))
+    }
+
+    /// The table as Markdown, its limits as notes below.
+    fn markdown(&self) -> String {
+        let mut notes: Vec<&str> = Vec::new();
+        let mut text = String::from("| |");
+        for column in &self.columns {
+            _ = write!(text, " {}<br>`{}` {} |", column.server, column.package, column.version);
+        }
+        _ = write!(text, "\n|---|{}", "---|".repeat(self.columns.len()));
+        for (row, sentence) in self.rows.iter().enumerate() {
+            _ = write!(text, "\n| {sentence} |");
+            for (index, column) in self.columns.iter().enumerate() {
+                match column.outcomes.get(row) {
+                    Some(Outcome::Limit(reason)) => {
+                        _ = write!(text, " – [{}] |", note(&mut notes, reason));
+                    }
+                    _ => _ = write!(text, " {} |", self.mark(index, row)),
+                }
+            }
+        }
+        text.push('\n');
+        for (number, reason) in notes.iter().enumerate() {
+            _ = write!(text, "\n{}. {reason}", number + 1);
+        }
+        text
+    }
+
+    /// Puts the table between the two markers of a file, if it is whole and good.
+    pub(crate) fn write_into(&self, path: &Path) -> Result<()> {
+        let is_whole = self.columns.iter().all(|column| column.skipped.is_none());
+        if !is_whole || !self.is_good() {
+            eprintln!("{} is left as it is: not every check was passed", path.display());
+            return Ok(());
+        }
+        let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let page = between(&page, &self.markdown());
+        let page = page.with_context(|| format!("{} has no markers", path.display()))?;
+        Ok(std::fs::write(path, page)?)
+    }
+}
+
+/// The number of a note; the same words are one note.
+fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
+    let known = notes.iter().position(|it| *it == reason);
+    known.unwrap_or_else(|| {
+        notes.push(reason);
+        notes.len() - 1
+    }) + 1
+}
+
+fn between(page: &str, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}"))
+}
+
+const BEGIN: &str = "<!-- interop: begin -->";
+const END: &str = "<!-- interop: end -->";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::SERVERS;
+
+    #[test]
+    fn only_a_failure_or_a_limit_that_is_gone_makes_a_report_bad() {
+        let report = |outcome| {
+            let mut report = Report::new(vec!["a check".to_owned()]);
+            let mut column = Column::new(&SERVERS[0], "1".to_owned());
+            column.outcomes.push(outcome);
+            report.columns.push(column);
+            report
+        };
+
+        assert!(report(Outcome::Passed).is_good());
+        assert!(report(Outcome::Limit("it cannot")).is_good());
+        assert!(!report(Outcome::LimitGone("it cannot")).is_good());
+        assert!(!report(Outcome::Failed("no".to_owned())).is_good());
+    }
+
+    #[test]
+    fn a_server_that_was_skipped_is_named_on_the_last_line() {
+        let mut report = Report::new(vec![]);
+        let mut column = Column::new(&SERVERS[0], "1".to_owned());
+        column.skipped = Some("pip is missing".to_owned());
+        report.columns.push(column);
+
+        assert!(report.is_good());
+        assert!(report.summary().ends_with("; python skipped: pip is missing"));
+    }
+
+    #[test]
+    fn a_table_replaces_what_stood_between_the_markers() {
+        let page = format!("a\n{BEGIN}\nold\n{END}\nb");
+
+        assert_eq!(between(&page, "new"), Some(format!("a\n{BEGIN}\n\nnew\n\n{END}\nb")));
+        assert_eq!(between("no markers", "new"), None);
+    }
+}

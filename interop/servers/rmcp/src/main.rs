@@ -1,0 +1,34 @@
+//! The surface of ../README.md on rmcp, with the SDK's own sessions and its cache of events.
+
+mod surface;
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use surface::Surface;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut config = StreamableHttpServerConfig::default();
+    config.sse_retry = Some(RETRY);
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.sse_retry = Some(RETRY);
+    let service = StreamableHttpService::new(|| Ok(Surface::default()), Arc::new(sessions), config);
+    let port: u16 = std::env::var("PORT").unwrap_or_default().parse().unwrap_or(0);
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    println!("listening on http://{}/mcp", listener.local_addr()?);
+    let app = axum::Router::new().nest_service("/mcp", service);
+    let mut ended = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        served = axum::serve(listener, app) => served?,
+        _ = ended.recv() => {}
+    }
+    Ok(())
+}
+
+/// How soon a client may come back to a stream.
+const RETRY: Duration = Duration::from_millis(200);

@@ -1,0 +1,352 @@
+//! The tools, resources and prompts. Results are written as JSON: most types of the SDK cannot be
+//! made from outside, and the JSON is what the README promises.
+
+#![expect(
+    deprecated,
+    reason = "logging, roots and sampling go with 2026-07-28; they are tested here"
+)]
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rmcp::model::*;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+type Context = RequestContext<RoleServer>;
+
+/// One session.
+#[derive(Default)]
+pub struct Surface {
+    level: Mutex<Option<String>>,
+    subscribed: Mutex<Vec<String>>,
+}
+
+impl Surface {
+    async fn run(&self, name: &str, args: &Value, context: Context) -> Result<String, Failure> {
+        let key = args["key"].as_str().unwrap_or_default().to_owned();
+        let time = Duration::from_millis(args["pause_ms"].as_u64().unwrap_or(0));
+        match name {
+            "add" => Ok(sum(&args["a"], &args["b"])),
+            "ask_elicitation" => ask_elicitation(&context).await,
+            "ask_roots" => ask_roots(&context).await,
+            "ask_sampling" => ask_sampling(&context, &args["prompt"]).await,
+            "change" => change(&context).await,
+            "count" | "drop_stream" => {
+                note(&format!("ran {key}"))?;
+                tokio::time::sleep(time).await;
+                Ok(key)
+            }
+            "echo" => Ok(args["text"].as_str().unwrap_or_default().to_owned()),
+            "fail" => Err(Failure::Tool("this tool always fails".to_owned())),
+            "log" => self.log(&context).await,
+            "slow" => slow(&context, key, args["steps"].as_u64().unwrap_or(1), time).await,
+            "touch" => self.touch(&context).await,
+            "wait" => wait(&context, key).await,
+            other => Err(refusal(-32602, format!("no tool `{other}`"))),
+        }
+    }
+
+    async fn log(&self, context: &Context) -> Result<String, Failure> {
+        let least = self.level.lock().unwrap().clone().unwrap_or_else(|| LEVELS[0].to_owned());
+        let first = LEVELS.iter().position(|level| *level == least).unwrap_or(LEVELS.len());
+        for level in &LEVELS[first..] {
+            let data = format!("a {level} message");
+            let params = json!({ "level": level, "logger": "interop", "data": data });
+            context.peer.notify_logging_message(of(params)?).await?;
+        }
+        Ok("logged".to_owned())
+    }
+
+    async fn touch(&self, context: &Context) -> Result<String, Failure> {
+        let is_subscribed = self.subscribed.lock().unwrap().iter().any(|uri| uri == "test://note");
+        if is_subscribed {
+            let params = of(json!({ "uri": "test://note" }))?;
+            context.peer.notify_resource_updated(params).await?;
+        }
+        Ok("touched".to_owned())
+    }
+}
+
+fn sum(a: &Value, b: &Value) -> String {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => (a + b).to_string(),
+        _ => (a.as_f64().unwrap_or(0.0) + b.as_f64().unwrap_or(0.0)).to_string(),
+    }
+}
+
+async fn ask_elicitation(context: &Context) -> Result<String, Failure> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "default": "Ada" },
+            "age": { "type": "integer", "default": 36 },
+            "keen": { "type": "boolean", "default": true },
+        },
+    });
+    let params = json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema });
+    let answer = context.peer.create_elicitation(of(params)?).await?;
+    Ok(json!({ "action": answer.action, "content": answer.content }).to_string())
+}
+
+async fn ask_roots(context: &Context) -> Result<String, Failure> {
+    let answer = context.peer.list_roots().await?;
+    let uris: Vec<_> = answer.roots.iter().map(|root| root.uri.as_str()).collect();
+    Ok(json!(uris).to_string())
+}
+
+async fn ask_sampling(context: &Context, prompt: &Value) -> Result<String, Failure> {
+    let message = json!({ "role": "user", "content": { "type": "text", "text": prompt } });
+    let params = of(json!({ "messages": [message], "maxTokens": 50 }))?;
+    let answer = json!(context.peer.create_message(params).await?);
+    Ok(answer["content"]["text"].as_str().unwrap_or_default().to_owned())
+}
+
+async fn change(context: &Context) -> Result<String, Failure> {
+    // In a task of its own: what a handler tells goes out on the stream of its request.
+    let peer = context.peer.clone();
+    tokio::spawn(async move {
+        let _ = peer.notify_tool_list_changed().await;
+        let _ = peer.notify_prompt_list_changed().await;
+        let _ = peer.notify_resource_list_changed().await;
+    });
+    Ok("changed".to_owned())
+}
+
+async fn slow(
+    context: &Context,
+    key: String,
+    steps: u64,
+    pause: Duration,
+) -> Result<String, Failure> {
+    note(&format!("ran {key}"))?;
+    for step in 1..=steps {
+        tokio::time::sleep(pause).await;
+        if let Some(token) = context.meta.get_progress_token() {
+            let params = json!({ "progressToken": token, "progress": step, "total": steps });
+            context.peer.notify_progress(of(params)?).await?;
+        }
+    }
+    Ok(key)
+}
+
+async fn wait(context: &Context, key: String) -> Result<String, Failure> {
+    note(&format!("began {key}"))?;
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_secs(20)) => Ok(key),
+        () = context.ct.cancelled() => {
+            note(&format!("cancelled {key}"))?;
+            Err(refusal(-32800, "cancelled".to_owned()))
+        }
+    }
+}
+
+impl ServerHandler for Surface {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let start: usize = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+        let end = TOOLS.len().min(start + PAGE);
+        let tools: Vec<_> = TOOLS[start..end].iter().map(tool).collect();
+        let next = (end < TOOLS.len()).then(|| end.to_string());
+        of(json!({ "tools": tools, "nextCursor": next }))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let args = Value::Object(request.arguments.unwrap_or_default());
+        let (text, is_error) = match self.run(&request.name, &args, context).await {
+            Ok(text) => (text, false),
+            Err(Failure::Tool(text)) => (text, true),
+            Err(Failure::Protocol(error)) => return Err(error),
+        };
+        let result: CallToolResult =
+            of(json!({ "content": [{ "type": "text", "text": text }], "isError": is_error }))?;
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let note = json!({ "uri": "test://note", "name": "note", "mimeType": "text/plain" });
+        of(json!({ "resources": [note] }))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        of(json!({ "resourceTemplates": [{ "uriTemplate": "test://item/{id}", "name": "item" }] }))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let text = match uri.strip_prefix("test://item/") {
+            Some(id) => format!("item {id}"),
+            None if uri == "test://note" => "a note".to_owned(),
+            None => return Err(error(-32002, format!("no resource `{uri}`"))),
+        };
+        let content = json!({ "uri": uri, "mimeType": "text/plain", "text": text });
+        let result: ReadResourceResult = of(json!({ "contents": [content] }))?;
+        Ok(result.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.subscribed.lock().unwrap().push(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.subscribed.lock().unwrap().retain(|uri| *uri != request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let greet = json!({ "name": "greet", "arguments": [{ "name": "name", "required": true }] });
+        of(json!({ "prompts": [greet, { "name": "plain" }] }))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let name = request.arguments.as_ref().and_then(|args| args["name"].as_str());
+        let text = name.map_or_else(|| "Hello!".to_owned(), |name| format!("Hello, {name}!"));
+        let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
+        let result: GetPromptResult = of(json!({ "messages": [message] }))?;
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        let begun = &request.argument.value;
+        let values: Vec<_> = NAMES.iter().filter(|name| name.starts_with(begun)).collect();
+        of(json!({ "completion": { "values": values, "total": values.len(), "hasMore": false } }))
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        *self.level.lock().unwrap() = json!(request.level).as_str().map(str::to_owned);
+        Ok(())
+    }
+}
+
+/// Why a tool gave no text: a result with `isError`, or an error of the protocol.
+enum Failure {
+    Protocol(ErrorData),
+    Tool(String),
+}
+
+impl From<ErrorData> for Failure {
+    fn from(error: ErrorData) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl From<rmcp::ServiceError> for Failure {
+    fn from(error: rmcp::ServiceError) -> Self {
+        refusal(-32603, error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        refusal(-32603, error.to_string())
+    }
+}
+
+fn refusal(code: i32, message: String) -> Failure {
+    Failure::Protocol(error(code, message))
+}
+
+fn error(code: i32, message: String) -> ErrorData {
+    ErrorData::new(ErrorCode(code), message, None)
+}
+
+fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(value).map_err(|wrong| error(-32603, wrong.to_string()))
+}
+
+/// A line that survives us: one write to a file opened for appending.
+fn note(line: &str) -> std::io::Result<()> {
+    let path = std::env::var("INTEROP_LEDGER").map_err(std::io::Error::other)?;
+    let mut ledger = OpenOptions::new().create(true).append(true).open(path)?;
+    ledger.write_all(format!("{line}\n").as_bytes())
+}
+
+fn tool((name, args, is_read_only): &(&str, &[(&str, &str)], bool)) -> Value {
+    let properties: serde_json::Map<_, _> =
+        args.iter().map(|(key, kind)| ((*key).to_owned(), json!({ "type": kind }))).collect();
+    json!({
+        "name": name,
+        "description": format!("See {name} in the README."),
+        "inputSchema": { "type": "object", "properties": properties },
+        "annotations": { "readOnlyHint": is_read_only },
+    })
+}
+
+const PAGE: usize = 5;
+const LEVELS: [&str; 5] = ["debug", "info", "notice", "warning", "error"];
+const NAMES: [&str; 3] = ["Ada", "Alan", "Grace"];
+const TOOLS: &[(&str, &[(&str, &str)], bool)] = &[
+    ("add", &[("a", "number"), ("b", "number")], true),
+    ("ask_elicitation", &[], false),
+    ("ask_roots", &[], false),
+    ("ask_sampling", &[("prompt", "string")], false),
+    ("change", &[], false),
+    ("count", &[("key", "string"), ("pause_ms", "number")], false),
+    ("drop_stream", &[("key", "string")], false),
+    ("echo", &[("text", "string")], true),
+    ("fail", &[], false),
+    ("log", &[], false),
+    ("slow", &[("key", "string"), ("steps", "number"), ("pause_ms", "number")], false),
+    ("touch", &[], false),
+    ("wait", &[("key", "string")], false),
+];

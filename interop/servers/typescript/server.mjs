@@ -1,0 +1,42 @@
+// The surface of ../README.md on the TypeScript SDK, version 1.
+
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+import { serve } from '../surface.mjs';
+
+const REQUESTS = {
+    'completion/complete': types.CompleteRequestSchema,
+    'logging/setLevel': types.SetLevelRequestSchema,
+    'prompts/get': types.GetPromptRequestSchema,
+    'prompts/list': types.ListPromptsRequestSchema,
+    'resources/list': types.ListResourcesRequestSchema,
+    'resources/read': types.ReadResourceRequestSchema,
+    'resources/subscribe': types.SubscribeRequestSchema,
+    'resources/templates/list': types.ListResourceTemplatesRequestSchema,
+    'resources/unsubscribe': types.UnsubscribeRequestSchema,
+    'tools/call': types.CallToolRequestSchema,
+    'tools/list': types.ListToolsRequestSchema
+};
+
+const RESULTS = {
+    'elicitation/create': types.ElicitResultSchema,
+    'roots/list': types.ListRootsResultSchema,
+    'sampling/createMessage': types.CreateMessageResultSchema
+};
+
+const contextOf = extra => ({
+    signal: extra.signal,
+    token: extra._meta?.progressToken,
+    notify: notification => extra.sendNotification(notification),
+    ask: (method, params) => extra.sendRequest({ method, params }, RESULTS[method]),
+    closeStream: extra.closeSSEStream
+});
+
+serve({
+    name: 'interop-typescript',
+    serverOf: (info, options) => new Server(info, options),
+    handle: (server, method, answer) =>
+        server.setRequestHandler(REQUESTS[method], (request, extra) => answer(request.params, contextOf(extra))),
+    transportOf: options => new StreamableHTTPServerTransport(options)
+});
