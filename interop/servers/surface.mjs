@@ -3,6 +3,7 @@
 //   serverOf(info, options)           makes a server that is not connected yet
 //   handle(server, method, answer)    answers a method with answer(params, context)
 //   transportOf(options)              makes a Streamable HTTP transport for node
+//   stdioOf()                         makes a transport over stdin and stdout
 //
 // and its context as { signal, token, session, notify(notification), ask(method, params), closeStream() }.
 
@@ -231,6 +232,7 @@ async function open(sdk, transports) {
 }
 
 export function serve(sdk) {
+    if (process.argv[2] === 'stdio') return sessionServer(sdk).connect(sdk.stdioOf());
     const transports = new Map();
     const http = createServer(async (request, response) => {
         if (!request.url.startsWith('/mcp')) return error(response, 404, 'Not found');

@@ -1,7 +1,9 @@
 //! What a check works with: a server that runs for all of them, and the means to start its own.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use ridethrough::ClientBuilder;
 use tokio::time::{Instant, sleep};
 
 use crate::catalog::Server;
@@ -43,6 +45,12 @@ impl Bench {
         let partner = Partner::of(&process.url())?;
         partner.client.connect().await.map_err(words)?;
         Ok((process, partner))
+    }
+
+    /// A client that starts the server itself and speaks to it over stdio, and the file with its id.
+    pub(crate) fn local(&self) -> Verdict<(Partner, PathBuf)> {
+        let (command, id) = self.recipe.local();
+        Ok((Partner::built(ClientBuilder::spawn(command))?, id))
     }
 
     /// How often the ledger says this about a key.

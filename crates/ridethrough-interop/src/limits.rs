@@ -62,6 +62,11 @@ pub(crate) const LIMITS: &[Limit] = &[
         "none of its tools closes its stream",
     ),
     always("everything", "ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice", NO_LEDGER),
+    always(
+        "everything",
+        "over_stdio_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice",
+        NO_LEDGER,
+    ),
     always("fastmcp", "an_update_of_a_subscribed_resource_is_told", NO_SUBSCRIPTIONS),
     always("fastmcp", "nothing_is_told_after_unsubscribing", NO_SUBSCRIPTIONS),
     always("rmcp", "an_answer_that_came_while_the_stream_was_cut_is_found_by_resuming", FORGETS),

@@ -24,6 +24,23 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
+    /// The same server over stdin and stdout. It writes its own id into a file, so that it can be killed.
+    pub(crate) fn local(&self) -> (ridethrough::Command, PathBuf) {
+        let id = self.folder.join("stdio.pid");
+        let program = self.program.display().to_string();
+        // The first argument is its script, if it has one; the others are about HTTP.
+        let script = self.arguments.first();
+        let command = ridethrough::Command::new("sh")
+            .args(["-c", r#"echo $$ > "$INTEROP_ID"; exec "$@""#, "sh"])
+            .arg(program)
+            .args(script)
+            .arg("stdio")
+            .current_dir(&self.folder)
+            .env("INTEROP_ID", &id)
+            .env("INTEROP_LEDGER", &self.ledger);
+        (command, id)
+    }
+
     /// Takes away what an earlier run wrote: its keys could be those of this one.
     pub(crate) fn forget(&self) -> Result<()> {
         for path in [&self.ledger, &self.log] {
@@ -135,12 +152,10 @@ impl Process {
     }
 
     fn signal(&self, name: &str) {
-        let Some(id) = self.child.id() else { return };
-        // A group that is gone already needs no signal.
-        let _ = std::process::Command::new("kill")
-            .args([&format!("-{name}"), "--", &format!("-{id}")])
-            .stderr(Stdio::null())
-            .status();
+        if let Some(id) = self.child.id() {
+            // A group that is gone already needs no signal.
+            signal(name, &format!("-{id}"));
+        }
     }
 }
 
@@ -148,6 +163,15 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.signal("KILL");
     }
+}
+
+/// Sends a signal to a process, or to a group (`-1234`); says whether there was one.
+pub(crate) fn signal(name: &str, id: &str) -> bool {
+    let kill = std::process::Command::new("kill")
+        .args([&format!("-{name}"), "--", id])
+        .stderr(Stdio::null())
+        .status();
+    kill.is_ok_and(|status| status.success())
 }
 
 /// The port in `listening on http://127.0.0.1:1234/mcp`.

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import socket
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -154,6 +155,8 @@ def complete(ref: Any, argument: Any, context: Any) -> list[str]:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["stdio"]:
+        return mcp.run(transport="stdio", show_banner=False)
     app = mcp.http_app(path="/mcp", event_store=EventStore(), retry_interval=200)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import sys
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 import mcp_types as types
 import uvicorn
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.shared.exceptions import MCPError
 
@@ -267,6 +269,11 @@ class Announcing(Server[Any]):
         return super().create_initialization_options(changes)
 
 
+async def serve_stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
 def main() -> None:
     server = Announcing(
         "interop-python",
@@ -283,6 +290,8 @@ def main() -> None:
         on_completion=complete,
         on_set_logging_level=set_level,
     )
+    if sys.argv[1:] == ["stdio"]:
+        return anyio.run(serve_stdio, server)
     app = server.streamable_http_app(event_store=Memory(), retry_interval=200)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -2,6 +2,7 @@
 
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import { Server } from '@modelcontextprotocol/server';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { serve } from '../surface.mjs';
 
 const contextOf = context => ({
@@ -17,5 +18,6 @@ serve({
     serverOf: (info, options) => new Server(info, options),
     handle: (server, method, answer) =>
         server.setRequestHandler(method, (request, context) => answer(request.params, contextOf(context))),
+    stdioOf: () => new StdioServerTransport(),
     transportOf: options => new NodeStreamableHTTPServerTransport(options)
 });

@@ -1,6 +1,7 @@
 // The surface of ../README.md on the TypeScript SDK, version 1.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { serve } from '../surface.mjs';
@@ -38,5 +39,6 @@ serve({
     serverOf: (info, options) => new Server(info, options),
     handle: (server, method, answer) =>
         server.setRequestHandler(REQUESTS[method], (request, extra) => answer(request.params, contextOf(extra))),
+    stdioOf: () => new StdioServerTransport(),
     transportOf: options => new StreamableHTTPServerTransport(options)
 });

@@ -1,6 +1,7 @@
 //! The questions that every server is asked. A check's name is a sentence that can be false.
 
 mod faults;
+mod local;
 mod methods;
 mod restarts;
 mod talking;
@@ -82,6 +83,10 @@ pub(crate) const CHECKS: &[Check] = checks![
     restarts::a_call_after_a_graceful_restart_is_answered_on_one_new_session,
     restarts::calls_that_wait_for_a_dead_server_are_answered_when_it_is_back,
     restarts::ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
+    local::over_stdio_every_method_is_answered,
+    local::over_stdio_questions_and_progress_find_their_way,
+    local::over_stdio_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
+    local::over_stdio_nothing_is_left_after_closing,
 ];
 
 #[cfg(test)]

@@ -69,17 +69,9 @@ pub(super) async fn ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice
     bench: Bench,
 ) -> Verdict {
     let (mut process, partner) = bench.own().await?;
-    let keys: Vec<_> = (0..5).map(|number| format!("killed-{number}")).collect();
-    let unsafe_calls = join_all(
-        keys.iter().map(|key| partner.begin(bench.surface.count(key, 1500)).into_future()),
-    );
-    let safe_calls = join_all((0..5).map(|number| {
-        let key = format!("safe-{number}");
-        partner.begin(bench.surface.slow(&key, 3, 500)).repeatable().into_future()
-    }));
+    let (keys, calls) = ten_calls(&bench, &partner, "killed");
 
-    let calls = join(unsafe_calls, safe_calls);
-    let ((unsafe_ends, safe_ends), back) = join(calls, async {
+    let (ends, back) = join(calls, async {
         for key in &keys {
             bench.notes("ran", key).await?;
         }
@@ -90,17 +82,42 @@ pub(super) async fn ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice
     .await;
     let since_back = back?.elapsed();
 
-    for (key, end) in keys.iter().zip(unsafe_ends) {
-        unsafe_end(&bench, key, end)?;
-    }
-    for end in safe_ends {
-        end.map_err(story)?;
-    }
+    ten_ends(&bench, &keys, ends)?;
     expect(since_back < Duration::from_secs(10), || format!("it took {since_back:?} more"))
 }
 
+/// Five calls that must not run twice, with their keys, and five that may.
+pub(super) fn ten_calls(
+    bench: &Bench,
+    partner: &Partner,
+    name: &str,
+) -> (Vec<String>, impl Future<Output = TenEnds> + use<>) {
+    let keys: Vec<_> = (0..5).map(|number| format!("{name}-{number}")).collect();
+    let unsafe_calls = join_all(
+        keys.iter().map(|key| partner.begin(bench.surface.count(key, 1500)).into_future()),
+    );
+    let safe_calls = join_all((0..5).map(|number| {
+        let key = format!("{name}-safe-{number}");
+        partner.begin(bench.surface.slow(&key, 3, 500)).repeatable().into_future()
+    }));
+    (keys, join(unsafe_calls, safe_calls))
+}
+
+/// How the unsafe and the safe ones ended.
+pub(super) type TenEnds = (Vec<End>, Vec<End>);
+type End = Result<ToolResult, Error>;
+
+/// Ten calls under which their server died: in doubt if that matters, answered if it does not.
+pub(super) fn ten_ends(bench: &Bench, keys: &[String], ends: TenEnds) -> Verdict {
+    let (unsafe_ends, safe_ends) = ends;
+    for (key, end) in keys.iter().zip(unsafe_ends) {
+        unsafe_end(bench, key, end)?;
+    }
+    safe_ends.into_iter().try_for_each(|end| end.map(drop).map_err(story))
+}
+
 /// A call that had begun when its server died: it says that it may have run, and did so once.
-fn unsafe_end(bench: &Bench, key: &str, end: Result<ToolResult, Error>) -> Verdict {
+fn unsafe_end(bench: &Bench, key: &str, end: End) -> Verdict {
     bench.ran_once(key)?;
     match end {
         Ok(result) => Err(format!("it was answered by a dead server: {}", result.text())),

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::ServiceExt;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
@@ -13,6 +14,10 @@ use surface::Surface;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some("stdio") {
+        Surface::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
+        return Ok(());
+    }
     let mut config = StreamableHttpServerConfig::default();
     config.sse_retry = Some(RETRY);
     let mut sessions = LocalSessionManager::default();
