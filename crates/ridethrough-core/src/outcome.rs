@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::failure::{Delivery, Failure};
+use crate::failure::{Cause, Delivery, Failure};
 use crate::message::Answer;
 
 /// The single end of an exchange.
@@ -33,13 +33,16 @@ pub struct CallError {
     pub retry_after: Option<Duration>,
     /// What happened last.
     pub reason: Reason,
+    /// Whether a second run would do no harm, as far as is known: by the method, the caller's word, or
+    /// what the tool says of itself.
+    pub is_repeatable: bool,
 }
 
 impl CallError {
     /// The end of a call of which nothing is known but this.
     pub const fn new(kind: Kind, delivery: Delivery, call: CallName, reason: Reason) -> Self {
         let (attempts, elapsed, retry_after) = (0, Duration::ZERO, None);
-        Self { kind, delivery, call, attempts, elapsed, retry_after, reason }
+        Self { kind, delivery, call, attempts, elapsed, retry_after, reason, is_repeatable: false }
     }
 
     /// Whether the server may have run the request.
@@ -54,7 +57,8 @@ impl CallError {
             1 => "1 attempt".to_owned(),
             n => format!("{n} attempts"),
         };
-        let held_back = if self.may_have_run() && self.kind == Kind::Interrupted {
+        let is_held_back = self.may_have_run() && !self.is_repeatable;
+        let held_back = if is_held_back && self.kind == Kind::Interrupted {
             format!(
                 "; not sent again, because `{}` is not marked safe to repeat",
                 self.call.subject()
@@ -68,19 +72,39 @@ impl CallError {
 
     fn advice(&self) -> String {
         let subject = self.call.subject();
-        if let Some(wait) = self.retry_after {
-            return format!("try again in {:.1} s", wait.as_secs_f64());
-        }
-        if self.may_have_run() {
-            return format!("check whether `{subject}` took effect before you repeat it");
+        let wait = self.retry_after.map(|wait| format!("{:.1} s", wait.as_secs_f64()));
+        match wait {
+            _ if self.may_have_run() && !self.is_repeatable => {
+                let wait = wait.map(|wait| format!(", and not sooner than in {wait}"));
+                let wait = wait.unwrap_or_default();
+                return format!("check whether `{subject}` took effect before you repeat it{wait}");
+            }
+            Some(wait) => return format!("try again in {wait}"),
+            None => {}
         }
         match self.kind {
             Kind::Closed => "make a new client: this one was closed".to_owned(),
             Kind::Config => "change what the call asks for".to_owned(),
             Kind::Unauthorized => "check the credentials for this server".to_owned(),
-            Kind::Unreachable => "check the address and that the server is running".to_owned(),
+            Kind::Rejected { status: 403 } => "check what these credentials may do".to_owned(),
+            Kind::Unreachable => self.way_to_reach().to_owned(),
             Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
+            _ if self.may_have_run() => format!("`{subject}` may be called again"),
             _ => format!("`{subject}` did not run; it can be called again"),
+        }
+    }
+
+    fn way_to_reach(&self) -> &'static str {
+        match &self.reason {
+            Reason::Transport(failure) => match failure.cause {
+                Cause::BadCertificate | Cause::TlsRefused => {
+                    "check the certificates of both sides, and which roots this client trusts"
+                }
+                Cause::Misconfigured => "change the address, the proxy or the program",
+                Cause::NameUnknown => "check how the name is spelt, and that this network knows it",
+                _ => "check the address and that the server is running",
+            },
+            _ => "check the address and that the server is running",
         }
     }
 }
@@ -88,9 +112,11 @@ impl CallError {
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.call, self.kind)?;
-        match &self.reason {
-            Reason::Nothing => Ok(()),
-            reason => write!(f, ": {reason}"),
+        match (&self.reason, self.kind) {
+            (Reason::Nothing, _) => Ok(()),
+            // The kind has said it.
+            (Reason::Status(said), Kind::Rejected { status }) if said.as_u16() == status => Ok(()),
+            (reason, _) => write!(f, ": {reason}"),
         }
     }
 }
@@ -212,19 +238,10 @@ impl fmt::Display for Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Cause;
 
     #[test]
     fn a_report_says_what_happened_what_was_tried_and_what_to_do() {
-        let error = CallError {
-            kind: Kind::Interrupted,
-            delivery: Delivery::Unknown,
-            call: CallName { method: "tools/call".into(), tool: Some("deploy".into()) },
-            attempts: 1,
-            elapsed: Duration::from_millis(2300),
-            retry_after: None,
-            reason: Reason::Transport(Failure::unknown(Cause::Reset)),
-        };
+        let error = interrupted();
 
         assert_eq!(
             error.report(),
@@ -232,6 +249,40 @@ mod tests {
              tried: 1 attempt in 2.3 s; not sent again, because `deploy` is not marked safe to repeat\n\
              hint: check whether `deploy` took effect before you repeat it"
         );
+    }
+
+    #[test]
+    fn a_hint_of_the_server_never_hides_a_doubt() {
+        let mut error = interrupted();
+        error.retry_after = Some(Duration::from_secs(5));
+
+        let report = error.report();
+
+        assert!(report.ends_with(
+            "hint: check whether `deploy` took effect before you repeat it, and not sooner than in 5.0 s"
+        ), "{report}");
+    }
+
+    #[test]
+    fn a_call_that_may_be_repeated_is_not_told_that_it_may_not() {
+        let mut error = interrupted();
+        error.is_repeatable = true;
+
+        let report = error.report();
+
+        assert!(
+            report.ends_with("tried: 1 attempt in 2.3 s\nhint: `deploy` may be called again"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn a_status_is_told_once() {
+        let mut error = interrupted();
+        error.kind = Kind::Rejected { status: 429 };
+        error.reason = Reason::Status(StatusCode::TOO_MANY_REQUESTS);
+
+        assert_eq!(error.to_string(), "tools/call `deploy` was rejected with status 429");
     }
 
     #[test]
@@ -244,6 +295,7 @@ mod tests {
             elapsed: Duration::from_secs(10),
             retry_after: None,
             reason: Reason::Transport(Failure::not_sent(Cause::ConnectRefused)),
+            is_repeatable: true,
         };
 
         assert_eq!(
@@ -252,5 +304,12 @@ mod tests {
              tried: nothing was sent in 10.0 s\n\
              hint: check the address and that the server is running"
         );
+    }
+
+    fn interrupted() -> CallError {
+        let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
+        let reason = Reason::Transport(Failure::unknown(Cause::Reset));
+        let error = CallError::new(Kind::Interrupted, Delivery::Unknown, call, reason);
+        CallError { attempts: 1, elapsed: Duration::from_millis(2300), ..error }
     }
 }

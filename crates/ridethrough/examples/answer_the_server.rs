@@ -7,8 +7,8 @@
 //! It starts a small server of its own, whose tool `book` asks for a date in the middle of a call and
 //! tells its progress meanwhile.
 
+use ridethrough::Client;
 use ridethrough::model::{Elicited, Notification, Root, SamplingResult};
-use ridethrough::{Client, Json};
 use ridethrough_lab::{Ask, Mcp, Protocol, Server, Times, When};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .on_form(|form| async move {
             println!("the server asks: {}", form.message);
             // What is left out gets the default of the form's schema.
-            Elicited::Accepted(Json::new(r#"{"date":"2026-12-24"}"#).expect("written as JSON here"))
+            Elicited::filled_in(json!({ "date": "2026-12-24" }))
         })
         .on_sampling(|_| async { Ok(SamplingResult::text("our-model", "yes")) })
         .roots([Root::new("file:///tmp/trip").named("trip")])

@@ -1,22 +1,40 @@
 //! Why a call gave no result.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use ridethrough_core::CallError;
 use ridethrough_core::message::{Json, RpcError};
+use ridethrough_core::{CallError, Kind};
 
 use crate::model::{self, UrlRequest};
 
 /// A call without a result.
+///
+/// ```no_run
+/// # async fn example(client: ridethrough::Client) {
+/// use ridethrough::{Error, Kind};
+///
+/// match client.call_tool("deploy", ()).await {
+///     Ok(result) => println!("{}", result.text()),
+///     Err(Error::Server(error)) => println!("it said {}", error.rpc.message),
+///     Err(error) if error.may_have_run() => println!("look first: {}", error.report()),
+///     Err(error) if error.kind() == Some(Kind::Unreachable) => println!("later: {error}"),
+///     Err(error) => println!("{}", error.report()),
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The answer is not what the caller wanted to read it as. It is there, as it was sent.
     Answer {
+        /// What was asked.
+        method: Arc<str>,
         /// The result.
         result: Json,
         /// What is wrong with it.
-        source: serde_json::Error,
+        source: ReadError,
     },
     /// There is no answer: what happened, what was tried, and whether the server may have run it.
     Call(CallError),
@@ -32,6 +50,31 @@ pub enum Error {
     /// The server answered with an error of its own.
     Server(ServerError),
 }
+
+/// Where a result differs from what it was to be read as. It names no value: that may be anybody's data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError(String);
+
+impl From<serde_json::Error> for ReadError {
+    fn from(error: serde_json::Error) -> Self {
+        let place = format!("line {} column {}", error.line(), error.column());
+        let words = error.to_string();
+        // The name of a field is the reader's; everything else that serde says may quote the data.
+        let missing = words.strip_prefix("missing field `").and_then(|it| it.split('`').next());
+        match missing {
+            Some(field) => Self(format!("missing field `{field}` at {place}")),
+            None => Self(format!("a value of another form at {place}")),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReadError {}
 
 /// An error that the server answered with.
 #[derive(Clone, PartialEq, Eq)]
@@ -68,7 +111,23 @@ impl Error {
         }
     }
 
-    /// The failed call, if there was no answer.
+    /// How the call ended, if there was no answer.
+    pub const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Call(error) => Some(error.kind),
+            _ => None,
+        }
+    }
+
+    /// How long the server, or the breaker, asks to be left alone.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Call(error) => error.retry_after,
+            _ => None,
+        }
+    }
+
+    /// The failed call, if there was no answer: what happened, how often it was tried, for how long.
     pub const fn call(&self) -> Option<&CallError> {
         match self {
             Self::Call(error) => Some(error),
@@ -92,7 +151,10 @@ impl Error {
             Self::Endless { .. } => {
                 format!("{self}\nhint: take it page by page, or report it to the server's author")
             }
-            other => other.to_string(),
+            Self::Answer { source, .. } => {
+                format!("{self}: {source}\nhint: the result as it was sent is in the error")
+            }
+            Self::Server(_) => self.to_string(),
         }
     }
 }
@@ -100,7 +162,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answer { .. } => f.write_str("the result has another form than was asked for"),
+            Self::Answer { method, .. } => {
+                write!(f, "the result of `{method}` has another form than was asked for")
+            }
             Self::Call(error) => error.fmt(f),
             Self::Endless { method, pages, reason } => {
                 write!(f, "`{method}` was given up after {pages} pages: {reason}")
@@ -147,6 +211,22 @@ mod tests {
     use ridethrough_core::message::Answer;
 
     use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_result_is_told_without_what_is_in_it() {
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "it is never read")]
+        struct Wanted {
+            name: u8,
+        }
+        let read = |text: &str| serde_json::from_str::<Wanted>(text).map_err(ReadError::from);
+
+        let quoted = read(r#"{"name":"patient 4711"}"#).unwrap_err();
+        let missing = read("{}").unwrap_err();
+
+        assert_eq!(quoted.to_string(), "a value of another form at line 1 column 22");
+        assert_eq!(missing.to_string(), "missing field `name` at line 1 column 2");
+    }
 
     #[test]
     fn an_error_that_sends_a_person_to_a_url_says_where() {

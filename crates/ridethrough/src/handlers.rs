@@ -183,7 +183,13 @@ async fn elicit_form(
 ) -> Result<Json, Refusal> {
     let handler = handler.ok_or_else(|| Refusal::with_code(-32602, "forms are not supported"))?;
     let request: FormRequest = read(params)?;
-    Ok(handler(request.clone()).await.into_result(Some(&request)))
+    let elicited = handler(request.clone()).await;
+    match &elicited {
+        Elicited::Accepted(content) if !content.as_str().starts_with('{') => Err(
+            Refusal::with_code(-32603, "the form was filled in with something else than an object"),
+        ),
+        _ => Ok(elicited.into_result(Some(&request))),
+    }
 }
 
 async fn elicit_url(

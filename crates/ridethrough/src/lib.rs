@@ -17,7 +17,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What decides is in [`machine`]; this crate performs. [`Client`] is what an application holds,
+//! What MCP's messages say is in [`model`], for typed calls and for handlers of what a server asks
+//! ([`ClientBuilder::on_form`] and its like). What decides is in [`machine`]; this crate performs. [`Client`] is what an application holds,
 //! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try. On Unix
 //! [`Client::spawn`] makes the same client for a local server; with the feature `rmcp` a client is also a
 //! transport of the official SDK. Below are two seams: a [`Transport`] replaces HTTP, a [`Dial`]
@@ -51,7 +52,7 @@ pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
 pub use dial::{ByteStream, Connection, Dial, Peek, Tcp};
 pub use endpoint::{Endpoint, EndpointError};
-pub use error::{Error, ServerError};
+pub use error::{Error, ReadError, ServerError};
 pub use handlers::Refusal;
 pub use observe::{Events, Seen};
 #[cfg(unix)]
@@ -61,7 +62,7 @@ pub use transport::{Body, Errand, Reply, Transport};
 /// The recovery machine and all its words.
 pub use ridethrough_core as machine;
 pub use ridethrough_core::backoff::Window;
-pub use ridethrough_core::head::{AnswerHead, Challenge, Content};
+pub use ridethrough_core::head::{AnswerHead, Challenge};
 pub use ridethrough_core::message::{Answer, Json, RpcError};
 pub use ridethrough_core::policy::{PolicyBuilder, PolicyError};
 pub use ridethrough_core::{

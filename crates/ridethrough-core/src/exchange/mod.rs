@@ -293,7 +293,7 @@ impl Exchange {
     }
 
     /// The error that tells how this exchange ended.
-    pub(crate) fn error(&self, now: Moment, ending: Ending) -> CallError {
+    pub(crate) fn error(&self, now: Moment, ending: Ending, is_repeatable: bool) -> CallError {
         CallError {
             kind: ending.kind,
             delivery: self.ledger.delivery(),
@@ -302,6 +302,7 @@ impl Exchange {
             elapsed: now.since(self.began),
             retry_after: ending.retry_after,
             reason: ending.reason,
+            is_repeatable,
         }
     }
 }

@@ -251,10 +251,7 @@ impl Link {
     pub(super) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         if now >= exchange.deadline.at {
-            let reason = match exchange.state {
-                State::Waiting(Waiting::Place) => NO_PLACE,
-                _ => Reason::Nothing,
-            };
+            let reason = self.awaited(exchange);
             return self.end(now, id, Ending::new(Kind::DeadlinePassed, reason));
         }
         match exchange.state {
@@ -273,6 +270,19 @@ impl Link {
                 self.set_alarm(id);
             }
             _ => self.set_alarm(id),
+        }
+    }
+
+    /// What a call has waited for in vain.
+    fn awaited(&self, exchange: &Exchange) -> Reason {
+        match exchange.state {
+            State::Waiting(Waiting::Credentials(_)) => Reason::Rule("it waited for credentials"),
+            State::Waiting(Waiting::Gate) => Reason::Rule("the server asked to be left alone"),
+            State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
+                self.out_of_patience(exchange.id).reason
+            }
+            State::Waiting(Waiting::Place) => NO_PLACE,
+            _ => Reason::Nothing,
         }
     }
 

@@ -52,7 +52,9 @@ impl Link {
         carrier: Option<AttemptId>,
     ) {
         let Some(exchange) = self.exchanges.remove(&id) else { return };
-        let outcome = outcome.map_err(|ending| exchange.error(now, ending));
+        let trust = self.policy.trust_hints;
+        let is_safe = || self.tools.is_safe(&exchange.call, exchange.rule, trust);
+        let outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
         if let Some(sent) = &exchange.sent {
             self.wires.remove(&sent.wire_id);
         }

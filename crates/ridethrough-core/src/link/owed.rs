@@ -278,6 +278,7 @@ impl Link {
             elapsed: now.since(owed.began),
             retry_after: ending.retry_after,
             reason: ending.reason,
+            is_repeatable: false,
         });
         self.outbox.push_back(Output::Noticed { notice: id, outcome });
     }

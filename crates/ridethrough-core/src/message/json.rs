@@ -98,6 +98,12 @@ impl Json {
     }
 }
 
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
 impl Serialize for Json {
     /// Byte for byte, in the words of `serde_json`; no other format can carry it.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,6 @@
 //! Rows 1 and 1p, and waiting for a connection.
 
-use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, RecoveryPolicy};
+use ridethrough_core::{CallOptions, Cause, Delivery, Event, Failure, Kind, RecoveryPolicy};
 
 use crate::rig::{Rig, millis, secs, session};
 
@@ -151,6 +151,21 @@ fn waiting_is_bounded_by_the_patience_of_each_call() {
     keep_refusing(&mut rig, secs(20));
     assert_eq!(rig.kind(second), Kind::Unreachable);
     assert!(rig.now.since(began) >= secs(50));
+}
+
+#[test]
+fn a_deadline_that_passes_in_an_outage_says_what_the_outage_is() {
+    let mut rig = Rig::connected();
+    let options = CallOptions { deadline: Some(secs(3)), ..CallOptions::default() };
+    let id = rig.call_with("deploy", options);
+    let post = rig.post();
+    rig.refuse_connection(&post);
+
+    keep_refusing(&mut rig, secs(4));
+
+    let error = rig.error(id);
+    assert_eq!((error.kind, error.may_have_run()), (Kind::DeadlinePassed, false));
+    assert!(error.to_string().ends_with("passed its deadline: connection refused"), "{error}");
 }
 
 #[test]

@@ -60,6 +60,12 @@ impl<T> Call<T> {
         Self { client, request, headers, fault: None, reporter: None, listener: None, read }
     }
 
+    /// A call that cannot be sent, for this reason.
+    pub(super) fn unfit(mut self, fault: String) -> Self {
+        self.fault.get_or_insert(fault);
+        self
+    }
+
     /// The call's own time, in all: waits, repeats and resumes included. Without it, that of the
     /// policy: 10 minutes for `tools/call`, 60 s for every other method.
     pub const fn deadline(mut self, time: Duration) -> Self {
@@ -177,7 +183,10 @@ impl<T> fmt::Debug for Call<T> {
 
 /// Ends a call that cannot be sent, without asking anybody.
 fn refuse(caller: Caller, request: &Request, fault: String) {
-    let call = CallName { method: request.method.clone(), tool: None };
+    let name = || request.params.as_ref()?.member("name")?.read::<String>();
+    let is_tool = &*request.method == "tools/call";
+    let tool = is_tool.then(name).flatten().map(Arc::from);
+    let call = CallName { method: request.method.clone(), tool };
     let reason = Reason::Config(fault.into());
     let error = CallError::new(Kind::Config, Delivery::NotSent, call, reason);
     // Whoever asked may be gone, and then does not want to know.
@@ -252,7 +261,10 @@ impl<T> Future for PendingResult<T> {
         let outcome = std::task::ready!(Pin::new(&mut self.pending).poll(context));
         Poll::Ready(result(outcome).and_then(|result| {
             // A clone of the text shares its bytes.
-            (self.read)(result.clone()).map_err(|source| Error::Answer { result, source })
+            (self.read)(result.clone()).map_err(|source| {
+                let method = self.pending.method.clone();
+                Error::Answer { method, result, source: source.into() }
+            })
         }))
     }
 }

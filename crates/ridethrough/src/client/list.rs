@@ -31,6 +31,7 @@ pub struct List<T> {
     client: Client,
     most_pages: usize,
     deadline: Option<Duration>,
+    headers: Vec<(String, String)>,
     items: PhantomData<fn() -> T>,
 }
 
@@ -49,7 +50,14 @@ pub struct Page<T> {
 #[expect(private_bounds, reason = "what can be listed is what the client has a method for")]
 impl<T: Listed> List<T> {
     pub(super) const fn new(client: Client) -> Self {
-        Self { client, most_pages: PAGES, deadline: None, items: PhantomData }
+        let headers = Vec::new();
+        Self { client, most_pages: PAGES, deadline: None, headers, items: PhantomData }
+    }
+
+    /// A header for each page, as [`Call::header`] has it.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
     }
 
     /// How many pages are followed at most; 1,000. Those of one list may have 64 MiB together.
@@ -66,7 +74,22 @@ impl<T: Listed> List<T> {
 
     /// One page: the first, or the one of this cursor.
     pub fn page(self, cursor: Option<&str>) -> Call<Page<T>> {
-        page(&self.client, cursor, self.deadline)
+        self.ask(cursor, self.deadline)
+    }
+
+    fn ask(&self, cursor: Option<&str>, time: Option<Duration>) -> Call<Page<T>> {
+        #[derive(Serialize)]
+        struct Cursor<'a> {
+            cursor: &'a str,
+        }
+
+        let params = cursor.map(|cursor| Json::of(&Cursor { cursor }).expect("a string is JSON"));
+        let call = Call::new(self.client.clone(), T::METHOD.into(), Params::from(params), read);
+        let call = self.headers.iter().fold(call, |call, (name, value)| call.header(name, value));
+        match time {
+            Some(time) => call.deadline(time),
+            None => call,
+        }
     }
 
     async fn whole(self) -> Result<Vec<T>, Error> {
@@ -88,7 +111,7 @@ impl<T: Listed> List<T> {
         let mut cursor = None;
         for number in 0..self.most_pages {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let asked = page::<T>(&self.client, cursor.as_deref(), left).await;
+            let asked = self.ask(cursor.as_deref(), left).await;
             let page = asked.map_err(|error| Stopped { error, page: number })?;
             items.extend(page.items);
             bytes += page.json.as_bytes().len();
@@ -121,20 +144,6 @@ fn is_invalid(error: &ServerError) -> bool {
     error.rpc.code == -32602
 }
 
-fn page<T: Listed>(client: &Client, cursor: Option<&str>, time: Option<Duration>) -> Call<Page<T>> {
-    #[derive(Serialize)]
-    struct Cursor<'a> {
-        cursor: &'a str,
-    }
-
-    let params = cursor.map(|cursor| Json::of(&Cursor { cursor }).expect("a string is JSON"));
-    let call = Call::new(client.clone(), T::METHOD.into(), Params::from(params), read);
-    match time {
-        Some(time) => call.deadline(time),
-        None => call,
-    }
-}
-
 fn read<T: Listed>(json: Json) -> Result<Page<T>, serde_json::Error> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -144,7 +153,7 @@ fn read<T: Listed>(json: Json) -> Result<Page<T>, serde_json::Error> {
     }
 
     let Next { next_cursor } = serde_json::from_slice(json.as_bytes())?;
-    let missing = || serde::de::Error::custom(format!("`{}` must be an array", T::KEY));
+    let missing = || serde::de::Error::missing_field(T::KEY);
     let items = json.member(T::KEY).and_then(|list| list.elements()).ok_or_else(missing)?;
     let items = items.into_iter().map(model::read).collect::<Result<_, _>>()?;
     Ok(Page { items, next_cursor, json })

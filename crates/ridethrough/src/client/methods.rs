@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Call, Client, List, Params};
 use crate::model::{
-    self, Completion, LogLevel, Prompt, PromptResult, Reference, Resource, ResourceResult,
+    self, Completion, LogLevel, Model, Prompt, PromptResult, Reference, Resource, ResourceResult,
     ResourceTemplate, Tool, ToolResult,
 };
 
@@ -19,7 +19,8 @@ impl Client {
         List::new(self.clone())
     }
 
-    /// Calls a tool. Its arguments are an object, or nothing: `()`.
+    /// Calls a tool. Its arguments are an object, or nothing: `()`. What a model wrote as text goes in by
+    /// [`Json::new`].
     ///
     /// Whether a call that is in doubt may be sent again, this client learns from
     /// [`tools`](Self::tools) if the tool says that it only reads, or from
@@ -34,8 +35,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub fn call_tool(&self, name: &str, arguments: impl Into<Params>) -> Call<ToolResult> {
-        let arguments = arguments.into().0;
-        self.ask("tools/call", &Named { name, arguments }, model::read)
+        self.ask_named("tools/call", name, arguments.into())
     }
 
     /// The resources of the server.
@@ -71,8 +71,7 @@ impl Client {
 
     /// Asks for a prompt, filled in with these arguments: an object of strings, or nothing: `()`.
     pub fn prompt(&self, name: &str, arguments: impl Into<Params>) -> Call<PromptResult> {
-        let arguments = arguments.into().0;
-        self.ask("prompts/get", &Named { name, arguments }, model::read)
+        self.ask_named("prompts/get", name, arguments.into())
     }
 
     /// Asks what could stand for this argument, of which this much is typed.
@@ -130,6 +129,15 @@ impl Client {
     /// Asks for nothing but an answer.
     pub fn ping(&self) -> Call<()> {
         Call::new(self.clone(), "ping".into(), Params::default(), nothing)
+    }
+
+    fn ask_named<M: Model>(&self, method: &'static str, name: &str, given: Params) -> Call<M> {
+        let is_object = given.0.as_ref().is_none_or(|json| json.as_str().starts_with('{'));
+        let call = self.ask(method, &Named { name, arguments: given.0 }, model::read);
+        match is_object {
+            true => call,
+            false => call.unfit("the arguments are JSON of another kind, must be an object".into()),
+        }
     }
 
     fn ask<T>(

@@ -45,10 +45,12 @@ impl Server {
         match version {
             Ok(Some(version)) => Ok(Self { version, result }),
             Ok(None) => {
-                let source = serde::de::Error::custom("a revision that we do not speak");
-                Err(Error::Answer { result, source })
+                let source: serde_json::Error = serde::de::Error::missing_field("protocolVersion");
+                Err(Error::Answer { method: "initialize".into(), result, source: source.into() })
             }
-            Err(source) => Err(Error::Answer { result, source }),
+            Err(source) => {
+                Err(Error::Answer { method: "initialize".into(), result, source: source.into() })
+            }
         }
     }
 }

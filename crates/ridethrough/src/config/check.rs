@@ -9,6 +9,7 @@ use ridethrough_core::{Era, Version};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::client::Params;
 use crate::dial::ClientCertificate;
 use crate::driver::Limits;
 use crate::http::checked_header;
@@ -66,11 +67,11 @@ pub(super) fn shown(url: &str) -> String {
     format!("{scheme}{host}{path}")
 }
 
-pub(super) fn object(text: String) -> Result<Json, String> {
-    match Json::new(text) {
-        Ok(json) if json.as_str().starts_with('{') => Ok(json),
-        Ok(_) => Err("JSON of another kind, must be an object".to_owned()),
-        Err(_) => Err("no JSON, must be an object".to_owned()),
+pub(super) fn object(given: Params) -> Result<Json, String> {
+    match given.0 {
+        Some(json) if json.as_str().starts_with('{') => Ok(json),
+        Some(_) => Err("JSON of another kind, must be an object".to_owned()),
+        None => Err("nothing, must be an object".to_owned()),
     }
 }
 

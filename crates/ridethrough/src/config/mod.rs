@@ -19,7 +19,7 @@ use ridethrough_core::{Era, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::client::Client;
+use crate::client::{Client, Params};
 use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
 use crate::dial::Dial;
@@ -112,14 +112,19 @@ impl ClientBuilder {
     }
 
     /// Who we say we are: `clientInfo`, an object with `name` and `version`.
-    pub fn info(mut self, info: impl Into<String>) -> Self {
+    ///
+    /// ```
+    /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
+    /// builder.info(serde_json::json!({ "name": "my-agent", "version": "1.2.3" }));
+    /// ```
+    pub fn info(mut self, info: impl Into<Params>) -> Self {
         self.info = object(info.into());
         self
     }
 
     /// What we can do for the server: `capabilities`, an object. Handlers say their part by
     /// themselves, unless it is said here.
-    pub fn capabilities(mut self, capabilities: impl Into<String>) -> Self {
+    pub fn capabilities(mut self, capabilities: impl Into<Params>) -> Self {
         self.capabilities = object(capabilities.into());
         self
     }

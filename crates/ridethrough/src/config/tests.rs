@@ -5,9 +5,10 @@ use super::*;
 #[tokio::test]
 async fn a_builder_names_everything_that_is_wrong_at_once() {
     let error = Client::builder("ftp://example.com/?key=s3cret")
-        .info("[]")
+        .info(serde_json::json!([]))
         .header("Mcp-Session-Id", "x")
         .header("x y", "z")
+        .header("Authorization", "Bearer s3cret")
         .header("x-key", "s3cret\n")
         .root_certificates("nothing")
         .connect_timeout(Duration::ZERO)
@@ -23,6 +24,7 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
             "`url` is `ftp://example.com/`, must begin with http:// or https://",
             "`header` is `mcp-session-id`, must be one that the client does not set itself",
             "`header` is named `x y`, must be the name of a header",
+            "`header` is `authorization`, must be given by `credentials`, which can also renew it: `StaticBearer::new(..)`",
             "the value of header `x-key` must be visible ASCII",
             "`root_certificates` must be PEM with a certificate in it",
             "`info` is JSON of another kind, must be an object",

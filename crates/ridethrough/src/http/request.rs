@@ -62,6 +62,11 @@ pub(crate) fn checked_header(name: &str, value: &str) -> Result<(HeaderName, Hea
     let Ok(name) = name.parse::<HeaderName>() else {
         return Err(format!("`header` is named `{name}`, must be the name of a header"));
     };
+    if name == AUTHORIZATION {
+        return Err("`header` is `authorization`, must be given by `credentials`, \
+                    which can also renew it: `StaticBearer::new(..)`"
+            .to_owned());
+    }
     if OURS.contains(&name.as_str()) {
         return Err(format!(
             "`header` is `{name}`, must be one that the client does not set itself"

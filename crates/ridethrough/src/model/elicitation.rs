@@ -57,6 +57,11 @@ impl Elicited {
         Self::Accepted(Json::empty_object())
     }
 
+    /// They filled in this much of the form: an object.
+    pub fn filled_in(content: impl Into<Json>) -> Self {
+        Self::Accepted(content.into())
+    }
+
     /// The result as it is sent, with the defaults of a form's schema filled in.
     pub(crate) fn into_result(self, form: Option<&FormRequest>) -> Json {
         #[derive(Serialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keeps_its_json;
 
-/// How much a message of the log matters; the least comes first, as in RFC 5424.
+/// How much a message of the log matters: the levels of RFC 5424, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words of RFC 5424 are all there is to say")]

@@ -63,6 +63,16 @@ async fn a_form_is_filled_in_and_its_defaults_are_ours_to_add() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_form_that_is_filled_in_with_no_object_is_our_error_and_says_so() {
+    let answer = asked("elicitation/create", json!({"message": "who?"}), |builder| {
+        builder.on_form(|_| async { Elicited::filled_in(json!([7])) })
+    })
+    .await;
+
+    assert_eq!(answer["error"]["code"], -32603);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_person_is_sent_to_a_url() {
     let params = json!({"mode": "url", "message": "log in", "url": "https://a.example/", "elicitationId": "e"});
 
@@ -311,7 +321,7 @@ async fn handlers_say_by_themselves_that_they_are_there() {
             .on_url(|_| async { Elicited::Declined })
             .on_sampling(|_| async { Ok(SamplingResult::text("m", "t")) })
             .roots([])
-            .capabilities(r#"{"sampling":{"tools":{}},"experimental":{}}"#)
+            .capabilities(json!({"sampling": {"tools": {}}, "experimental": {}}))
     })
     .await;
 

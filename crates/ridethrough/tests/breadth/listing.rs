@@ -116,6 +116,19 @@ async fn the_deadline_of_a_list_is_for_all_its_pages() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_header_of_a_list_goes_out_with_each_page_and_with_nothing_else() {
+    let (rig, client) = rig();
+    pages(&rig, |cursor| page(&["a"], cursor.is_none().then_some("2")));
+
+    client.tools().header("x-tenant", "blue").await.unwrap();
+    client.ping().await.unwrap();
+
+    let log = rig.mcp.log();
+    let tenants: Vec<_> = log.iter().filter_map(|entry| entry.header("x-tenant")).collect();
+    assert_eq!(tenants, ["blue", "blue"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_list_has_its_own_method_and_key() {
     let (rig, client) = rig();
     for (method, result) in [

@@ -1,7 +1,7 @@
 //! Each method of MCP, typed: what it sends, and what it makes of the answer.
 
 use ridethrough::model::{Content, LogLevel, Reference, Role};
-use ridethrough::{Client, Error, Params};
+use ridethrough::{Client, Error, Kind, Params};
 use ridethrough_lab::{Protocol, Times, When};
 use serde_json::{Value, json};
 
@@ -45,6 +45,17 @@ async fn a_typed_call_is_marked_and_timed_like_any_other() {
 
     result.unwrap();
     assert_eq!(rig.mcp.executions_of("echo", "a"), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_are_no_object_are_never_sent() {
+    let (rig, client) = rig();
+
+    let error = client.call_tool("greet", json!(["Ann"])).await.unwrap_err();
+
+    assert_eq!(error.kind(), Some(Kind::Config));
+    assert!(error.to_string().starts_with("tools/call `greet` was not sent: "), "{error}");
+    assert_eq!(rig.mcp.log().len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,6 +160,7 @@ async fn a_result_of_another_form_is_there_as_it_was_sent() {
 
     let error = client.read_resource("a:1").await.unwrap_err();
 
+    assert!(error.report().starts_with("the result of `resources/read` has another form"));
     let Error::Answer { result, .. } = error else { panic!("{error}") };
     assert_eq!(result.as_str(), r#"{"contents":"none"}"#);
 }

@@ -96,7 +96,7 @@ async fn progress_finds_its_call_complete_and_in_order() {
 #[tokio::test]
 async fn questions_of_the_server_are_answered_while_its_call_waits() {
     let rig = Rig::new(json!({}));
-    let client = rig.builder().capabilities(r#"{"roots":{}}"#).build().unwrap();
+    let client = rig.builder().capabilities(json!({"roots": {}})).build().unwrap();
     let mut inbox = client.inbox();
     let call = tool(&client, "asks", json!({})).into_future();
 
