@@ -10,21 +10,19 @@
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     use ridethrough::{Client, Command};
-    use serde_json::json;
 
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return serve();
     }
     let client = Client::spawn(Command::new(std::env::current_exe()?).arg("serve"))?;
-    let call = |tool: &str| client.request("tools/call", json!({ "name": tool }));
 
-    println!("answered: {}", call("greet").await?.as_str());
+    println!("answered: {}", client.call_tool("greet", ()).await?.text());
     // Not marked as repeatable: whether it ran is not known, so it is not run again.
-    if let Err(error) = call("crash").await {
+    if let Err(error) = client.call_tool("crash", ()).await {
         println!("{}", error.report());
     }
     // The next call finds a new server.
-    println!("answered: {}", call("greet").await?.as_str());
+    println!("answered: {}", client.call_tool("greet", ()).await?.text());
     client.close().await;
     Ok(())
 }

@@ -6,11 +6,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures_util::future::BoxFuture;
-use http::StatusCode;
-use ridethrough::machine::head::{AnswerHead, Content};
-use ridethrough::machine::{Cause, Failure, Verb};
-use ridethrough::{Client, Errand, Reply, Transport};
+use ridethrough::machine::head::Content;
+use ridethrough::{AnswerHead, BoxFuture, Cause, Client, Errand, Failure, Reply, StatusCode};
+use ridethrough::{Transport, Verb};
 use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -18,9 +16,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::builder("http://in-memory/").transport(InMemory::default()).build()?;
 
     for number in 0..5 {
-        let params = json!({ "name": "double", "arguments": { "number": number } });
-        let result = client.request("tools/call", params).await?;
-        println!("double of {number}: {}", result.as_str());
+        let result = client.call_tool("double", json!({ "number": number })).await?;
+        println!("double of {number}: {}", result.text());
     }
     client.close().await;
     Ok(())

@@ -38,8 +38,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 server.restart().await
             });
         }
-        let params = json!({ "name": "deploy", "arguments": { "number": number } });
-        client.request("tools/call", params).await?;
+        client.call_tool("deploy", json!({ "number": number })).await?;
         println!("{:6} ms  call {number} answered", began.elapsed().as_millis());
     }
     println!("4 calls, {} runs on the server", mcp.executions("deploy"));

@@ -80,6 +80,22 @@ impl<T> Call<T> {
     }
 
     /// Asks the server for progress, and gives the call more time with each, under an absolute cap.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// use std::time::Duration;
+    /// use ridethrough::Extension;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let while_it_moves = Extension { by: minute, cap: 60 * minute };
+    /// let built = client
+    ///     .call_tool("build", ())
+    ///     .deadline(minute)
+    ///     .extended_by_progress(while_it_moves)
+    ///     .on_progress(|step| println!("{step}"))
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
     pub const fn extended_by_progress(mut self, extension: Extension) -> Self {
         self.request.options.progress = true;
         self.request.options.extension = Some(extension);
@@ -155,6 +171,17 @@ impl<T> Call<T> {
     }
 
     /// Reads the result as a type of your own.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// #[derive(serde::Deserialize)]
+    /// struct Clock {
+    ///     hour: u8,
+    /// }
+    ///
+    /// let clock: Clock = client.request("acme/time", ()).typed().await?;
+    /// # Ok(()) }
+    /// ```
     pub fn typed<U: DeserializeOwned>(self) -> Call<U> {
         let Self { client, request, headers, fault, reporter, listener, .. } = self;
         let read = |result: Json| serde_json::from_slice(result.as_bytes());

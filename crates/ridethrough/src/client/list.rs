@@ -73,6 +73,20 @@ impl<T: Listed> List<T> {
     }
 
     /// One page: the first, or the one of this cursor.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let mut cursor = None;
+    /// loop {
+    ///     let page = client.resources().page(cursor.as_deref()).await?;
+    ///     println!("{} more", page.items.len());
+    ///     cursor = page.next_cursor;
+    ///     if cursor.is_none() {
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn page(self, cursor: Option<&str>) -> Call<Page<T>> {
         self.ask(cursor, self.deadline)
     }

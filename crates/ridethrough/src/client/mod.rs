@@ -79,7 +79,9 @@ impl Client {
     ///
     /// let server = Command::new("npx").arg("-y").arg("@modelcontextprotocol/server-everything");
     /// let client = Client::spawn(server)?;
-    /// println!("{}", client.request("tools/list", ()).await?.as_str());
+    /// for tool in client.tools().await? {
+    ///     println!("{}", tool.name);
+    /// }
     /// client.close().await;
     /// # Ok(()) }
     /// ```
@@ -123,6 +125,16 @@ impl Client {
 
     /// Connects now instead of with the first call, and says what the server is. Takes at most the
     /// policy's deadline (60 s). With a session in force it says what that session began with.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let server = client.connect().await?;
+    /// println!("{} speaks {}", server.name().unwrap_or_default(), server.version);
+    /// if server.can("prompts") {
+    ///     println!("{} prompts", client.prompts().await?.len());
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub async fn connect(&self) -> Result<Server, Error> {
         Server::read(result(self.handshake().await)?)
     }

@@ -65,6 +65,20 @@ impl ClientBuilder {
 
     /// Lets the server send a person to a URL (from revision 2025-11-25 on). The handler must show
     /// it and ask; it answers when the person has agreed, not when all is done there.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ridethrough::Client;
+    /// use ridethrough::model::Elicited;
+    ///
+    /// let client = Client::builder("https://example.com/mcp")
+    ///     .on_url(|request| async move {
+    ///         println!("{}: open {} ?", request.message, request.url);
+    ///         Elicited::Declined
+    ///     })
+    ///     .build()?;
+    /// # Ok(()) }
+    /// ```
     pub fn on_url<F>(mut self, handler: impl Fn(UrlRequest) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Elicited> + Send + 'static,
@@ -75,6 +89,16 @@ impl ClientBuilder {
 
     /// Answers every other request of the server by this name; before a handler of its own kind, if
     /// there is one. What it needs in the capabilities is yours to say.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ridethrough::{Client, Json};
+    ///
+    /// let client = Client::builder("https://example.com/mcp")
+    ///     .on_request("acme/time", |_params| async { Ok(Json::from(serde_json::json!({ "hour": 7 }))) })
+    ///     .build()?;
+    /// # Ok(()) }
+    /// ```
     pub fn on_request<F>(
         mut self,
         method: impl Into<String>,
@@ -89,6 +113,17 @@ impl ClientBuilder {
 
     /// The places that the server may work in; none is a valid answer, too. They can be changed
     /// by [`Client::set_roots`](crate::Client::set_roots).
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ridethrough::Client;
+    /// use ridethrough::model::Root;
+    ///
+    /// let home = Root::new("file:///home/me/project").named("project");
+    /// let client = Client::builder("https://example.com/mcp").roots([home]).build()?;
+    /// client.set_roots([Root::new("file:///home/me/other")]);
+    /// # Ok(()) }
+    /// ```
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Vec<Root> = roots.into_iter().collect();
         self.handlers.set_roots(&roots);

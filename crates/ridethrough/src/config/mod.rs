@@ -191,6 +191,15 @@ impl ClientBuilder {
 
     /// Shows this certificate to a server that asks for one: the certificate itself first, then
     /// those that lead to its root, and the private key of the first; all PEM. The key is never shown.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = ridethrough::Client::builder("https://example.com/mcp")
+    ///     .client_certificate(std::fs::read("me.pem")?, std::fs::read("me.key")?)
+    ///     .root_certificates(std::fs::read("company.pem")?)
+    ///     .build()?;
+    /// # Ok(()) }
+    /// ```
     pub fn client_certificate(
         mut self,
         pem_chain: impl Into<Vec<u8>>,
