@@ -129,7 +129,9 @@ impl Handlers {
         params: Option<Json>,
     ) -> Option<BoxFuture<'static, Answer>> {
         if let Some(handler) = self.by_method.get(method) {
-            return Some(handler(params));
+            // Whatever it does before it gives a future is work of its own task, too.
+            let handler = handler.clone();
+            return Some(Box::pin(async move { handler(params).await }));
         }
         match method {
             ELICITATION if self.form.is_some() || self.url.is_some() => Some(self.elicit(params)),
@@ -184,12 +186,10 @@ async fn elicit_form(
     let handler = handler.ok_or_else(|| Refusal::with_code(-32602, "forms are not supported"))?;
     let request: FormRequest = read(params)?;
     let elicited = handler(request.clone()).await;
-    match &elicited {
-        Elicited::Accepted(content) if !content.as_str().starts_with('{') => Err(
-            Refusal::with_code(-32603, "the form was filled in with something else than an object"),
-        ),
-        _ => Ok(elicited.into_result(Some(&request))),
+    if matches!(&elicited, Elicited::Accepted(content) if !content.as_str().starts_with('{')) {
+        return Err(Refusal::with_code(-32603, "the form was not filled in with an object"));
     }
+    Ok(elicited.into_result(Some(&request)))
 }
 
 async fn elicit_url(

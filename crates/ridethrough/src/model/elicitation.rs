@@ -85,10 +85,17 @@ impl FormRequest {
     fn filled_in(&self, given: &Json) -> Json {
         let filled: BTreeSet<String> = given.members().into_iter().map(|(key, _)| key).collect();
         let properties = self.requested_schema.member("properties");
-        let defaults = properties.iter().flat_map(Json::members).filter_map(|(key, property)| {
-            let default = property.member("default")?;
-            (!filled.contains(&key)).then_some((key, default))
-        });
+        let mut defaults = Vec::<(String, Json)>::new();
+        for (key, property) in properties.iter().flat_map(Json::members) {
+            // Of a property that is there twice the last one counts, as everywhere.
+            defaults.retain(|(earlier, _)| *earlier != key);
+            let default = property.member("default").filter(|it| it.as_str() != "null");
+            if let Some(default) = default
+                && !filled.contains(&key)
+            {
+                defaults.push((key, default));
+            }
+        }
         given.with_members(defaults)
     }
 }
@@ -135,6 +142,28 @@ mod tests {
         ] {
             assert_eq!(elicited.into_result(form.as_ref()).as_str(), expected);
         }
+    }
+
+    #[test]
+    fn a_default_that_is_null_says_nothing() {
+        let form = r#"{"message":"who?","requestedSchema":{"properties":{
+            "name":{"type":"string","default":null},"age":{"type":"integer","default":7}}}}"#;
+        let form: FormRequest = read(Json::new(form).unwrap()).unwrap();
+
+        let result = Elicited::accepted().into_result(Some(&form));
+
+        assert_eq!(result.as_str(), r#"{"action":"accept","content":{"age":7}}"#);
+    }
+
+    #[test]
+    fn a_property_that_the_schema_names_twice_is_filled_in_once() {
+        let form = r#"{"message":"who?","requestedSchema":{"properties":{
+            "age":{"default":6},"age":{"default":7}}}}"#;
+        let form: FormRequest = read(Json::new(form).unwrap()).unwrap();
+
+        let result = Elicited::accepted().into_result(Some(&form));
+
+        assert_eq!(result.as_str(), r#"{"action":"accept","content":{"age":7}}"#);
     }
 
     fn form() -> FormRequest {

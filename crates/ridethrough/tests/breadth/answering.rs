@@ -192,6 +192,33 @@ async fn a_handler_that_panics_is_answered_for_and_the_client_lives() {
     assert!(answers.iter().all(|answer| answer["error"]["code"] == -32603), "{answers:?}");
 }
 
+/// What a handler does before it gives a future is its work too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_handler_that_blocks_before_it_gives_a_future_holds_up_no_call() {
+    let rig = Rig::over(Protocol::Http1);
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (begun, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
+    let released = std::sync::Mutex::new(released);
+    let client = rig
+        .builder()
+        .on_request("own/method", move |_| {
+            begun.send(()).unwrap();
+            let _ = released.lock().unwrap().recv_timeout(secs(5));
+            std::future::ready(Ok(Json::empty_object()))
+        })
+        .build()
+        .unwrap();
+    asking(&rig, "own/method", Value::Null);
+
+    let call = tokio::spawn(client.call_tool("ask", ()).into_future());
+    has_begun.recv().await.unwrap();
+    let status = tokio::time::timeout(secs(2), client.status()).await;
+    release.send(()).unwrap();
+
+    assert!(status.is_ok(), "the link stood still");
+    call.await.unwrap().unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slow_handler_holds_up_neither_other_questions_nor_calls() {
     let rig = Rig::over(Protocol::Http1);
