@@ -47,7 +47,7 @@ impl Incoming {
 
 fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
     let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|_| NotJsonRpc)?;
-    let keep = |value: &RawValue| Json::part_of(source, value);
+    let keep = |value: &RawValue| Json::kept_from(source, value);
     let id = envelope.id.filter(|id| is_id(id)).map(|id| Id::new(keep(id)));
     let params = envelope.params.filter(|params| params.get() != "null").map(keep);
     let error = envelope.error.filter(|error| error.get() != "null");

@@ -36,6 +36,15 @@ impl Json {
         Self(source.slice_ref(value.get().as_bytes()))
     }
 
+    /// The same, but copied where most of `source` is something else: who keeps a part of a message
+    /// for long must not hold all that came with it.
+    pub(super) fn kept_from(source: &Bytes, value: &RawValue) -> Self {
+        match value.get().len() < source.len() / 2 {
+            true => Self(Bytes::copy_from_slice(value.get().as_bytes())),
+            false => Self::part_of(source, value),
+        }
+    }
+
     /// Text that this crate wrote itself.
     pub(super) const fn trusted(text: Bytes) -> Self {
         Self(text)

@@ -5,6 +5,7 @@ use ridethrough_core::{Delivered, QuestionId};
 
 use super::Driver;
 use super::mailbox::NotTaken;
+use super::questions::Taking;
 
 impl Driver {
     /// Hands something of the server's to whoever reads it.
@@ -20,8 +21,11 @@ impl Driver {
                 self.put_into_inbox(delivered);
             }
             Delivered::Question { question, method, params, .. } => {
-                if !self.questions.take(*question, method, params.as_ref()) {
-                    self.put_into_inbox(delivered);
+                let question = *question;
+                match self.questions.take(question, method, params.as_ref()) {
+                    Taking::Begun => {}
+                    Taking::NoHandler => self.put_into_inbox(delivered),
+                    Taking::NoRoom => self.refuse(question, TOO_BUSY),
                 }
             }
             Delivered::Withdrawn { question } => {

@@ -60,6 +60,13 @@ impl Mailbox {
     }
 }
 
+impl Mailbox {
+    /// Whether there is still somebody who may read it.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.sender.is_closed()
+    }
+}
+
 impl Post {
     pub(crate) async fn next(&mut self) -> Option<Delivered> {
         std::future::poll_fn(|context| self.poll_next(context)).await
@@ -86,8 +93,9 @@ impl Post {
 
 fn size(delivered: &Delivered) -> usize {
     match delivered {
-        Delivered::Notification { params, .. } | Delivered::Question { params, .. } => {
-            params.as_ref().map_or(0, |params| params.as_bytes().len())
+        Delivered::Notification { method, params, .. }
+        | Delivered::Question { method, params, .. } => {
+            method.len() + params.as_ref().map_or(0, |params| params.as_bytes().len())
         }
         Delivered::Withdrawn { .. } => 0,
     }

@@ -119,7 +119,7 @@ impl Driver {
             callers: Callers::default(),
             notices: BTreeMap::new(),
             closers: Vec::new(),
-            questions: Questions::new(parts.handlers),
+            questions: Questions::new(parts.handlers, parts.limits.link),
             inbox: None,
             listeners: Vec::new(),
             limits: parts.limits,
@@ -299,7 +299,11 @@ impl Driver {
             Wish::Inbox(inbox) => self.inbox = Some(inbox).filter(|_| !self.is_closed),
             Wish::KeepConnected => self.link.keep_connected(now),
             Wish::Listen(listener) if self.is_closed => drop(listener),
-            Wish::Listen(listener) => self.listeners.push(listener),
+            Wish::Listen(listener) => {
+                // A server that says nothing gives no other occasion to miss those who left.
+                self.listeners.retain(Mailbox::is_read);
+                self.listeners.push(listener);
+            }
             Wish::Notify { method, params, reply } => {
                 let notice = self.link.notify(now, method, params.as_ref());
                 self.notices.insert(notice, reply);

@@ -16,42 +16,67 @@ use crate::model::Root;
 pub(super) struct Questions {
     handlers: Handlers,
     running: JoinSet<(QuestionId, Answer)>,
-    tasks: BTreeMap<QuestionId, AbortHandle>,
+    tasks: BTreeMap<QuestionId, Task>,
+    /// The bytes of all questions that are worked on, and how many there may be.
+    held: usize,
+    room: usize,
+}
+
+struct Task {
+    abort: AbortHandle,
+    bytes: usize,
+}
+
+/// What came of giving a question to its handler.
+pub(super) enum Taking {
+    Begun,
+    /// There is none.
+    NoHandler,
+    /// Handlers hold as much of the server's as they may.
+    NoRoom,
 }
 
 impl Questions {
-    pub(super) fn new(handlers: Handlers) -> Self {
-        Self { handlers, running: JoinSet::new(), tasks: BTreeMap::new() }
+    /// Handlers may hold `room` bytes of questions at once.
+    pub(super) fn new(handlers: Handlers, room: usize) -> Self {
+        Self { handlers, running: JoinSet::new(), tasks: BTreeMap::new(), held: 0, room }
     }
 
     pub(super) fn set_roots(&mut self, roots: &[Root]) {
         self.handlers.set_roots(roots);
     }
 
-    /// Gives a question to its handler. False if there is none for it.
-    pub(super) fn take(&mut self, id: QuestionId, method: &str, params: Option<&Json>) -> bool {
-        // The handler itself may panic before it gives a future.
-        let answering = AssertUnwindSafe(|| self.handlers.answer(method, params.cloned()));
-        let answering = match std::panic::catch_unwind(answering) {
-            Ok(None) => return false,
-            Ok(Some(answering)) => answering,
-            Err(_) => Box::pin(std::future::ready(panicked())),
+    /// Gives a question to its handler.
+    pub(super) fn take(&mut self, id: QuestionId, method: &str, params: Option<&Json>) -> Taking {
+        let Some(answering) = self.handlers.answer(method, params.cloned()) else {
+            return Taking::NoHandler;
         };
+        let bytes = params.map_or(0, |params| params.as_bytes().len());
+        if self.held.saturating_add(bytes) > self.room {
+            return Taking::NoRoom;
+        }
         let answering = async move {
             let answer = AssertUnwindSafe(answering).catch_unwind().await;
             (id, answer.unwrap_or_else(|_| panicked()))
         };
-        self.tasks.insert(id, self.running.spawn(answering));
-        true
+        self.held += bytes;
+        self.tasks.insert(id, Task { abort: self.running.spawn(answering), bytes });
+        Taking::Begun
     }
 
     /// Nobody wants the answer any more. False if no handler works on it.
     pub(super) fn withdraw(&mut self, id: QuestionId) -> bool {
-        let task = self.tasks.remove(&id);
+        let task = self.forget(id);
         if let Some(task) = &task {
-            task.abort();
+            task.abort.abort();
         }
         task.is_some()
+    }
+
+    fn forget(&mut self, id: QuestionId) -> Option<Task> {
+        let task = self.tasks.remove(&id)?;
+        self.held -= task.bytes;
+        Some(task)
     }
 
     /// Waits for the next answer of a handler.
@@ -59,7 +84,7 @@ impl Questions {
         while let Poll::Ready(Some(ended)) = self.running.poll_join_next(context) {
             // One that was withdrawn was aborted, and has no answer.
             if let Ok((id, answer)) = ended
-                && self.tasks.remove(&id).is_some()
+                && self.forget(id).is_some()
             {
                 return Poll::Ready((id, answer));
             }

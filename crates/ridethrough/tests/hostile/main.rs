@@ -291,6 +291,96 @@ on_every_carrier! {
     }
 }
 
+/// What is kept of a message must not hold on to the rest of it.
+#[tokio::test(start_paused = true)]
+async fn notifications_that_nobody_reads_do_not_keep_their_ballast() {
+    let rig = Rig::over(Protocol::Http1);
+    let client = small(&rig).build().unwrap();
+    let _unread = client.notifications();
+
+    let peak = peak_of(
+        &rig,
+        &client,
+        |_, ballast| json!({"jsonrpc": "2.0", "method": "x", "params": {}, "ballast": ballast}),
+    )
+    .await;
+
+    assert!(peak < UNREAD, "{} MiB", peak >> 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_of_notifications_that_nobody_reads_count_as_well() {
+    let rig = Rig::over(Protocol::Http1);
+    let client = small(&rig).build().unwrap();
+    let _unread = client.inbox();
+
+    let peak =
+        peak_of(&rig, &client, |_, ballast| json!({"jsonrpc": "2.0", "method": ballast})).await;
+
+    assert!(peak < UNREAD, "{} MiB", peak >> 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_that_handlers_work_on_stay_within_the_limit_of_the_link() {
+    let rig = Rig::over(Protocol::Http1);
+    let builder = small(&rig);
+    let client = builder.on_request("own", |_| std::future::pending()).build().unwrap();
+
+    let peak = peak_of(&rig, &client, |number, ballast| {
+        json!({"jsonrpc": "2.0", "id": number, "method": "own", "params": {"a": ballast}})
+    })
+    .await;
+
+    assert!(peak < UNREAD, "{} MiB", peak >> 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_that_were_read_and_not_answered_do_not_keep_their_text() {
+    let rig = Rig::over(Protocol::Http1);
+    let client = small(&rig).build().unwrap();
+    let mut inbox = client.inbox();
+    tokio::spawn(async move { while inbox.next().await.is_some() {} });
+
+    let peak = peak_of(&rig, &client, |number, ballast| {
+        json!({"jsonrpc": "2.0", "id": number, "method": "own", "params": {"a": ballast}})
+    })
+    .await;
+
+    assert!(peak < UNREAD, "{} MiB", peak >> 20);
+}
+
+fn small(rig: &Rig) -> ridethrough::ClientBuilder {
+    rig.builder().message_limit(1 << 20)
+}
+
+/// How much memory a hundred such messages cost, of almost a mebibyte each.
+async fn peak_of(
+    rig: &Rig,
+    client: &ridethrough::Client,
+    message: fn(usize, &str) -> Value,
+) -> usize {
+    let _alone = alone().await;
+    rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
+        let mut sse = ask.sse().await;
+        let ballast = "x".repeat(1_000_000);
+        for number in 0..100 {
+            sse.message(None, &message(number, &ballast)).await;
+            tokio::time::sleep(millis(10)).await;
+        }
+        sse.answer_and_finish(text("done")).await;
+    });
+    client.connect().await.unwrap();
+    ALLOCATOR.reset_peak_usage();
+    let before = ALLOCATOR.current_usage();
+
+    client.request("tools/call", params("deploy", "a")).await.unwrap();
+
+    ALLOCATOR.peak_usage() - before
+}
+
+/// Three messages of a mebibyte, twice because buffers double, and the server's own share.
+const UNREAD: usize = (2 * 3 + 16) << 20;
+
 /// Calls `deploy`, which a rule has poisoned; then shows that the client still works, and that the
 /// bound on memory was kept.
 async fn ask_within_memory(rig: &Rig) -> Result<Json, Error> {
