@@ -108,9 +108,59 @@ async fn a_body_that_never_pauses_holds_nobody_up() {
     let params = json!({ "name": "endless" });
     let endless = client.request("tools/call", params).deadline(Duration::from_secs(2)).answer();
 
+    let began = std::time::Instant::now();
     assert_eq!(call(&client, "works").await.unwrap(), "{}");
+    assert!(began.elapsed() < Duration::from_secs(1), "it waited for the other to end");
 
     assert_eq!(endless.await.unwrap_err().kind, Kind::DeadlinePassed);
+}
+
+/// The server of this one talks until it has our answer, and a handler has to give it.
+#[tokio::test]
+async fn a_body_that_never_pauses_holds_up_no_handler() {
+    struct Talks {
+        call: Value,
+        has_asked: bool,
+        is_answered: Arc<AtomicUsize>,
+    }
+
+    impl Body for Talks {
+        fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+            let said = if !std::mem::replace(&mut self.has_asked, true) {
+                r#"data: {"jsonrpc":"2.0","id":"q","method":"own"}"#.to_owned()
+            } else if self.is_answered.load(Ordering::Relaxed) > 0 {
+                format!(r#"data: {{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, self.call)
+            } else {
+                ":".to_owned()
+            };
+            Poll::Ready(Some(Ok(Bytes::from(said + "\n\n"))))
+        }
+    }
+
+    let is_answered = Arc::new(AtomicUsize::new(0));
+    let talks = move |errand: &Errand| -> Option<Performing> {
+        let message = message(errand);
+        if message["id"] == "q" {
+            is_answered.fetch_add(1, Ordering::Relaxed);
+        }
+        if message["params"]["name"] != "talks" {
+            return None;
+        }
+        let (call, is_answered) = (message["id"].clone(), is_answered.clone());
+        let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
+        let body = Box::new(Talks { call, has_asked: false, is_answered });
+        Some(Box::pin(async { Ok(Reply::Answered { head, body, capacity: None }) }))
+    };
+    let client = Client::builder("http://in-memory/")
+        .transport(Broken(Box::new(talks)))
+        .on_request("own", |_| async { Ok(ridethrough::Json::empty_object()) })
+        .build()
+        .unwrap();
+
+    let params = json!({ "name": "talks" });
+    let call = client.request("tools/call", params).deadline(Duration::from_secs(3));
+
+    assert_eq!(call.await.unwrap().as_str(), "{}");
 }
 
 #[tokio::test(start_paused = true)]

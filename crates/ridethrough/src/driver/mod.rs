@@ -39,6 +39,7 @@ use futures_util::future::BoxFuture;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{Action, Link, Moment, NoticeId, Output, QuestionId, Status};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, Sleep};
 
 use crate::clock::{Clock, SleepWatch};
@@ -156,6 +157,8 @@ impl Driver {
             }
             self.look_for_sleep();
             self.link.handle_timeout(self.clock.now());
+            // A transport that always has more to say must not keep the thread from everybody else.
+            consume_budget().await;
         }
     }
 
@@ -173,12 +176,13 @@ impl Driver {
         let Self { attempts, renewal, questions, .. } = self;
         tokio::select! {
             biased;
-            () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
+            // There are only so many of these two, and news may come without end.
             renewed = poll_fn(|context| match renewal {
                 Some(renewal) => renewal.as_mut().poll(context),
                 None => std::task::Poll::Pending,
             }) => Woken::Renewal(renewed),
             answer = poll_fn(|context| questions.poll_answer(context)) => Woken::Answer(answer),
+            () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
             wish = self.wishes.recv() => Woken::Wish(wish),
             () = alarm, if due.is_some() => Woken::Time,
         }
