@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::{Cause, Delivery, Failure};
+use tokio::io::AsyncWrite;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::command::Command;
 use super::lines::{Letter, Lines, Unsent, letter, write_letters};
@@ -52,7 +53,7 @@ impl Child {
         let (process, board) = (Arc::new(process), Switchboard::new(message_limit));
         // The queue is in those who wait: it is bounded by the calls in flight.
         let (letters, inbox) = mpsc::channel(1);
-        let writer = tokio::spawn(write_letters(stdin, inbox)).abort_handle();
+        let writer = tokio::spawn(serve_stdin(stdin, inbox, process.clone())).abort_handle();
         let (tell_over, over) = watch::channel(false);
         let watch = Watch {
             program: command.shown(),
@@ -128,11 +129,9 @@ impl Child {
         let _ = self.over.clone().wait_for(|is_over| *is_over).await;
     }
 
-    /// How it ended. One that takes no message any more and lives on is of no use, and is ended.
+    /// How it ended. One that takes no message any more ends soon, by itself or by `serve_stdin`.
     async fn last_failure(&self) -> Failure {
-        if timeout(LAST_GASP, self.is_over()).await.is_err() {
-            self.end().await;
-        }
+        self.is_over().await;
         self.board.failure().unwrap_or_else(|| Failure::unknown(Cause::Closed))
     }
 }
@@ -143,6 +142,22 @@ impl Drop for Child {
         self.writer.abort();
         self.watcher.abort();
     }
+}
+
+/// Writes to its stdin. A server that takes no message any more and lives on is of no use, and is ended:
+/// here and not by whoever wrote last, who may not have the time.
+async fn serve_stdin(
+    stdin: impl AsyncWrite + Unpin,
+    letters: mpsc::Receiver<Letter>,
+    process: Arc<Process>,
+) {
+    if write_letters(stdin, letters).await.is_ok() {
+        return;
+    }
+    sleep(LAST_GASP).await;
+    process.terminate();
+    sleep(AFTER_SIGTERM).await;
+    process.kill();
 }
 
 /// The same failure of a message that was not sent. That the server broke a rule is no matter of this

@@ -14,7 +14,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 
@@ -105,6 +107,8 @@ impl Group {
         if let State::Running(leader) = *state {
             // It may have ended just now, which is what was wanted.
             let _ = kill_process_group(leader, signal);
+            // A leader can leave its group, and is ours all the same.
+            let _ = kill_process(leader, signal);
         }
     }
 

@@ -151,6 +151,50 @@ async fn a_call_that_hears_nothing_still_hears_that_the_server_lives() {
     assert!(began.elapsed() < Duration::from_secs(30), "row 19 asks after 30 s");
 }
 
+/// The end of a server that reads no more must not depend on the patience of whoever asked it last.
+#[tokio::test]
+async fn a_child_that_closed_its_stdin_is_ended_though_nobody_waits_long_enough_to_see_it() {
+    let stdio =
+        shell(r#"read a; echo '{"id":1,"result":{}}'; exec <&-; while :; do sleep 0.1; done"#);
+    let (head, _body) = answered(stdio.perform(initialize(1)).await);
+
+    let gone = async {
+        for id in 2.. {
+            let asked = stdio.perform(request(ping(id), head.session.clone()));
+            let asked = timeout(Duration::from_millis(500), asked).await;
+            if let Ok(Ok(Reply::Answered { head, .. })) = asked
+                && head.status == StatusCode::NOT_FOUND
+            {
+                return;
+            }
+        }
+    };
+
+    timeout(Duration::from_secs(10), gone).await.expect("the useless child stays for ever");
+}
+
+/// A leader may leave its group: then a signal to the group finds nobody.
+#[tokio::test]
+async fn a_child_that_leaves_its_group_does_not_outlive_the_client() {
+    let script = "import os,time;os.setpgid(0,os.getpgid(os.getppid()));\
+        input();print('{\"id\":1,\"result\":%d}'%os.getpid(),flush=True);time.sleep(30)";
+    let stdio = Stdio::new(Command::new("python3").arg("-c").arg(script), 10_000);
+    let (_, mut body) = answered(stdio.perform(initialize(1)).await);
+    let said = body.chunk().await.unwrap().unwrap();
+    let number: String = said.iter().skip(20).map(|it| char::from(*it)).collect();
+    let number = number.trim_matches(|it: char| !it.is_ascii_digit()).parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(number).unwrap();
+
+    drop((stdio, body));
+
+    let gone = async {
+        while rustix::process::test_kill_process(pid).is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(2), gone).await.expect("it lives on");
+}
+
 fn event_id() -> EventId {
     let mut decoder = Decoder::new(100);
     decoder.feed(Bytes::from_static(b"id: 7\ndata: x\n\n"));
