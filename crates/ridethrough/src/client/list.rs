@@ -107,7 +107,8 @@ impl<T: Listed> List<T> {
     }
 
     async fn whole(self) -> Result<Vec<T>, Error> {
-        let until = self.deadline.map(|time| Instant::now() + time);
+        // Time without an end has none that could be told.
+        let until = self.deadline.and_then(|time| Instant::now().checked_add(time));
         match self.follow(until).await {
             // A cursor belongs to a session, and that may have been renewed between two pages.
             Err(Stopped { error: Error::Server(error), page })
@@ -125,6 +126,7 @@ impl<T: Listed> List<T> {
         let mut cursor = None;
         for number in 0..self.most_pages {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = left.or(self.deadline);
             let asked = self.ask(cursor.as_deref(), left).await;
             let page = asked.map_err(|error| Stopped { error, page: number })?;
             items.extend(page.items);

@@ -129,6 +129,16 @@ async fn a_header_of_a_list_goes_out_with_each_page_and_with_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_may_have_all_the_time_there_is() {
+    let (rig, client) = rig();
+    pages(&rig, |_| page(&["a"], None));
+
+    let tools = client.tools().deadline(Duration::MAX).await.unwrap();
+
+    assert_eq!(tools.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_list_has_its_own_method_and_key() {
     let (rig, client) = rig();
     for (method, result) in [
