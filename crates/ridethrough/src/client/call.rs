@@ -247,6 +247,9 @@ impl Future for Pending {
     type Output = Result<Answer, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Looked at first: all progress before it is there by then, and is handed over before it.
+        let outcome = Pin::new(&mut self.outcome).poll(context);
+        self.has_ended = outcome.is_ready();
         if let Some((steps, listener)) = &mut self.listener {
             while let Poll::Ready(Some(step)) = steps.poll_next(context) {
                 if let Ok(step) = model::read(step) {
@@ -254,8 +257,7 @@ impl Future for Pending {
                 }
             }
         }
-        let outcome = std::task::ready!(Pin::new(&mut self.outcome).poll(context));
-        self.has_ended = true;
+        let outcome = std::task::ready!(outcome);
         Poll::Ready(outcome.unwrap_or_else(|_| Err(gone(self.method.clone()))))
     }
 }
