@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use rustls::AlertDescription;
+use rustls::{AlertDescription, ProtocolVersion};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::ByteStream;
@@ -37,9 +37,12 @@ pub(super) struct Judged<T> {
 }
 
 impl<T: ByteStream> Judged<T> {
-    pub(super) fn new(stream: T) -> (Self, Refusal) {
+    /// Before TLS 1.3 a handshake that is done says that the server has accepted us: then nothing that
+    /// follows is a refusal.
+    pub(super) fn new(stream: T, version: Option<ProtocolVersion>) -> (Self, Refusal) {
         let refusal = Refusal::default();
-        (Self { stream, refusal: refusal.clone(), is_accepted: false }, refusal)
+        let is_accepted = version != Some(ProtocolVersion::TLSv1_3);
+        (Self { stream, refusal: refusal.clone(), is_accepted }, refusal)
     }
 
     fn judge(&mut self, error: &io::Error) {
@@ -135,10 +138,20 @@ mod tests {
         assert_eq!(late.words(), None);
     }
 
+    #[tokio::test]
+    async fn a_server_of_tls_1_2_has_accepted_us_with_the_handshake() {
+        let alert = [Err(AlertDescription::AccessDenied)].into();
+        let (mut judged, refusal) = Judged::new(Told(alert), Some(ProtocolVersion::TLSv1_2));
+
+        assert!(judged.read_u8().await.is_err());
+
+        assert_eq!(refusal.words(), None, "it may have run what it read");
+    }
+
     async fn refusal_after<const N: usize>(
         reads: [Result<&'static [u8; 1], AlertDescription>; N],
     ) -> Refusal {
-        let (mut judged, refusal) = Judged::new(Told(reads.into()));
+        let (mut judged, refusal) = Judged::new(Told(reads.into()), Some(ProtocolVersion::TLSv1_3));
         while judged.read_u8().await.is_ok() {}
         refusal
     }

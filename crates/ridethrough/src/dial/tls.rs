@@ -88,7 +88,8 @@ impl Dial for Tls {
                 Some(b"h2") => Speaks::Http2,
                 _ => Speaks::Http1,
             };
-            let (io, refusal) = Judged::new(stream);
+            let version = stream.get_ref().1.protocol_version();
+            let (io, refusal) = Judged::new(stream, version);
             let (io, below_tls) = (Box::new(io), Some(meter));
             Ok(Connection { io, peek: below.peek, speaks, below: below_tls, refusal })
         })
