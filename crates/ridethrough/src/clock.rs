@@ -50,9 +50,15 @@ impl Default for SleepClock {
     /// What the wall clock is ahead of the monotonic clock, which stops while the computer sleeps. A
     /// wall clock that is set forward looks the same, and costs a needless look at the link.
     fn default() -> Self {
-        let (wall, awake) = (SystemTime::now(), std::time::Instant::now());
-        Self::new(move || wall.elapsed().unwrap_or_default().saturating_sub(awake.elapsed()))
+        let awake = std::time::Instant::now();
+        Self::new(move || ahead(SystemTime::now(), awake.elapsed()))
     }
+}
+
+/// By how much the wall clock is ahead of this time awake. Counted from long ago: a wall clock that was set
+/// back must still have something left to be ahead by.
+fn ahead(wall: SystemTime, awake: Duration) -> Duration {
+    wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(awake)
 }
 
 /// Notices that the computer has slept.
@@ -96,11 +102,33 @@ mod tests {
     }
 
     #[test]
+    fn sleep_is_noticed_after_the_wall_clock_was_set_back() {
+        let hours = |count| Duration::from_secs(3600 * count);
+        let begun = SystemTime::now();
+        let past = Arc::new(AtomicU64::new(0));
+        let set = past.clone();
+        // Nobody is awake for long here: only the wall clock moves.
+        let clock = SleepClock::new(move || {
+            let wall = begun - hours(2) + hours(set.load(Ordering::Relaxed));
+            ahead(wall, Duration::ZERO)
+        });
+        past.store(2, Ordering::Relaxed);
+        let mut watch = clock.watch();
+        past.store(0, Ordering::Relaxed);
+        assert_eq!(watch.slept(), None);
+
+        past.store(1, Ordering::Relaxed);
+
+        assert_eq!(watch.slept(), Some(hours(1)));
+    }
+
+    #[test]
     fn the_clock_of_this_computer_counts_no_time_in_which_it_was_awake() {
         let clock = SleepClock::default();
+        let before = (clock.0)();
 
         std::thread::sleep(Duration::from_millis(20));
 
-        assert!((clock.0)() < Duration::from_millis(20));
+        assert!((clock.0)().saturating_sub(before) < Duration::from_millis(20));
     }
 }
