@@ -170,10 +170,11 @@ fn millis_up(time: Duration) -> u64 {
 }
 
 /// Every kind but `Rejected`, which has a status.
-const NAMES: [(&str, Kind); 11] = [
+const NAMES: [(&str, Kind); 12] = [
     ("breakerOpen", Kind::BreakerOpen),
     ("cancelled", Kind::Cancelled),
     ("closed", Kind::Closed),
+    ("config", Kind::Config),
     ("deadlinePassed", Kind::DeadlinePassed),
     ("exhausted", Kind::Exhausted),
     ("incompatible", Kind::Incompatible),
@@ -209,6 +210,13 @@ mod tests {
                 assert_eq!(facts.may_have_run, delivery == Delivery::Unknown);
             }
         }
+    }
+
+    #[test]
+    fn a_call_that_was_asked_for_wrongly_has_facts_too() {
+        let error = error(Kind::Config, Delivery::NotSent);
+
+        assert_eq!(Facts::of(&error_data(&error)), Some(Facts::from(&error)));
     }
 
     #[test]
