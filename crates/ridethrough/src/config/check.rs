@@ -54,8 +54,11 @@ impl Faults {
 /// A URL as people may see it: without its query, and without what stands before an `@`.
 pub(super) fn shown(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), url),
+        // Without a scheme, what stands there may be part of a password.
+        Some((scheme, rest)) if scheme.chars().all(|it| it.is_ascii_alphanumeric()) => {
+            (format!("{scheme}://"), rest)
+        }
+        _ => (String::new(), url),
     };
     let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     // A password may hold any of those characters, written as they are.

@@ -44,6 +44,7 @@ async fn a_builder_never_shows_a_password_or_a_query() {
         "x?s3cret",
         "http://u:s3cret?x@a",
         "http://u:s/s3cret@a",
+        "u:s3cret://x@a",
     ] {
         let error = Client::new(url).unwrap_err().to_string();
 

@@ -57,7 +57,6 @@ impl Child {
         let (tell_over, over) = watch::channel(false);
         let watch = Watch {
             program: command.shown(),
-            is_quoted: command.quotes_stderr(),
             process: process.clone(),
             board: board.clone(),
             over: tell_over,

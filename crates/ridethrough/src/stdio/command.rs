@@ -33,7 +33,7 @@ pub struct Command {
 
 /// What is done with what a local server writes to its stderr.
 ///
-/// Each line goes to `tracing` at level debug, except where it is inherited.
+/// What is quoted goes to `tracing` too, line by line, at level debug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stderr {
@@ -43,7 +43,7 @@ pub enum Stderr {
     /// nobody learns why.
     #[default]
     Quoted,
-    /// No error quotes it: for servers that write secrets there.
+    /// It goes nowhere, and no error quotes it: for servers that write secrets there.
     Withheld,
 }
 
@@ -114,10 +114,6 @@ impl Command {
         self.program.is_empty()
     }
 
-    pub(super) const fn quotes_stderr(&self) -> bool {
-        matches!(self.stderr, Stderr::Quoted)
-    }
-
     /// The same in the words of the standard library, with pipes.
     pub(super) fn to_std(&self) -> process::Command {
         let mut command = process::Command::new(&self.program);
@@ -127,7 +123,8 @@ impl Command {
             .stdout(process::Stdio::piped());
         command.stderr(match self.stderr {
             Stderr::Inherited => process::Stdio::inherit(),
-            Stderr::Quoted | Stderr::Withheld => process::Stdio::piped(),
+            Stderr::Quoted => process::Stdio::piped(),
+            Stderr::Withheld => process::Stdio::null(),
         });
         if self.is_environment_empty {
             command.env_clear();

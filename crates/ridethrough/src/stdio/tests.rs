@@ -176,6 +176,10 @@ async fn a_child_that_closed_its_stdin_is_ended_though_nobody_waits_long_enough_
 /// A leader may leave its group: then a signal to the group finds nobody.
 #[tokio::test]
 async fn a_child_that_leaves_its_group_does_not_outlive_the_client() {
+    // Few other programs can do that to themselves.
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: there is no python3");
+    }
     let script = "import os,time;os.setpgid(0,os.getpgid(os.getppid()));\
         input();print('{\"id\":1,\"result\":%d}'%os.getpid(),flush=True);time.sleep(30)";
     let stdio = Stdio::new(Command::new("python3").arg("-c").arg(script), 10_000);

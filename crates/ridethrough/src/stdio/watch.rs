@@ -22,8 +22,6 @@ use super::switchboard::{Floods, Switchboard};
 pub(super) struct Watch {
     /// As people may see it.
     pub(super) program: String,
-    /// Whether its last words are for everybody.
-    pub(super) is_quoted: bool,
     pub(super) process: Arc<Process>,
     pub(super) board: Arc<Switchboard>,
     pub(super) over: watch::Sender<bool>,
@@ -121,7 +119,7 @@ impl Watch {
                 (Cause::Closed, format!("`{program}` has ended{status}"))
             }
         };
-        if self.is_quoted && !words.is_empty() {
+        if !words.is_empty() {
             detail = format!("{detail}; its last words: {words}");
         }
         Failure::unknown(cause).with_detail(detail)
