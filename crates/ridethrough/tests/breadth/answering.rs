@@ -249,27 +249,7 @@ async fn a_slow_handler_holds_up_neither_other_questions_nor_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_is_dropped_when_nobody_wants_its_answer_any_more() {
-    struct Guard(Arc<AtomicBool>);
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let rig = Rig::over(Protocol::Http1);
-    let is_dropped = Arc::new(AtomicBool::new(false));
-    let guard = is_dropped.clone();
-    let client = rig
-        .builder()
-        .on_form(move |_| {
-            let guard = Guard(guard.clone());
-            async move {
-                tokio::time::sleep(secs(3600)).await;
-                drop(guard);
-                Elicited::Declined
-            }
-        })
-        .build()
-        .unwrap();
+    let (rig, client, is_dropped) = with_a_handler_that_never_ends();
     rig.mcp.rule(When::tool("slow"), Times::Once, |ask| async {
         let mut sse = ask.sse().await;
         sse.message(None, &question("q", "elicitation/create", json!({"message": "m"}))).await;
@@ -286,27 +266,7 @@ async fn a_handler_is_dropped_when_nobody_wants_its_answer_any_more() {
 
 #[tokio::test(start_paused = true)]
 async fn handlers_end_with_their_client() {
-    struct Guard(Arc<AtomicBool>);
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let rig = Rig::over(Protocol::Http1);
-    let is_dropped = Arc::new(AtomicBool::new(false));
-    let guard = is_dropped.clone();
-    let client = rig
-        .builder()
-        .on_form(move |_| {
-            let guard = Guard(guard.clone());
-            async move {
-                std::future::pending::<()>().await;
-                drop(guard);
-                Elicited::Declined
-            }
-        })
-        .build()
-        .unwrap();
+    let (rig, client, is_dropped) = with_a_handler_that_never_ends();
     asking(&rig, "elicitation/create", json!({"message": "m"}));
 
     let call = tokio::time::timeout(secs(5), client.call_tool("ask", ()).into_future()).await;
@@ -361,6 +321,31 @@ async fn handlers_say_by_themselves_that_they_are_there() {
             "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true},
         })
     );
+}
+
+/// A client whose form is never filled in, and whether that was given up.
+fn with_a_handler_that_never_ends() -> (Rig, Client, Arc<AtomicBool>) {
+    struct Guard(Arc<AtomicBool>);
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    let rig = Rig::over(Protocol::Http1);
+    let is_dropped = Arc::new(AtomicBool::new(false));
+    let told = is_dropped.clone();
+    let handler = move |_| {
+        let guard = Guard(told.clone());
+        async move {
+            std::future::pending::<()>().await;
+            drop(guard);
+            Elicited::Declined
+        }
+    };
+    let client = rig.builder().on_form(handler).build().unwrap();
+    (rig, client, is_dropped)
 }
 
 /// What the server hears in answer to one question, put in the middle of a call.
