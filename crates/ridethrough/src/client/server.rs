@@ -40,14 +40,12 @@ impl Server {
             protocol_version: String,
         }
 
-        let version = serde_json::from_slice(result.as_bytes())
-            .map(|it: Initialized| Version::parse(&it.protocol_version));
+        let version = serde_json::from_slice(result.as_bytes()).and_then(|it: Initialized| {
+            let unknown = || serde::de::Error::custom("a revision that we do not speak");
+            Version::parse(&it.protocol_version).ok_or_else(unknown)
+        });
         match version {
-            Ok(Some(version)) => Ok(Self { version, result }),
-            Ok(None) => {
-                let source: serde_json::Error = serde::de::Error::missing_field("protocolVersion");
-                Err(Error::Answer { method: "initialize".into(), result, source: source.into() })
-            }
+            Ok(version) => Ok(Self { version, result }),
             Err(source) => {
                 Err(Error::Answer { method: "initialize".into(), result, source: source.into() })
             }

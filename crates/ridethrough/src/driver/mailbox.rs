@@ -40,6 +40,11 @@ pub(crate) fn mailbox() -> (Mailbox, Post) {
 }
 
 impl Mailbox {
+    /// Whether there is still somebody who may read it.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
     /// Puts a message in, if there is room; `room` is in bytes.
     pub(crate) fn put(&self, delivered: Delivered, room: usize) -> Result<(), NotTaken> {
         let size = size(&delivered);
@@ -57,13 +62,6 @@ impl Mailbox {
             self.tally.dropped.fetch_add(u64::from(is_dropped), Ordering::Relaxed);
         }
         put
-    }
-}
-
-impl Mailbox {
-    /// Whether there is still somebody who may read it.
-    pub(crate) fn is_read(&self) -> bool {
-        !self.sender.is_closed()
     }
 }
 
