@@ -7,6 +7,7 @@
 //! The lab reads no clock but tokio's and orders nothing by chance: with paused time, on a
 //! `current_thread` runtime, over pipes, every run is the same.
 
+pub mod adapter;
 mod carrier;
 mod connection;
 mod http1;

@@ -1,0 +1,93 @@
+//! What a client is asked to do.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One step of a script. Times are in seconds, because adapters are written in any language.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Step {
+    /// Calls a tool; without `timeout_s` under the client's own default.
+    Call {
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        args: Map<String, Value>,
+        /// How long the caller waits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_s: Option<f64>,
+        /// So many calls at once, whose argument `msg` is `c0`, `c1` and so on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        concurrency: Option<usize>,
+        /// The caller cancels after so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cancel_after_s: Option<f64>,
+    },
+    /// Ends the session and lets go of the client.
+    Close {},
+    /// Makes a client and connects it.
+    Initialize {
+        /// The token that it is to show.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bearer: Option<String>,
+    },
+    /// Sends any request.
+    Request {
+        /// Its method.
+        method: String,
+        /// Its parameters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        params: Option<Value>,
+        /// How long the caller waits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_s: Option<f64>,
+    },
+    /// Does nothing for a while, but goes on listening.
+    Sleep {
+        /// For so long.
+        s: f64,
+    },
+}
+
+impl Step {
+    /// How many calls or requests it makes.
+    pub fn asks(&self) -> usize {
+        match self {
+            Self::Call { concurrency, .. } => concurrency.unwrap_or(1),
+            Self::Request { .. } => 1,
+            Self::Close {} | Self::Initialize { .. } | Self::Sleep { .. } => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_step_is_read_and_written_as_the_protocol_has_it() {
+        let script = json!([
+            {"op": "initialize"},
+            {"op": "initialize", "bearer": "t1"},
+            {"op": "call", "tool": "echo", "args": {"msg": "a"}, "timeout_s": 5.0, "concurrency": 10,
+             "cancel_after_s": 0.5},
+            {"op": "request", "method": "prompts/list", "params": {"cursor": "2"}},
+            {"op": "sleep", "s": 0.4},
+            {"op": "close"},
+        ]);
+
+        let steps: Vec<Step> = serde_json::from_value(script.clone()).unwrap();
+
+        assert_eq!(serde_json::to_value(&steps).unwrap(), script);
+    }
+
+    #[test]
+    fn a_step_with_a_word_that_nobody_knows_is_refused() {
+        let script = json!({"op": "call", "tool": "echo", "timeout_ms": 5});
+
+        assert!(serde_json::from_value::<Step>(script).is_err());
+    }
+}
