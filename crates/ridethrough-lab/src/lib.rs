@@ -23,9 +23,9 @@ mod wire;
 
 pub use carrier::Protocol;
 pub use connection::Processed;
-pub use mcp::{Ask, Entry, Mcp, Sse, Style, Times, What, When};
+pub use mcp::{Ask, Deed, Entry, Mark, Mcp, Run, Sse, Style, Times, What, When};
 pub use pipe::{Control, Peek, Pipe, pipe};
-pub use server::{Http2, Mood, Server};
+pub use server::{Http2, Mood, Server, Visit};
 pub use staff::Service;
 pub use tls::{Authority, Certificate};
 pub use turn::{Raw, Reply, Request, Stream, Turn};

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -19,6 +20,7 @@ use crate::turn::Turn;
 mod ask;
 mod behaviour;
 mod entry;
+mod mark;
 mod results;
 mod sse;
 mod standing;
@@ -28,9 +30,11 @@ mod when;
 
 pub use ask::Ask;
 pub use entry::{Entry, What};
+pub(crate) use mark::Notes;
+pub use mark::{Deed, Mark};
 pub use sse::Sse;
-pub use state::Style;
 use state::{LostSession, Rule, State};
+pub use state::{Run, Style};
 pub use when::{Times, When};
 
 /// An MCP server as a [`Service`]. Clones are the same server.
@@ -129,19 +133,34 @@ impl Mcp {
 
     /// How many times this tool was run.
     pub fn executions(&self, tool: &str) -> u64 {
-        self.state().executions.iter().filter(|execution| execution.tool == tool).count() as u64
+        self.state().runs.iter().filter(|run| run.tool == tool).count() as u64
     }
 
     /// How many times this tool was run with the argument `key` of this value.
     pub fn executions_of(&self, tool: &str, key: &str) -> u64 {
         let state = self.state();
-        let those = state.executions.iter().filter(|execution| execution.tool == tool);
-        those.filter(|execution| execution.key.as_deref() == Some(key)).count() as u64
+        let those = state.runs.iter().filter(|run| run.tool == tool);
+        those.filter(|run| run.arguments["key"].as_str() == Some(key)).count() as u64
+    }
+
+    /// Every run of a tool, in order.
+    pub fn runs(&self) -> Vec<Run> {
+        self.state().runs.clone()
     }
 
     /// Everything that was asked, in order.
     pub fn log(&self) -> Vec<Entry> {
         self.state().log.clone()
+    }
+
+    /// Everything that was done about what was asked, in order.
+    pub fn marks(&self) -> Vec<Mark> {
+        self.state().marks.clone()
+    }
+
+    /// How old the server was at this moment: the times in its log are counted so.
+    pub fn age(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.born)
     }
 
     /// How many entries of the log match.
@@ -156,11 +175,12 @@ impl Mcp {
 
 impl Service for Mcp {
     fn serve(&self, turn: Turn) -> BoxFuture<'static, ()> {
-        let ask = Ask::new(turn, self.clone());
-        let handler = {
+        let (ask, handler) = {
             let mut state = self.state();
+            let ask = Ask::new(turn, self.clone(), state.log.len());
+            let handler = state.handler_for(&ask.entry);
             state.log.push(ask.entry.clone());
-            state.handler_for(&ask.entry)
+            (ask, handler)
         };
         match handler {
             Some(handler) => handler(ask),

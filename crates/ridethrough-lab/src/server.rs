@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use rustls::ServerConfig;
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use crate::carrier::Protocol;
 use crate::connection::{Connection, Order, Processed};
@@ -48,7 +49,8 @@ struct State {
     http2: Http2,
     door: Door,
     open: BTreeMap<u64, Arc<Connection>>,
-    accepted: u64,
+    /// Every connection that was served; the first is number one.
+    visits: Vec<Visit>,
     dials: u64,
     /// Sockets that the kernel accepted in a black hole: kept, so that they stay silent.
     swallowed: Vec<TcpStream>,
@@ -69,6 +71,15 @@ pub enum Mood {
     /// Connections are served.
     #[default]
     Up,
+}
+
+/// A connection that was served, from its beginning to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// When it was accepted.
+    pub opened: Instant,
+    /// When nothing of it was left; `None` while it lives.
+    pub closed: Option<Instant>,
 }
 
 /// HTTP/2 settings that a server announces. What is `None` is left at h2's default.
@@ -98,7 +109,7 @@ impl Server {
             http2: Http2::default(),
             door: Door::None,
             open: BTreeMap::new(),
-            accepted: 0,
+            visits: Vec::new(),
             dials: 0,
             swallowed: Vec::new(),
         };
@@ -135,8 +146,17 @@ impl Server {
     ///
     /// Fails if the system gives no port.
     pub async fn listen(&self) -> io::Result<SocketAddr> {
+        self.listen_at(0).await
+    }
+
+    /// As [`listen`](Self::listen), on this port of 127.0.0.1.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the port is taken.
+    pub async fn listen_at(&self, port: u16) -> io::Result<SocketAddr> {
         let mut state = lock(&self.shared.state);
-        let address = state.door.reserve()?;
+        let address = state.door.reserve(port)?;
         if state.mood != Mood::Down {
             self.shared.open_door(&mut state)?;
         }
@@ -206,7 +226,12 @@ impl Server {
 
     /// How many connections were served since the beginning.
     pub fn connections(&self) -> u64 {
-        lock(&self.shared.state).accepted
+        lock(&self.shared.state).visits.len() as u64
+    }
+
+    /// Every connection that was served since the beginning. The number of the first is one.
+    pub fn visits(&self) -> Vec<Visit> {
+        lock(&self.shared.state).visits.clone()
     }
 
     /// How many connections are open: neither side has closed them.

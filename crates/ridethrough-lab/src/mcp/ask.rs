@@ -6,8 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::state::Execution;
-use super::{Entry, Mcp, Sse, What, behaviour};
+use super::{Deed, Entry, Mcp, Notes, Run, Sse, What, behaviour};
 use crate::turn::{Reply, Turn};
 
 /// What the handler of a rule gets. Dropping it leaves the request unanswered:
@@ -18,14 +17,16 @@ pub struct Ask {
     message: Value,
     reply: Reply,
     mcp: Mcp,
+    /// Its place in the log.
+    number: usize,
 }
 
 impl Ask {
-    pub(super) fn new(turn: Turn, mcp: Mcp) -> Self {
+    pub(super) fn new(turn: Turn, mcp: Mcp, number: usize) -> Self {
         // What is not JSON stays `null`, which no rule takes for a message.
         let message = serde_json::from_slice(&turn.request.body).unwrap_or_default();
         let entry = Entry::new(turn.request, &message, mcp.born);
-        Self { entry, message, reply: turn.reply, mcp }
+        Self { entry, message, reply: turn.reply, mcp, number }
     }
 
     /// The JSON-RPC id; `null` if there is none.
@@ -48,11 +49,17 @@ impl Ask {
         &self.mcp
     }
 
+    /// Writes into the log what is done about this request.
+    pub(crate) fn notes(&self) -> Notes {
+        Notes::new(self.mcp.clone(), self.number)
+    }
+
     /// Counts an execution of the tool that is called. Does nothing for other requests.
     pub fn run(&self) {
         if let What::Request { tool: Some(tool), .. } = &self.entry.what {
-            let key = self.arguments()["key"].as_str().map(str::to_owned);
-            self.mcp.state().executions.push(Execution { tool: tool.clone(), key });
+            let (tool, arguments) = (tool.clone(), self.arguments());
+            self.mcp.state().runs.push(Run { request: self.number, tool, arguments });
+            self.notes().note(Deed::Ran);
         }
     }
 
@@ -86,6 +93,7 @@ impl Ask {
             let value = HeaderValue::from_str(value).expect("a header value");
             response.headers_mut().append(name, value);
         }
+        self.notes().note(Deed::Answered(status));
         self.reply.respond(response).await;
     }
 
@@ -101,7 +109,8 @@ impl Ask {
 
     /// As [`sse`](Self::sse), with the id of a new session in the head.
     pub(super) async fn sse_in(self, session: Option<&str>) -> Sse {
-        let id = self.id();
+        let (id, notes) = (self.id(), self.notes());
+        notes.note(Deed::Opened);
         let mut head = Response::new(());
         let headers = head.headers_mut();
         headers.insert("content-type", HeaderValue::from_static("text/event-stream"));
@@ -109,7 +118,7 @@ impl Ask {
         if let Some(session) = session.and_then(|session| session.parse().ok()) {
             headers.insert("mcp-session-id", session);
         }
-        Sse::new(self.reply.open(head).await, id)
+        Sse::new(self.reply.open(head).await, id, notes)
     }
 
     /// Gives the raw means of answering.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::ask::result_message;
+use super::{Deed, Notes};
 use crate::turn::Stream;
 
 /// An open `text/event-stream`. Dropping it is [`cut`](Self::cut).
@@ -16,15 +17,17 @@ pub struct Sse {
     stream: Stream,
     /// The JSON-RPC id of the request that this stream answers.
     asked: Value,
+    notes: Notes,
 }
 
 impl Sse {
-    pub(super) fn new(stream: Stream, asked: Value) -> Self {
-        Self { stream, asked }
+    pub(super) fn new(stream: Stream, asked: Value, notes: Notes) -> Self {
+        Self { stream, asked, notes }
     }
 
     /// Sends one event.
     pub async fn event(&mut self, id: Option<&str>, data: &str) -> bool {
+        self.sent(&describe(id, data));
         self.stream.send(encode(id, data)).await
     }
 
@@ -35,16 +38,19 @@ impl Sse {
 
     /// Tells the client how long to wait before it resumes.
     pub async fn retry(&mut self, wait: Duration) -> bool {
+        self.sent("retry");
         self.stream.send(format!("retry: {}\n\n", wait.as_millis())).await
     }
 
     /// Sends a comment.
     pub async fn comment(&mut self, text: &str) -> bool {
+        self.sent("comment");
         self.stream.send(format!(": {text}\n\n")).await
     }
 
     /// Sends these bytes as they are: half an event, or nonsense.
     pub async fn raw(&mut self, bytes: impl Into<Bytes>) -> bool {
+        self.sent("bytes");
         self.stream.send(bytes).await
     }
 
@@ -67,32 +73,43 @@ impl Sse {
 
     /// Sends an event and the proper end of the body in one write.
     pub async fn event_and_finish(self, id: Option<&str>, data: &str) {
+        self.sent(&describe(id, data));
+        self.notes.note(Deed::Ended);
         self.stream.finish_with(encode(id, data)).await;
     }
 
     /// Ends the body properly.
     pub async fn finish(self) {
+        self.notes.note(Deed::Ended);
         self.stream.finish().await;
     }
 
     /// See [`Stream::reset`].
     pub fn reset(self) {
+        self.notes.note(Deed::Reset);
         self.stream.reset();
     }
 
     /// See [`Stream::cut`].
     pub async fn cut(self) {
+        self.notes.note(Deed::Cut);
         self.stream.cut().await;
     }
 
     /// Waits until the client has hung up.
     pub async fn gone(&mut self) {
         self.stream.gone().await;
+        self.notes.note(Deed::Gone);
     }
 
     /// Resets the whole connection, on HTTP/2 too.
     pub fn drop_connection(self) {
+        self.notes.note(Deed::Reset);
         self.stream.drop_connection();
+    }
+
+    fn sent(&self, what: &str) {
+        self.notes.note(Deed::Sent(what.to_owned()));
     }
 }
 
@@ -100,6 +117,18 @@ impl fmt::Debug for Sse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sse").field("asked", &self.asked).finish_non_exhaustive()
     }
+}
+
+/// An event in a word or two.
+fn describe(id: Option<&str>, data: &str) -> String {
+    let message: Value = serde_json::from_str(data).unwrap_or_default();
+    let what = match message["method"].as_str() {
+        Some(method) => method,
+        None if message.is_object() => "answer",
+        None if data.is_empty() => "nothing",
+        None => "data",
+    };
+    id.map_or_else(|| what.to_owned(), |id| format!("{what} as {id}"))
 }
 
 fn encode(id: Option<&str>, data: &str) -> Bytes {

@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::tape::Tapes;
-use super::{Ask, Entry, When, results};
+use super::{Ask, Entry, Mark, When, results};
 
 /// How requests are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +39,9 @@ pub(super) struct State {
     pub(super) bearer: Option<String>,
     pub(super) tools: Value,
     pub(super) tapes: Tapes,
-    pub(super) executions: Vec<Execution>,
+    pub(super) runs: Vec<Run>,
     pub(super) log: Vec<Entry>,
+    pub(super) marks: Vec<Mark>,
 }
 
 impl State {
@@ -81,8 +82,9 @@ impl Default for State {
             bearer: None,
             tools: results::tools(),
             tapes: Tapes::default(),
-            executions: Vec::new(),
+            runs: Vec::new(),
             log: Vec::new(),
+            marks: Vec::new(),
         }
     }
 }
@@ -111,8 +113,12 @@ impl LostSession {
 }
 
 /// One run of a tool.
-pub(super) struct Execution {
-    pub(super) tool: String,
-    /// The argument `key`, if it is a string.
-    pub(super) key: Option<String>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Which request made it run: its place in the log.
+    pub request: usize,
+    /// The tool.
+    pub tool: String,
+    /// What it was given; `null` if nothing.
+    pub arguments: Value,
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
-use super::{Mood, Shared, State};
+use super::{Mood, Shared, State, Visit};
 use crate::connection::Connection;
 use crate::lock::lock;
 use crate::wire::{Fuse, Wire, secure};
@@ -46,8 +47,8 @@ impl Shared {
 
     /// Registers a connection and starts to serve it.
     pub(super) fn admit(self: &Arc<Self>, state: &mut State, raw: Box<dyn Wire>, fuse: Fuse) {
-        state.accepted += 1;
-        let connection = Arc::new(Connection::new(state.accepted, fuse));
+        state.visits.push(Visit { opened: Instant::now(), closed: None });
+        let connection = Arc::new(Connection::new(state.visits.len() as u64, fuse));
         state.open.insert(connection.id, connection.clone());
         let (tls, http2) = (state.tls.clone(), state.http2);
         let open = Open { shared: self.clone(), connection };
@@ -103,6 +104,11 @@ struct Open {
 impl Drop for Open {
     fn drop(&mut self) {
         self.connection.end();
-        lock(&self.shared.state).open.remove(&self.connection.id);
+        let mut state = lock(&self.shared.state);
+        state.open.remove(&self.connection.id);
+        // Its number is its place, counted from one.
+        if let Some(visit) = state.visits.get_mut(self.connection.id as usize - 1) {
+            visit.closed = Some(Instant::now());
+        }
     }
 }

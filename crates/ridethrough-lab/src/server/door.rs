@@ -25,12 +25,12 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Makes sure that there is a port, and returns its address.
-    pub(super) fn reserve(&mut self) -> io::Result<SocketAddr> {
+    /// Makes sure that there is a port, this one if there was none (0 is any), and returns its address.
+    pub(super) fn reserve(&mut self, port: u16) -> io::Result<SocketAddr> {
         match self {
             Self::Lost(address) => Ok(*address),
             Self::None => {
-                let socket = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+                let socket = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
                 let address = socket.local_addr()?;
                 *self = Self::Shut(socket);
                 Ok(address)

@@ -1,0 +1,75 @@
+//! What a server did with a request, mark by mark: the other half of the log.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::Mcp;
+
+/// One thing that was done about one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Which request: its place in the log.
+    pub request: usize,
+    /// When, counted from the making of the [`Mcp`](crate::Mcp).
+    pub at: Duration,
+    /// What was done.
+    pub deed: Deed,
+}
+
+/// What a server can do about a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "deed", content = "what", rename_all = "lowercase")]
+pub enum Deed {
+    /// The whole answer was sent, with this status.
+    Answered(u16),
+    /// The connection was closed without the answer's proper end.
+    Cut,
+    /// The stream came to its proper end.
+    Ended,
+    /// The client hung up.
+    Gone,
+    /// The head of a stream was sent.
+    Opened,
+    /// The connection was reset.
+    Reset,
+    /// The tool was run.
+    Ran,
+    /// Something was sent on a stream.
+    Sent(String),
+}
+
+impl fmt::Display for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered(status) => write!(f, "answered {status}"),
+            Self::Cut => write!(f, "cut"),
+            Self::Ended => write!(f, "ended"),
+            Self::Gone => write!(f, "client gone"),
+            Self::Opened => write!(f, "stream opened"),
+            Self::Reset => write!(f, "reset"),
+            Self::Ran => write!(f, "ran"),
+            Self::Sent(what) => write!(f, "sent {what}"),
+        }
+    }
+}
+
+/// Writes marks about one request.
+#[derive(Clone)]
+pub(crate) struct Notes {
+    mcp: Mcp,
+    request: usize,
+}
+
+impl Notes {
+    pub(super) fn new(mcp: Mcp, request: usize) -> Self {
+        Self { mcp, request }
+    }
+
+    pub(crate) fn note(&self, deed: Deed) {
+        let at = self.mcp.age(Instant::now());
+        self.mcp.state().marks.push(Mark { request: self.request, at, deed });
+    }
+}
