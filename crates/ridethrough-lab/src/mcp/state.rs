@@ -6,13 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tape::Tapes;
 use super::{Ask, Entry, Mark, When, results};
 
 /// How requests are answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// `application/json`.
     #[default]

@@ -1,0 +1,211 @@
+//! A scenario: what the server does, what the client is asked to do, and what must hold.
+//!
+//! It is a TOML file that a person can read and write; `scenarios/README.md` explains its words.
+//! Requests are described by what they are, never by their number: a client may say more than
+//! anybody expected. Nothing here runs anything.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::adapter::Step;
+
+mod action;
+mod check;
+mod matching;
+mod setting;
+mod shelf;
+
+pub use action::{Action, Answer, Event, Manner, Message, Outage, Partial, Status};
+pub use check::{Bounds, Calls, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
+pub use matching::Match;
+pub use setting::{LostSession, Rule, Setting, Start};
+pub use shelf::{Shelf, UnknownScenario};
+
+/// One way to break a client, and what is expected of it then.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The letter of its group and a number: `A1`.
+    pub id: String,
+    /// What is broken, in a few words.
+    pub title: String,
+    /// Why it matters: the real report behind it.
+    pub why: String,
+    /// The wrong client that must fail it, and how.
+    pub control: Control,
+    /// After so many seconds from its start the client is stopped.
+    #[serde(default = "default_limit")]
+    pub limit_s: f64,
+    /// What the server does.
+    #[serde(default)]
+    pub server: Setting,
+    /// What a second server does, on an origin of its own.
+    pub other: Option<Setting>,
+    /// What the client is asked to do.
+    pub client: Vec<Step>,
+    /// What must hold; otherwise the client fails.
+    pub must: Vec<Check>,
+    /// What would be ideal; otherwise the client passes softly.
+    #[serde(default)]
+    pub ideal: Vec<Check>,
+}
+
+/// The proof that a scenario can be failed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// The name of a wrong client.
+    pub mistake: String,
+    /// The words of the check that it breaks.
+    pub breaks: String,
+}
+
+/// A file that is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// It is not TOML, or has other words than a scenario.
+    #[error("the scenario cannot be read: {0}")]
+    Format(#[from] toml::de::Error),
+    /// It contradicts itself.
+    #[error("scenario `{id}` makes no sense: {what}")]
+    Sense {
+        /// Which scenario.
+        id: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl Scenario {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is no TOML, has a word that nobody knows, or contradicts itself.
+    pub fn read(text: &str) -> Result<Self, Unreadable> {
+        let scenario: Self = toml::from_str(text)?;
+        match scenario.nonsense() {
+            Some(what) => Err(Unreadable::Sense { id: scenario.id, what }),
+            None => Ok(scenario),
+        }
+    }
+
+    /// The letter of its group.
+    pub fn group(&self) -> Option<Group> {
+        Group::ALL.into_iter().find(|group| self.id.starts_with(group.letter()))
+    }
+
+    /// How long the client may run.
+    pub fn limit(&self) -> Duration {
+        Duration::from_secs_f64(self.limit_s)
+    }
+
+    /// All checks, each with whether it is only an ideal.
+    pub fn checks(&self) -> impl Iterator<Item = (&Check, Level)> {
+        let must = self.must.iter().map(|check| (check, Level::Must));
+        must.chain(self.ideal.iter().map(|check| (check, Level::Ideal)))
+    }
+
+    /// What is wrong with a scenario that could be read.
+    fn nonsense(&self) -> Option<String> {
+        if self.group().is_none() || !self.id[1..].bytes().all(|it| it.is_ascii_digit()) {
+            return Some("an id is the letter of a group and a number, such as `A1`".to_owned());
+        }
+        if !(self.limit_s > 0.0 && self.limit_s <= MOST_LIMIT_S) {
+            return Some(format!("limit_s is {}, not between 0 and {MOST_LIMIT_S}", self.limit_s));
+        }
+        if self.must.is_empty() {
+            return Some("nothing must hold".to_owned());
+        }
+        if !self.must.iter().any(|check| check.that == self.control.breaks) {
+            return Some(format!(
+                "no `must` says `{}`, which its control breaks",
+                self.control.breaks
+            ));
+        }
+        self.checks().find_map(|(check, _)| check.nonsense(&self.client))
+    }
+}
+
+/// How bad it is if a check does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// It would have been better.
+    Ideal,
+    /// The client fails.
+    Must,
+}
+
+/// Scenarios that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Streams that end before the answer.
+    Reconnection,
+    /// Statuses that pass.
+    Transient,
+    /// Connections that are used again.
+    Reuse,
+    /// Sessions that the server forgets.
+    SessionLoss,
+    /// Bytes that nobody expects.
+    Hostile,
+    /// Callers who do not wait.
+    Deadlines,
+    /// Tokens.
+    Authorization,
+    /// The stream that a client keeps open to listen.
+    Standing,
+    /// Servers that go and come back.
+    Outage,
+    /// The stateless revision.
+    Stateless,
+}
+
+impl Group {
+    /// All of them, in the order of their letters.
+    pub const ALL: [Self; 10] = [
+        Self::Reconnection,
+        Self::Transient,
+        Self::Reuse,
+        Self::SessionLoss,
+        Self::Hostile,
+        Self::Deadlines,
+        Self::Authorization,
+        Self::Standing,
+        Self::Outage,
+        Self::Stateless,
+    ];
+
+    /// Its letter.
+    pub const fn letter(self) -> char {
+        (b'A' + self as u8) as char
+    }
+
+    /// Its title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Reconnection => "reconnection",
+            Self::Transient => "transient statuses",
+            Self::Reuse => "drain and connection reuse",
+            Self::SessionLoss => "session loss",
+            Self::Hostile => "hostile and odd bytes",
+            Self::Deadlines => "cancellation and deadlines",
+            Self::Authorization => "authorization",
+            Self::Standing => "the standing stream",
+            Self::Outage => "restart and outage",
+            Self::Stateless => "the stateless revision",
+        }
+    }
+}
+
+/// Long enough for everything that takes long by default; hanging clients are stopped then.
+const fn default_limit() -> f64 {
+    20.0
+}
+
+const MOST_LIMIT_S: f64 = 120.0;
+
+#[cfg(test)]
+mod tests;

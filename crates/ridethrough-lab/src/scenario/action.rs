@@ -1,0 +1,162 @@
+//! What a server can do about a request, and to itself.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::setting::{Fields, LostSession, Start};
+
+/// One thing that is done. In a file: a word, or a table with the word as its only key.
+///
+/// In texts, `{{id}}` is the request's id, `{{answer}}` the whole right answer as JSON, `{{length}}`
+/// how many bytes that has, `{{url}}` this server and `{{other}}` the other one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Sends the answer on the open stream.
+    Answer(Answer),
+    /// Sends these bytes, written in hexadecimal digits. Before any answer: on the bare connection.
+    Bytes(String),
+    /// Closes every connection with nothing under way.
+    CloseIdle,
+    /// Sends a comment on the open stream.
+    Comment(String),
+    /// Closes the connection (FIN) without the proper end of an answer.
+    Cut,
+    /// Dies, and is back after so many seconds with no memory of its sessions.
+    Down(f64),
+    /// Sends an event on the open stream.
+    Event(Event),
+    /// Ends the stream properly. After bare bytes: leaves the connection open.
+    Finish,
+    /// Sends so many bytes of `x`, as they are, on the open stream.
+    Flood(u64),
+    /// Forgets every session.
+    ForgetSessions,
+    /// Sends nothing more, until the client hangs up.
+    Hold,
+    /// Refuses unknown sessions so from here on.
+    LostSession(LostSession),
+    /// Sends bytes in this manner from here on.
+    Manner(Manner),
+    /// Sends a JSON-RPC message on the open stream.
+    Message(Message),
+    /// Answers with the head of an event stream.
+    Open,
+    /// Treats new connections otherwise for a while.
+    Outage(Outage),
+    /// Sends the beginning of the right answer, head and all, on the bare connection.
+    Partial(Partial),
+    /// Answers as if there were no rule. What follows is done after that.
+    Pass,
+    /// Sends a JSON-RPC message on every standing stream.
+    Push(Value),
+    /// Sends this text as it is: on the open stream, or before any answer on the bare connection.
+    Raw(String),
+    /// Resets the connection.
+    Reset,
+    /// Resets every connection.
+    ResetConnections,
+    /// Tells how many milliseconds to wait before resuming, in these words.
+    Retry(String),
+    /// Runs the tool.
+    Run,
+    /// Writes this on every connection with nothing under way, and closes it.
+    SayOnIdle(String),
+    /// Answers with a status.
+    Status(Status),
+    /// Offers these tools from here on.
+    Tools(Vec<Value>),
+    /// Does nothing for so many seconds.
+    Wait(f64),
+}
+
+/// An answer on a stream.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Answer {
+    /// The id of its event.
+    pub id: Option<String>,
+    /// The text of a tool's result, in place of the right one.
+    pub text: Option<String>,
+    /// A JSON-RPC error, in place of a result.
+    pub error: Option<Value>,
+    /// The request that it claims to answer, in place of the one that was asked.
+    pub to: Option<Value>,
+}
+
+/// An event.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Event {
+    /// Its id.
+    pub id: Option<String>,
+    /// Its data; without it an empty line of data, which only moves the point of resumption.
+    pub data: String,
+}
+
+/// A message of the server's own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// The id of its event.
+    pub id: Option<String>,
+    /// The message.
+    pub json: Value,
+}
+
+/// How bytes are sent.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manner {
+    /// So many at a time.
+    pub slice: usize,
+    /// With so many seconds between two of them.
+    #[serde(default)]
+    pub gap: f64,
+}
+
+/// A time in which those who connect are not served.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// What happens to them instead.
+    pub mood: Start,
+    /// For so many seconds.
+    pub lasts: f64,
+}
+
+/// The beginning of an answer.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partial {
+    /// So many bytes of it; counted from the end of the head if `of` says so.
+    pub bytes: usize,
+    /// What is counted.
+    #[serde(default)]
+    pub of: PartialOf,
+}
+
+/// Where bytes are counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartialOf {
+    /// The end of the head.
+    Body,
+    /// The first byte.
+    #[default]
+    Head,
+}
+
+/// A whole answer of any status.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// The status.
+    pub code: u16,
+    /// Its headers.
+    #[serde(default)]
+    pub headers: Fields,
+    /// Its body.
+    #[serde(default)]
+    pub body: String,
+}

@@ -1,0 +1,195 @@
+//! What is expected of a client, in words that can be false.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Match;
+use crate::adapter::Step;
+
+/// One sentence, and exactly one claim that makes it true.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The sentence.
+    pub that: String,
+    step: Option<StepEnd>,
+    calls: Option<Calls>,
+    told: Option<Told>,
+    runs: Option<Runs>,
+    requests: Option<Requests>,
+    pauses: Option<Pauses>,
+    connections: Option<Bounds>,
+    dials: Option<Bounds>,
+    /// Streams open to be listened on at the same time.
+    standing: Option<Bounds>,
+    /// A text that is nowhere in what the client prints.
+    unsaid: Option<String>,
+}
+
+/// What a check looks at.
+#[derive(Clone, Copy, Debug)]
+pub enum Claim<'a> {
+    /// How many calls of a step ended well.
+    Calls(&'a Calls),
+    /// How many connections were served.
+    Connections(&'a Bounds),
+    /// How many times somebody connected, served or not.
+    Dials(&'a Bounds),
+    /// The pauses between requests.
+    Pauses(&'a Pauses),
+    /// How many requests came.
+    Requests(&'a Requests),
+    /// How many times a tool ran.
+    Runs(&'a Runs),
+    /// How many standing streams were open at the same time.
+    Standing(&'a Bounds),
+    /// How a step ended.
+    Step(&'a StepEnd),
+    /// What the client was told by the server.
+    Told(&'a Told),
+    /// What the client may not print.
+    Unsaid(&'a str),
+}
+
+impl Check {
+    /// Its claim, if there is exactly one.
+    pub fn claim(&self) -> Option<Claim<'_>> {
+        let claims = [
+            self.step.as_ref().map(Claim::Step),
+            self.calls.as_ref().map(Claim::Calls),
+            self.told.as_ref().map(Claim::Told),
+            self.runs.as_ref().map(Claim::Runs),
+            self.requests.as_ref().map(Claim::Requests),
+            self.pauses.as_ref().map(Claim::Pauses),
+            self.connections.as_ref().map(Claim::Connections),
+            self.dials.as_ref().map(Claim::Dials),
+            self.standing.as_ref().map(Claim::Standing),
+            self.unsaid.as_deref().map(Claim::Unsaid),
+        ];
+        let mut made = claims.into_iter().flatten();
+        made.next().filter(|_| made.next().is_none())
+    }
+
+    /// What is wrong with it, for a client that is asked to do this.
+    pub(super) fn nonsense(&self, script: &[Step]) -> Option<String> {
+        let Some(claim) = self.claim() else {
+            return Some(format!("`{}` needs exactly one claim", self.that));
+        };
+        let step = match claim {
+            Claim::Step(end) => Some(end.number),
+            Claim::Calls(calls) => Some(calls.step),
+            Claim::Told(told) => told.step,
+            _ => None,
+        };
+        let is_beyond = step.is_some_and(|step| step >= script.len());
+        is_beyond.then(|| format!("`{}` is about a step that is not in the script", self.that))
+    }
+}
+
+/// A number and what it may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bounds {
+    /// No less.
+    pub at_least: Option<u64>,
+    /// No more.
+    pub at_most: Option<u64>,
+    /// Just this.
+    pub exactly: Option<u64>,
+}
+
+impl Bounds {
+    /// Whether this number may be.
+    pub fn hold(&self, number: u64) -> bool {
+        self.at_least.is_none_or(|least| number >= least)
+            && self.at_most.is_none_or(|most| number <= most)
+            && self.exactly.is_none_or(|exact| number == exact)
+    }
+}
+
+/// How a step must end. The first step of a script is number 0.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepEnd {
+    /// Which step.
+    pub number: usize,
+    /// Whether there is an answer.
+    pub ok: Option<bool>,
+    /// The text of the tool's result.
+    pub text: Option<String>,
+    /// Members of the result of a request, among others.
+    pub json: Option<Value>,
+    /// Whether the tool says that it failed.
+    pub is_error: Option<bool>,
+    /// The error has one of these texts in it, in any case of letters.
+    #[serde(default)]
+    pub error_has: Vec<String>,
+    /// It ends after so many seconds at the most.
+    pub within: Option<f64>,
+    /// It ends after so many seconds at the least.
+    pub after: Option<f64>,
+}
+
+/// How the calls of one step must end that were made at once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// Which step.
+    pub step: usize,
+    /// So many are answered, each with its own text.
+    #[serde(default)]
+    pub answered: Bounds,
+    /// So many of them within `within` seconds.
+    #[serde(default)]
+    pub quick: Bounds,
+    /// What counts as quick, in seconds.
+    pub within: Option<f64>,
+}
+
+/// What a client must report of the server's notifications.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    /// The notification, as a line of the adapter has it.
+    pub what: String,
+    /// With which step; without it with any.
+    pub step: Option<usize>,
+    /// How many times.
+    pub times: Bounds,
+}
+
+/// How many times a tool must run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runs {
+    /// The tool.
+    pub tool: String,
+    /// Of the runs with the same arguments the greatest number counts.
+    #[serde(default)]
+    pub of_each: bool,
+    /// How many times.
+    pub times: Bounds,
+}
+
+/// How many requests must come.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    /// Which requests.
+    pub of: Match,
+    /// Of the other server.
+    #[serde(default)]
+    pub at_other: bool,
+    /// How many.
+    pub times: Bounds,
+}
+
+/// How long a client must wait between two requests.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pauses {
+    /// Which requests. Between the answer to one and the arrival of the next lies a pause.
+    pub of: Match,
+    /// Every pause has so many seconds at least.
+    pub at_least: f64,
+}

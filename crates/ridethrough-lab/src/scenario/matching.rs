@@ -1,0 +1,95 @@
+//! Which requests are meant.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::setting::Fields;
+use crate::{Entry, What};
+
+/// Describes requests: everything that is said must be true of them, so `{}` means all.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Match {
+    /// The HTTP method.
+    pub http: Option<String>,
+    /// Path and query.
+    pub path: Option<String>,
+    /// The method of a JSON-RPC request.
+    pub method: Option<String>,
+    /// The tool that is called.
+    pub tool: Option<String>,
+    /// Arguments of the call, among others.
+    pub args: Map<String, Value>,
+    /// Parameters of the request or notification, among others.
+    pub params: Map<String, Value>,
+    /// The method of a notification, without `notifications/`.
+    pub notification: Option<String>,
+    /// Whether a stream is to be resumed.
+    pub resume: Option<bool>,
+    /// Whether the standing stream is to be opened anew.
+    pub listen: Option<bool>,
+    /// Whether the session is to end.
+    pub delete: Option<bool>,
+    /// The event after which a stream is to be resumed.
+    pub last_event_id: Option<String>,
+    /// The session that is named: the lab's are `lab-session-1` and so on.
+    pub session: Option<String>,
+    /// Whether a session is named.
+    pub has_session: Option<bool>,
+    /// Headers with these values.
+    pub headers: Fields,
+    /// Headers that are not there.
+    pub lacks: Vec<String>,
+}
+
+impl Match {
+    /// Whether it describes this request.
+    pub fn holds(&self, entry: &Entry) -> bool {
+        let text = |wanted: &Option<String>, seen: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| Some(wanted) == seen)
+        };
+        let flag = |wanted: Option<bool>, seen: bool| wanted.is_none_or(|wanted| wanted == seen);
+        let (method, tool, notification) = words(&entry.what);
+        text(&self.http, Some(entry.http.as_str()))
+            && text(&self.path, Some(&entry.target))
+            && text(&self.method, method)
+            && text(&self.tool, tool)
+            && text(&self.notification, notification)
+            && flag(self.resume, entry.what == What::Resume)
+            && flag(self.listen, entry.what == What::Listen)
+            && flag(self.delete, entry.what == What::Delete)
+            && text(&self.last_event_id, entry.last_event_id.as_deref())
+            && text(&self.session, entry.session.as_deref())
+            && flag(self.has_session, entry.session.is_some())
+            && self.headers.iter().all(|(name, value)| entry.header(name) == Some(value))
+            && self.lacks.iter().all(|name| !entry.headers.contains_key(name))
+            && self.body_holds(entry)
+    }
+
+    fn body_holds(&self, entry: &Entry) -> bool {
+        if self.args.is_empty() && self.params.is_empty() {
+            return true;
+        }
+        let message: Value = serde_json::from_slice(&entry.body).unwrap_or_default();
+        let params = &message["params"];
+        is_among(&self.params, params) && is_among(&self.args, &params["arguments"])
+    }
+}
+
+/// Whether every member that is wanted is there, with its value.
+fn is_among(wanted: &Map<String, Value>, seen: &Value) -> bool {
+    wanted.iter().all(|(name, value)| seen.get(name) == Some(value))
+}
+
+/// The words of a message: method and tool of a request, method of a notification.
+fn words(what: &What) -> (Option<&str>, Option<&str>, Option<&str>) {
+    match what {
+        What::Request { method, tool } => (Some(method), tool.as_deref(), None),
+        What::Notification { method } => {
+            (None, None, Some(method.strip_prefix("notifications/").unwrap_or(method)))
+        }
+        What::Delete | What::Listen | What::Other | What::Response | What::Resume => {
+            (None, None, None)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a server does: how it is by itself, and its rules for what shall go wrong.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Action, Match};
+use crate::Style;
+
+/// A server, before the client comes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Setting {
+    /// How requests are answered that no rule takes.
+    pub answers: Style,
+    /// Whether it does without sessions.
+    pub sessionless: bool,
+    /// The token that it asks for.
+    pub bearer: Option<String>,
+    /// The tools that it lists, in place of the lab's own.
+    pub tools: Option<Vec<Value>>,
+    /// How it refuses a session that it does not know.
+    pub lost_session: Option<LostSession>,
+    /// How it is when the client starts.
+    pub starts: Start,
+    /// After so many seconds from then it is up, whatever it was.
+    pub up_after: Option<f64>,
+    /// What shall go wrong. Of several rules that match, the first one that is not used up takes a
+    /// request whole.
+    pub rule: Vec<Rule>,
+}
+
+/// How those are treated who connect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// They connect, and nothing follows.
+    BlackHole,
+    /// They are let in and shown out at once.
+    CloseOnAccept,
+    /// Nobody listens.
+    Down,
+    /// They are let in and reset at once.
+    ResetOnAccept,
+    /// They are served.
+    #[default]
+    Up,
+}
+
+/// The dialect in which an unknown session is refused.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LostSession {
+    /// The status.
+    pub status: u16,
+    /// The body, as text.
+    #[serde(default)]
+    pub body: String,
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// For which requests.
+    pub when: Match,
+    /// For how many of them; without it for all.
+    pub times: Option<usize>,
+    /// What is done, in order.
+    #[serde(rename = "do")]
+    pub acts: Vec<Action>,
+}
+
+/// Names of headers and their values.
+pub(super) type Fields = BTreeMap<String, String>;

@@ -1,0 +1,69 @@
+use super::*;
+
+#[test]
+fn a_scenario_is_read_with_all_its_parts() {
+    let scenario = Scenario::read(WHOLE).unwrap();
+
+    assert_eq!(scenario.group(), Some(Group::Reconnection));
+    assert_eq!(scenario.server.rule[0].times, Some(1));
+    assert!(matches!(scenario.server.rule[0].acts[2], Action::Event(_)));
+    assert_eq!(scenario.client.len(), 3);
+    assert!(matches!(scenario.must[0].claim(), Some(Claim::Step(_))));
+    assert!(matches!(scenario.ideal[0].claim(), Some(Claim::Connections(_))));
+}
+
+#[test]
+fn a_word_that_nobody_knows_is_named() {
+    for (good, bad) in [("times = 1", "time = 1"), ("\"run\"", "\"walk\""), ("tool =", "tol =")] {
+        let text = WHOLE.replacen(good, bad, 1);
+
+        let error = Scenario::read(&text).unwrap_err().to_string();
+
+        let word = bad.trim_matches(['"', ' ', '=', '1']).trim();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_scenario_that_contradicts_itself_is_refused() {
+    let cases = [
+        ("id = \"A1\"", "id = \"Z1\"", "the letter of a group"),
+        ("breaks = \"it is answered\"", "breaks = \"nothing\"", "which its control breaks"),
+        ("number = 1", "number = 7", "a step that is not in the script"),
+        ("connections = { at_most = 2 }", "", "exactly one claim"),
+        ("title =", "limit_s = 0\ntitle =", "limit_s is 0"),
+    ];
+    for (good, bad, words) in cases {
+        let error = Scenario::read(&WHOLE.replacen(good, bad, 1)).unwrap_err().to_string();
+
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn groups_have_the_letters_from_a_to_j() {
+    let letters: String = Group::ALL.iter().map(|group| group.letter()).collect();
+
+    assert_eq!(letters, "ABCDEFGHIJ");
+}
+
+const WHOLE: &str = r#"
+id = "A1"
+title = "a cut stream"
+why = "Because."
+control = { mistake = "gives-up", breaks = "it is answered" }
+client = [{ op = "initialize" }, { op = "call", tool = "echo", args = { msg = "a" } }, { op = "close" }]
+
+[[server.rule]]
+when = { tool = "echo" }
+times = 1
+do = ["run", "open", { event = { id = "e1" } }, { wait = 0.1 }, "cut"]
+
+[[must]]
+that = "it is answered"
+step = { number = 1, ok = true, text = "a" }
+
+[[ideal]]
+that = "few connections"
+connections = { at_most = 2 }
+"#;
