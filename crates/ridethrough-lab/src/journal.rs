@@ -165,7 +165,7 @@ impl Asked {
     }
 }
 
-fn in_words(entry: &Entry) -> String {
+pub(crate) fn in_words(entry: &Entry) -> String {
     match &entry.what {
         What::Delete => "end of session".to_owned(),
         What::Listen => "listen".to_owned(),

@@ -17,12 +17,12 @@ use crate::lock::lock;
 use crate::staff::Service;
 use crate::turn::Turn;
 
-mod ask;
+pub(crate) mod ask;
 mod behaviour;
 mod entry;
 mod mark;
 mod results;
-mod sse;
+pub(crate) mod sse;
 mod standing;
 mod state;
 mod tape;

@@ -16,7 +16,7 @@ mod matching;
 mod setting;
 mod shelf;
 
-pub use action::{Action, Answer, Event, Manner, Message, Outage, Partial, Status};
+pub use action::{Action, Answer, Event, Manner, Message, Outage, Partial, PartialOf, Status};
 pub use check::{Bounds, Calls, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
 pub use matching::Match;
 pub use setting::{LostSession, Rule, Setting, Start};
@@ -124,7 +124,12 @@ impl Scenario {
                 self.control.breaks
             ));
         }
-        self.checks().find_map(|(check, _)| check.nonsense(&self.client))
+        let settings = std::iter::once(&self.server).chain(&self.other);
+        let mut checks = self.checks();
+        settings
+            .into_iter()
+            .find_map(Setting::nonsense)
+            .or_else(|| checks.find_map(|(check, _)| check.nonsense(&self.client)))
     }
 }
 

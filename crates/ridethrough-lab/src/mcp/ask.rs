@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Deed, Entry, Mcp, Notes, Run, Sse, What, behaviour};
+use super::{Deed, Entry, Mcp, Notes, Run, Sse, What, behaviour, results};
 use crate::turn::{Reply, Turn};
 
 /// What the handler of a rule gets. Dropping it leaves the request unanswered:
@@ -49,6 +49,17 @@ impl Ask {
         &self.mcp
     }
 
+    /// The JSON-RPC response that a well-behaved server gives to this request.
+    pub(crate) fn right_answer(&self) -> Value {
+        let What::Request { method, .. } = &self.entry.what else { return Value::Null };
+        match results::of(method, &self.params(), &self.mcp.state()) {
+            Some(result) => result_message(self.id(), result),
+            None => {
+                error_message(self.id(), json!({"code": -32601, "message": "Method not found"}))
+            }
+        }
+    }
+
     /// Writes into the log what is done about this request.
     pub(crate) fn notes(&self) -> Notes {
         Notes::new(self.mcp.clone(), self.number)
@@ -70,8 +81,7 @@ impl Ask {
 
     /// A JSON-RPC response to this request, with this error.
     pub fn error(&self, code: i64, message: &str) -> Bytes {
-        let error = json!({"code": code, "message": message});
-        json!({"jsonrpc": "2.0", "id": self.id(), "error": error}).to_string().into()
+        error_message(self.id(), json!({"code": code, "message": message})).to_string().into()
     }
 
     /// Answers as if no rule had matched.
@@ -109,8 +119,7 @@ impl Ask {
 
     /// As [`sse`](Self::sse), with the id of a new session in the head.
     pub(super) async fn sse_in(self, session: Option<&str>) -> Sse {
-        let (id, notes) = (self.id(), self.notes());
-        notes.note(Deed::Opened);
+        let (id, notes) = (self.id(), self.notes().of_stream());
         let mut head = Response::new(());
         let headers = head.headers_mut();
         headers.insert("content-type", HeaderValue::from_static("text/event-stream"));
@@ -133,6 +142,10 @@ impl fmt::Debug for Ask {
     }
 }
 
-pub(super) fn result_message(id: Value, result: Value) -> Value {
+pub(crate) fn error_message(id: Value, error: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": error})
+}
+
+pub(crate) fn result_message(id: Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::state::Style;
-use super::{Ask, What, results, standing};
+use super::{Ask, What, standing};
 
 pub(super) async fn behave(ask: Ask) {
     if let Some(refusal) = refusal(&ask) {
@@ -18,7 +18,7 @@ pub(super) async fn behave(ask: Ask) {
             let error = ask.error(-32600, "Invalid Request");
             ask.status(400, &[JSON], error).await;
         }
-        What::Request { method, .. } => answer(ask, &method).await,
+        What::Request { .. } => answer(ask).await,
         What::Resume => standing::resume(ask).await,
     }
 }
@@ -70,13 +70,9 @@ async fn end_session(ask: Ask) {
     ask.status(204, &[], "").await;
 }
 
-async fn answer(ask: Ask, method: &str) {
+async fn answer(ask: Ask) {
     ask.run();
-    let result = results::of(method, &ask.params(), &ask.mcp().state());
-    let body = match result {
-        Some(result) => ask.result(result),
-        None => ask.error(-32601, "Method not found"),
-    };
+    let body = Bytes::from(ask.right_answer().to_string());
     let session =
         is_initialize(&ask.entry.what).then(|| ask.mcp().state().issue_session()).flatten();
     send(ask, session.as_deref(), &body).await;

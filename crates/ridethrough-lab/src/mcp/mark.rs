@@ -68,8 +68,39 @@ impl Notes {
         Self { mcp, request }
     }
 
+    /// For a stream, whose end is noted whatever becomes of it.
+    pub(super) fn of_stream(self) -> StreamNotes {
+        self.note(Deed::Opened);
+        StreamNotes { notes: self, is_over: false }
+    }
+
     pub(crate) fn note(&self, deed: Deed) {
         let at = self.mcp.age(Instant::now());
         self.mcp.state().marks.push(Mark { request: self.request, at, deed });
+    }
+}
+
+/// Writes marks about an open stream: it ends once, and a stream that is dropped is cut.
+pub(super) struct StreamNotes {
+    notes: Notes,
+    is_over: bool,
+}
+
+impl StreamNotes {
+    pub(super) fn sent(&self, what: impl Into<String>) {
+        self.notes.note(Deed::Sent(what.into()));
+    }
+
+    pub(super) fn over(&mut self, deed: Deed) {
+        if !self.is_over {
+            self.is_over = true;
+            self.notes.note(deed);
+        }
+    }
+}
+
+impl Drop for StreamNotes {
+    fn drop(&mut self) {
+        self.over(Deed::Cut);
     }
 }

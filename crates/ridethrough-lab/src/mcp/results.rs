@@ -23,7 +23,9 @@ pub(super) fn of(method: &str, params: &Value, state: &State) -> Option<Value> {
             json!({"resourceTemplates": [{"uriTemplate": "lab://{name}", "name": "any"}]})
         }
         "tools/call" => {
-            let text = params["arguments"].to_string();
+            let arguments = &params["arguments"];
+            let text =
+                arguments["msg"].as_str().map_or_else(|| arguments.to_string(), str::to_owned);
             json!({"content": [{"type": "text", "text": text}]})
         }
         "tools/list" => json!({"tools": state.tools}),

@@ -6,8 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::Deed;
 use super::ask::result_message;
-use super::{Deed, Notes};
+use super::mark::StreamNotes;
 use crate::turn::Stream;
 
 /// An open `text/event-stream`. Dropping it is [`cut`](Self::cut).
@@ -17,17 +18,17 @@ pub struct Sse {
     stream: Stream,
     /// The JSON-RPC id of the request that this stream answers.
     asked: Value,
-    notes: Notes,
+    notes: StreamNotes,
 }
 
 impl Sse {
-    pub(super) fn new(stream: Stream, asked: Value, notes: Notes) -> Self {
+    pub(super) fn new(stream: Stream, asked: Value, notes: StreamNotes) -> Self {
         Self { stream, asked, notes }
     }
 
     /// Sends one event.
     pub async fn event(&mut self, id: Option<&str>, data: &str) -> bool {
-        self.sent(&describe(id, data));
+        self.notes.sent(describe(id, data));
         self.stream.send(encode(id, data)).await
     }
 
@@ -38,19 +39,19 @@ impl Sse {
 
     /// Tells the client how long to wait before it resumes.
     pub async fn retry(&mut self, wait: Duration) -> bool {
-        self.sent("retry");
+        self.notes.sent("retry");
         self.stream.send(format!("retry: {}\n\n", wait.as_millis())).await
     }
 
     /// Sends a comment.
     pub async fn comment(&mut self, text: &str) -> bool {
-        self.sent("comment");
+        self.notes.sent("comment");
         self.stream.send(format!(": {text}\n\n")).await
     }
 
     /// Sends these bytes as they are: half an event, or nonsense.
     pub async fn raw(&mut self, bytes: impl Into<Bytes>) -> bool {
-        self.sent("bytes");
+        self.notes.sent("bytes");
         self.stream.send(bytes).await
     }
 
@@ -72,44 +73,68 @@ impl Sse {
     }
 
     /// Sends an event and the proper end of the body in one write.
-    pub async fn event_and_finish(self, id: Option<&str>, data: &str) {
-        self.sent(&describe(id, data));
-        self.notes.note(Deed::Ended);
+    pub async fn event_and_finish(mut self, id: Option<&str>, data: &str) {
+        self.notes.sent(describe(id, data));
+        self.notes.over(Deed::Ended);
         self.stream.finish_with(encode(id, data)).await;
     }
 
     /// Ends the body properly.
-    pub async fn finish(self) {
-        self.notes.note(Deed::Ended);
+    pub async fn finish(mut self) {
+        self.notes.over(Deed::Ended);
         self.stream.finish().await;
     }
 
     /// See [`Stream::reset`].
-    pub fn reset(self) {
-        self.notes.note(Deed::Reset);
+    pub fn reset(mut self) {
+        self.notes.over(Deed::Reset);
         self.stream.reset();
     }
 
     /// See [`Stream::cut`].
-    pub async fn cut(self) {
-        self.notes.note(Deed::Cut);
+    pub async fn cut(mut self) {
+        self.notes.over(Deed::Cut);
         self.stream.cut().await;
     }
 
     /// Waits until the client has hung up.
     pub async fn gone(&mut self) {
         self.stream.gone().await;
-        self.notes.note(Deed::Gone);
+        self.notes.over(Deed::Gone);
     }
 
     /// Resets the whole connection, on HTTP/2 too.
-    pub fn drop_connection(self) {
-        self.notes.note(Deed::Reset);
+    pub fn drop_connection(mut self) {
+        self.notes.over(Deed::Reset);
         self.stream.drop_connection();
     }
 
-    fn sent(&self, what: &str) {
-        self.notes.note(Deed::Sent(what.to_owned()));
+    /// Sends so many bytes, all the same, for as long as anybody takes them.
+    pub(crate) async fn flood(&mut self, bytes: u64) {
+        self.notes.sent("a flood");
+        let mut left = bytes;
+        while left > 0 {
+            let size = left.min(FLOOD.len() as u64);
+            if !self.stream.send(Bytes::from_static(&FLOOD[..size as usize])).await {
+                return;
+            }
+            left -= size;
+        }
+    }
+
+    /// Sends bytes in pieces, which the log knows by this name.
+    pub(crate) async fn pieces(&mut self, what: &str, bytes: &Bytes, manner: Pieces) -> bool {
+        self.notes.sent(what);
+        for start in (0..bytes.len()).step_by(manner.slice) {
+            if start > 0 {
+                tokio::time::sleep(manner.gap).await;
+            }
+            let end = bytes.len().min(start + manner.slice);
+            if !self.stream.send(bytes.slice(start..end)).await {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -119,8 +144,20 @@ impl fmt::Debug for Sse {
     }
 }
 
+/// How bytes are cut up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pieces {
+    pub(crate) slice: usize,
+    pub(crate) gap: Duration,
+}
+
+impl Pieces {
+    /// All at once.
+    pub(crate) const WHOLE: Self = Self { slice: usize::MAX, gap: Duration::ZERO };
+}
+
 /// An event in a word or two.
-fn describe(id: Option<&str>, data: &str) -> String {
+pub(crate) fn describe(id: Option<&str>, data: &str) -> String {
     let message: Value = serde_json::from_str(data).unwrap_or_default();
     let what = match message["method"].as_str() {
         Some(method) => method,
@@ -131,7 +168,7 @@ fn describe(id: Option<&str>, data: &str) -> String {
     id.map_or_else(|| what.to_owned(), |id| format!("{what} as {id}"))
 }
 
-fn encode(id: Option<&str>, data: &str) -> Bytes {
+pub(crate) fn encode(id: Option<&str>, data: &str) -> Bytes {
     let mut event = String::with_capacity(data.len() + 16);
     if let Some(id) = id {
         event.extend(["id: ", id, "\n"]);
@@ -142,6 +179,8 @@ fn encode(id: Option<&str>, data: &str) -> Bytes {
     event.push('\n');
     event.into()
 }
+
+static FLOOD: [u8; 64 << 10] = [b'x'; 64 << 10];
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! What a server can do about a request, and to itself.
 
+use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -69,6 +70,54 @@ pub enum Action {
     /// Does nothing for so many seconds.
     Wait(f64),
 }
+
+impl Action {
+    /// What is wrong with it.
+    pub(super) fn nonsense(&self) -> Option<String> {
+        match self {
+            Self::Bytes(digits) => {
+                let digits: Vec<_> = digits.chars().filter(|it| !it.is_whitespace()).collect();
+                let is_hex = digits.iter().all(char::is_ascii_hexdigit) && digits.len() % 2 == 0;
+                (!is_hex).then(|| "`bytes` are pairs of hexadecimal digits".to_owned())
+            }
+            Self::Down(lasts) | Self::Wait(lasts) => wrong_time(*lasts),
+            Self::LostSession(lost) => wrong_status(lost.status),
+            Self::Manner(manner) => {
+                let is_none = manner.slice == 0;
+                let wrong = is_none.then(|| "a `slice` has one byte at least".to_owned());
+                wrong.or_else(|| wrong_time(manner.gap))
+            }
+            Self::Outage(outage) => wrong_time(outage.lasts),
+            Self::Status(status) => {
+                wrong_status(status.code).or_else(|| wrong_headers(&status.headers))
+            }
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn wrong_status(code: u16) -> Option<String> {
+    let is_status = (200..=999).contains(&code);
+    (!is_status).then(|| format!("{code} is not the status of an answer"))
+}
+
+pub(super) fn wrong_time(seconds: f64) -> Option<String> {
+    let is_time = (0.0..=MOST_SECONDS).contains(&seconds);
+    (!is_time).then(|| format!("{seconds} s are not between 0 and {MOST_SECONDS} s"))
+}
+
+fn wrong_headers(headers: &Fields) -> Option<String> {
+    let is_wrong = |(name, value): &(&String, &String)| {
+        HeaderName::try_from(name.as_str()).is_err()
+            || HeaderValue::try_from(value.as_str()).is_err()
+    };
+    headers
+        .iter()
+        .find(is_wrong)
+        .map(|(name, _)| format!("`{name}` is no header, or its value is none"))
+}
+
+const MOST_SECONDS: f64 = 3600.0;
 
 /// An answer on a stream.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -184,12 +184,14 @@ pub struct Requests {
     pub times: Bounds,
 }
 
-/// How long a client must wait between two requests.
+/// How long a client must wait before it asks again.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pauses {
-    /// Which requests. Between the answer to one and the arrival of the next lies a pause.
+    /// Before which requests.
     pub of: Match,
+    /// After the end of the answer to which; without it, to the one before of the same kind.
+    pub after: Option<Match>,
     /// Every pause has so many seconds at least.
     pub at_least: f64,
 }

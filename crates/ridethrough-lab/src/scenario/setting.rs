@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::action::{wrong_status, wrong_time};
 use super::{Action, Match};
 use crate::Style;
 
@@ -29,6 +30,16 @@ pub struct Setting {
     /// What shall go wrong. Of several rules that match, the first one that is not used up takes a
     /// request whole.
     pub rule: Vec<Rule>,
+}
+
+impl Setting {
+    /// What is wrong with it.
+    pub(super) fn nonsense(&self) -> Option<String> {
+        let status = self.lost_session.as_ref().and_then(|lost| wrong_status(lost.status));
+        let time = self.up_after.and_then(wrong_time);
+        let mut acts = self.rule.iter().flat_map(|rule| &rule.acts);
+        status.or(time).or_else(|| acts.find_map(Action::nonsense))
+    }
 }
 
 /// How those are treated who connect.

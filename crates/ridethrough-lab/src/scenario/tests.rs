@@ -32,6 +32,14 @@ fn a_scenario_that_contradicts_itself_is_refused() {
         ("number = 1", "number = 7", "a step that is not in the script"),
         ("connections = { at_most = 2 }", "", "exactly one claim"),
         ("title =", "limit_s = 0\ntitle =", "limit_s is 0"),
+        ("{ wait = 0.1 }", "{ wait = -1.0 }", "-1 s are not between"),
+        ("{ wait = 0.1 }", "{ status = { code = 99 } }", "99 is not the status"),
+        ("{ wait = 0.1 }", "{ bytes = 'f' }", "pairs of hexadecimal digits"),
+        (
+            "{ wait = 0.1 }",
+            "{ status = { code = 200, headers = { 'a b' = 'c' } } }",
+            "`a b` is no header",
+        ),
     ];
     for (good, bad, words) in cases {
         let error = Scenario::read(&WHOLE.replacen(good, bad, 1)).unwrap_err().to_string();

@@ -1,0 +1,136 @@
+//! A client under test: something that plays scripts and says how it went.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, timeout};
+
+use crate::adapter::{Line, Step};
+use crate::journal::millis;
+
+mod orphans;
+mod process;
+mod program;
+
+pub use program::{NoProgram, Program};
+
+/// A client that can be put through a scenario.
+pub trait Contestant: Send + Sync {
+    /// Plays the script at the URL, for no longer than the limit. Whatever is left of the client
+    /// then is ended.
+    fn perform<'a>(
+        &'a self,
+        url: &'a str,
+        script: &'a [Step],
+        limit: Duration,
+    ) -> BoxFuture<'a, Performance>;
+}
+
+/// What a client said and did.
+#[derive(Clone, Debug)]
+pub struct Performance {
+    /// What it reported.
+    pub lines: Vec<Line>,
+    /// What else it printed on stdout, shortened.
+    pub garbage: Vec<String>,
+    /// How it ended.
+    pub end: End,
+    /// The last lines that it wrote for people.
+    pub stderr: String,
+    /// Everything that it printed.
+    pub said: String,
+    /// From its start to its end.
+    pub elapsed_ms: f64,
+}
+
+/// How a client ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, as if it had failed: in these words.
+    Failed(String),
+    /// By itself, after it had done all.
+    Finished,
+    /// It never began, for this reason.
+    NotStarted(String),
+    /// By force, after this time.
+    Stopped(Duration),
+}
+
+/// A client inside this process: a function that plays a script and gives its lines to the sender.
+pub struct Inside<F>(pub F);
+
+impl<F> Contestant for Inside<F>
+where
+    F: Fn(String, Vec<Step>, UnboundedSender<String>) -> BoxFuture<'static, ()> + Send + Sync,
+{
+    fn perform<'a>(
+        &'a self,
+        url: &'a str,
+        script: &'a [Step],
+        limit: Duration,
+    ) -> BoxFuture<'a, Performance> {
+        Box::pin(async move {
+            let (said, mut heard) = unbounded_channel();
+            let began = Instant::now();
+            let playing = (self.0)(url.to_owned(), script.to_vec(), said);
+            let end = match timeout(limit, playing).await {
+                Ok(()) => End::Finished,
+                Err(_) => End::Stopped(limit),
+            };
+            let mut transcript = Transcript::default();
+            while let Some(line) = next(&mut heard) {
+                transcript.hear(&line);
+            }
+            transcript.into_performance(end, String::new(), began)
+        })
+    }
+}
+
+fn next(heard: &mut UnboundedReceiver<String>) -> Option<String> {
+    heard.try_recv().ok()
+}
+
+/// What a client printed, as it is read.
+#[derive(Default)]
+pub(crate) struct Transcript {
+    lines: Vec<Line>,
+    garbage: Vec<String>,
+    said: String,
+}
+
+impl Transcript {
+    pub(crate) fn hear(&mut self, text: &str) {
+        self.said.push_str(text);
+        self.said.push('\n');
+        match serde_json::from_str(text) {
+            Ok(line) => self.lines.push(line),
+            Err(_) if text.trim().is_empty() => {}
+            Err(_) if self.garbage.len() < MOST_GARBAGE => self.garbage.push(beginning(text)),
+            Err(_) => {}
+        }
+    }
+
+    fn into_performance(self, end: End, stderr: String, began: Instant) -> Performance {
+        let Self { lines, garbage, mut said } = self;
+        said.push_str(&stderr);
+        let elapsed_ms = millis(began.elapsed());
+        Performance { lines, garbage, end, stderr: last_lines(&stderr), said, elapsed_ms }
+    }
+}
+
+/// The beginning of a text, in characters that can be shown.
+fn beginning(text: &str) -> String {
+    text.chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(MOST_LAST_LINES)..].join("\n")
+}
+
+const MOST_GARBAGE: usize = 5;
+const MOST_LAST_LINES: usize = 20;
+
+#[cfg(all(test, unix))]
+mod tests;

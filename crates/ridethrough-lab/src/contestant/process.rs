@@ -1,0 +1,136 @@
+//! A process that is listened to, and of which nothing stays behind.
+//!
+//! It has a process group of its own and a mark in its environment, by which what it started is found
+//! even if that left the group.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::End;
+use super::orphans::Kin;
+
+/// A running client. Dropping it kills it and all that it started.
+pub(super) struct Process {
+    child: Child,
+    kin: Kin,
+    output: Output,
+    stderr: JoinHandle<String>,
+}
+
+impl Process {
+    pub(super) fn start(words: &[OsString], url: &str, script: &Path) -> io::Result<Self> {
+        let [program, arguments @ ..] = words else {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "no words"));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).arg(url).arg(script);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        let mark = Kin::mark(&mut command);
+        let mut child = command.spawn()?;
+        let kin = Kin::new(child.id(), mark);
+        let missing = || io::Error::other("it has no output");
+        let output = Output::new(child.stdout.take().ok_or_else(missing)?);
+        let stderr = tokio::spawn(tail(child.stderr.take().ok_or_else(missing)?));
+        Ok(Self { child, kin, output, stderr })
+    }
+
+    /// Gives every line of its output to `hear`, until it ends or is to be ended.
+    pub(super) async fn listen(&mut self, limit: Duration, mut hear: impl FnMut(&str)) -> End {
+        let listening = async {
+            let status = loop {
+                tokio::select! {
+                    biased;
+                    line = self.output.line() => match line {
+                        Some(line) => hear(&line),
+                        None => break self.child.wait().await,
+                    },
+                    status = self.child.wait() => break status,
+                }
+            };
+            // What it wrote just before its end is still in the pipe. Somebody else may hold the pipe
+            // open for ever.
+            while let Ok(Some(line)) = timeout(AFTERMATH, self.output.line()).await {
+                hear(&line);
+            }
+            match status {
+                Ok(status) if status.success() => End::Finished,
+                Ok(status) => End::Failed(status.to_string()),
+                Err(error) => End::Failed(error.to_string()),
+            }
+        };
+        timeout(limit, listening).await.unwrap_or(End::Stopped(limit))
+    }
+
+    /// Ends whatever is left, and returns the last that it wrote for people.
+    pub(super) async fn end(mut self) -> String {
+        self.kin.kill();
+        // It was killed; there is nothing to learn from how it ended.
+        let _ = self.child.wait().await;
+        tokio::select! {
+            said = &mut self.stderr => said.unwrap_or_default(),
+            () = sleep(AFTERMATH) => String::new(),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kin.kill();
+        self.stderr.abort();
+    }
+}
+
+/// What a process prints, line by line.
+struct Output {
+    pipe: BufReader<ChildStdout>,
+    /// The beginning of a line that is not whole yet.
+    begun: Vec<u8>,
+}
+
+impl Output {
+    fn new(pipe: ChildStdout) -> Self {
+        Self { pipe: BufReader::new(pipe), begun: Vec::new() }
+    }
+
+    /// One line, or the beginning of one that is longer than any honest line; `None` at the end. Safe
+    /// to cancel.
+    async fn line(&mut self) -> Option<String> {
+        let room = MOST_LINE.saturating_sub(self.begun.len());
+        let mut limited = (&mut self.pipe).take(room as u64);
+        // A pipe that fails has no more lines, as one that ended.
+        let _ = limited.read_until(b'\n', &mut self.begun).await;
+        if self.begun.is_empty() {
+            return None;
+        }
+        let line = std::mem::take(&mut self.begun);
+        Some(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned())
+    }
+}
+
+/// Reads to the end, and keeps the last part.
+async fn tail(mut stderr: ChildStderr) -> String {
+    let mut kept = Vec::new();
+    let mut buffer = vec![0; 8 << 10];
+    while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
+        kept.extend_from_slice(&buffer[..read]);
+        if kept.len() > 2 * MOST_STDERR {
+            kept.drain(..kept.len() - MOST_STDERR);
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// How long output may take that is already written.
+const AFTERMATH: Duration = Duration::from_millis(300);
+/// An answer of many megabytes may be reported whole.
+const MOST_LINE: usize = 64 << 20;
+const MOST_STDERR: usize = 64 << 10;

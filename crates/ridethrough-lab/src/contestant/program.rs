@@ -1,0 +1,146 @@
+//! A client that is a program: `CMD <url> <script.json>`.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::process::Process;
+use super::{Contestant, End, Performance, Transcript};
+use crate::adapter::Step;
+
+/// A command to which a URL and the path of a script are added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    words: Vec<OsString>,
+}
+
+/// A command line that names no program.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProgram {
+    /// There are no words in it.
+    #[error("the command of the client is empty")]
+    Empty,
+    /// A quotation has no end.
+    #[error("the command of the client has a {0} without its other half")]
+    Unclosed(char),
+}
+
+impl Program {
+    /// A program and its first arguments.
+    pub fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        Self { words: words.into_iter().map(|word| word.as_ref().to_owned()).collect() }
+    }
+
+    /// Reads a command line as a shell would split it: words, quotes and backslashes, but no variables.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no word, or a quote without its other half.
+    pub fn parse(command: &str) -> Result<Self, NoProgram> {
+        let words = split(command)?;
+        if words.is_empty() { Err(NoProgram::Empty) } else { Ok(Self::new(words)) }
+    }
+
+    async fn run(&self, url: &str, script: &[Step], limit: Duration) -> Performance {
+        let began = Instant::now();
+        let mut transcript = Transcript::default();
+        let started = ScriptFile::write(script)
+            .and_then(|file| Ok((Process::start(&self.words, url, &file.0)?, file)));
+        let (mut process, _file) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                let end = End::NotStarted(self.reason(&error));
+                return transcript.into_performance(end, String::new(), began);
+            }
+        };
+        let end = process.listen(limit, |line| transcript.hear(line)).await;
+        let stderr = process.end().await;
+        transcript.into_performance(end, stderr, began)
+    }
+
+    fn reason(&self, error: &io::Error) -> String {
+        let name = self.words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+        match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no program `{name}`"),
+            io::ErrorKind::PermissionDenied => format!("`{name}` may not be run"),
+            _ => format!("`{name}`: {error}"),
+        }
+    }
+}
+
+impl Contestant for Program {
+    fn perform<'a>(
+        &'a self,
+        url: &'a str,
+        script: &'a [Step],
+        limit: Duration,
+    ) -> BoxFuture<'a, Performance> {
+        Box::pin(self.run(url, script, limit))
+    }
+}
+
+/// A script on disk, for as long as its client runs.
+struct ScriptFile(PathBuf);
+
+impl ScriptFile {
+    fn write(script: &[Step]) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ridethrough-lab-{}-{number}.json", std::process::id());
+        let file = Self(std::env::temp_dir().join(name));
+        std::fs::write(&file.0, serde_json::to_vec_pretty(script)?)?;
+        Ok(file)
+    }
+}
+
+impl Drop for ScriptFile {
+    fn drop(&mut self) {
+        // A file that stays behind harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn split(command: &str) -> Result<Vec<String>, NoProgram> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(letters.next()),
+            (Some(_), _) => word.get_or_insert_default().push(letter),
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, _) if letter.is_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    quote.map_or(Ok(words), |open| Err(NoProgram::Unclosed(open)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_split_as_a_shell_would() {
+        let words = split(r#"python3 -u "my client.py" --name 'a "b"' c\ d ''"#).unwrap();
+
+        assert_eq!(words, ["python3", "-u", "my client.py", "--name", "a \"b\"", "c d", ""]);
+    }
+
+    #[test]
+    fn a_command_without_words_or_ends_is_refused() {
+        assert_eq!(Program::parse("  "), Err(NoProgram::Empty));
+        assert_eq!(Program::parse("a 'b"), Err(NoProgram::Unclosed('\'')));
+    }
+}

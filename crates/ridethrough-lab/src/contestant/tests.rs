@@ -1,0 +1,75 @@
+//! Programs that behave badly, as real processes. Time is real here: processes have no other.
+
+use super::*;
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_told_by_its_name() {
+    let performance = perform(Program::new(["no-such-client"]), LIMIT).await;
+
+    let why = "there is no program `no-such-client`".to_owned();
+    assert_eq!(performance.end, End::NotStarted(why));
+}
+
+#[tokio::test]
+async fn lines_and_garbage_are_told_apart() {
+    let script = r#"echo hello; echo '{"step":0,"ok":true,"elapsed_ms":1}'; echo oops >&2"#;
+
+    let performance = perform(shell(script), LIMIT).await;
+
+    assert_eq!(performance.end, End::Finished);
+    assert_eq!(performance.garbage, ["hello"]);
+    assert_eq!(performance.lines.len(), 1);
+    assert_eq!(performance.stderr, "oops");
+    assert!(performance.said.contains("oops") && performance.said.contains("hello"));
+}
+
+#[tokio::test]
+async fn the_url_and_the_script_are_the_last_arguments() {
+    let performance = perform(shell(r#"echo "$1" >&2; cat "$2" >&2"#), LIMIT).await;
+
+    assert!(performance.stderr.starts_with("http://127.0.0.1:1/mcp"), "{}", performance.stderr);
+    assert!(performance.stderr.contains(r#""op": "sleep""#), "{}", performance.stderr);
+}
+
+#[tokio::test]
+async fn a_failed_program_is_told_by_its_status() {
+    let performance = perform(shell("exit 3"), LIMIT).await;
+
+    assert_eq!(performance.end, End::Failed("exit status: 3".to_owned()));
+}
+
+#[tokio::test]
+async fn a_program_that_hangs_is_stopped() {
+    let limit = Duration::from_millis(100);
+
+    let performance = perform(shell("sleep 60"), limit).await;
+
+    assert_eq!(performance.end, End::Stopped(limit));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_program_leaves_behind_is_ended_even_if_it_left_the_group() {
+    let folder = std::env::temp_dir().join(format!("ridethrough-stray-{}", std::process::id()));
+    let script =
+        format!("setsid sh -c 'echo $$ > {0}; exec sleep 61' & sleep 0.2", folder.display());
+
+    let performance = perform(shell(&script), LIMIT).await;
+
+    let stray = std::fs::read_to_string(&folder).unwrap();
+    std::fs::remove_file(&folder).unwrap();
+    let command = std::fs::read_to_string(format!("/proc/{}/cmdline", stray.trim()));
+    assert_eq!(performance.end, End::Finished);
+    assert!(!command.unwrap_or_default().contains("sleep"), "{stray} is still there");
+}
+
+async fn perform(program: Program, limit: Duration) -> Performance {
+    program.perform("http://127.0.0.1:1/mcp", &[Step::Sleep { s: 0.1 }], limit).await
+}
+
+/// A program that is a shell script; its arguments are `$1` and `$2`.
+fn shell(script: &str) -> Program {
+    Program::new(["sh", "-c", script, "sh"])
+}
+
+const LIMIT: Duration = Duration::from_secs(20);

@@ -1,0 +1,185 @@
+//! Holds what was seen against what a scenario expects.
+//!
+//! The judge reads the servers' log and the client's lines; it asks nobody anything. A claim that
+//! does not hold is returned with the evidence, so that whoever wrote the client can believe it.
+
+use crate::adapter::Line;
+use crate::contestant::Performance;
+use crate::journal::{Journal, Which};
+use crate::scenario::{Bounds, Check, Claim, Level, Match, Requests, Runs, Scenario};
+use crate::score::{Figures, Finding, Score, Verdict};
+use crate::stage::{Account, Stage};
+use crate::{Entry, What};
+
+mod ends;
+mod streams;
+
+/// Everything that is known about one performance.
+pub(crate) struct Case<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) performance: Performance,
+    pub(crate) main: Account,
+    pub(crate) other: Account,
+    pub(crate) journal: Journal,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, performance: Performance, stage: &Stage) -> Self {
+        let (main, other) = (stage.account(Which::Main), stage.account(Which::Other));
+        Self { scenario, performance, main, other, journal: stage.journal() }
+    }
+
+    pub(crate) fn judge(self) -> Score {
+        let mut findings = ends::general(self.scenario, &self.performance);
+        findings.extend(self.scenario.checks().map(|(check, level)| self.find(check, level)));
+        let verdict = verdict(&findings);
+        let figures = self.figures();
+        Score {
+            id: self.scenario.id.clone(),
+            title: self.scenario.title.clone(),
+            why: self.scenario.why.clone(),
+            verdict,
+            findings,
+            figures,
+            lines: self.performance.lines,
+            stderr: self.performance.stderr,
+            journal: self.journal,
+        }
+    }
+
+    fn find(&self, check: &Check, level: Level) -> Finding {
+        let evidence = match check.claim() {
+            Some(claim) => self.contradiction(claim),
+            None => Some("the check claims nothing".to_owned()),
+        };
+        let held = evidence.is_none();
+        Finding { level, that: check.that.clone(), held, evidence: evidence.unwrap_or_default() }
+    }
+
+    /// What speaks against a claim; nothing if it holds.
+    fn contradiction(&self, claim: Claim<'_>) -> Option<String> {
+        let lines = &self.performance.lines;
+        match claim {
+            Claim::Calls(calls) => match line(lines, calls.step) {
+                Some(line) => ends::calls(calls, line),
+                None => Some(unreported(calls.step)),
+            },
+            Claim::Connections(bounds) => beyond(bounds, self.connections(), "connections"),
+            Claim::Dials(bounds) => beyond(bounds, self.journal.dials, "dials"),
+            Claim::Pauses(pauses) => streams::pauses(pauses, &self.main),
+            Claim::Requests(requests) => self.requests(requests),
+            Claim::Runs(runs) => self.runs(runs),
+            Claim::Standing(bounds) => streams::standing(bounds, &self.main),
+            Claim::Step(end) => match line(lines, end.number) {
+                Some(line) => ends::step(end, line),
+                None => Some(unreported(end.number)),
+            },
+            Claim::Told(told) => ends::told(told, lines),
+            Claim::Unsaid(text) => {
+                let is_said = self.performance.said.contains(text);
+                // The text itself may be a secret.
+                is_said.then(|| "it stands in what the client printed".to_owned())
+            }
+        }
+    }
+
+    fn requests(&self, requests: &Requests) -> Option<String> {
+        let account = if requests.at_other { &self.other } else { &self.main };
+        let seen: Vec<_> = account.log.iter().filter(|entry| requests.of.holds(entry)).collect();
+        let wrong = beyond(&requests.times, seen.len() as u64, "such requests")?;
+        Some(wrong + &shown(&seen))
+    }
+
+    fn runs(&self, runs: &Runs) -> Option<String> {
+        let those: Vec<_> = self.journal.runs.iter().filter(|run| run.tool == runs.tool).collect();
+        let number = if runs.of_each {
+            let same = |run| those.iter().filter(|other| other.arguments == run).count();
+            those.iter().map(|run| same(run.arguments.clone())).max().unwrap_or(0)
+        } else {
+            those.len()
+        };
+        let wrong = beyond(&runs.times, number as u64, "runs")?;
+        let of = Match { tool: Some(runs.tool.clone()), ..Match::default() };
+        let calls: Vec<_> = self.main.log.iter().filter(|entry| of.holds(entry)).collect();
+        Some(wrong + &shown(&calls))
+    }
+
+    fn connections(&self) -> u64 {
+        self.journal.connections.iter().filter(|it| it.server == Which::Main).count() as u64
+    }
+
+    fn figures(&self) -> Figures {
+        let is_attempt = |entry: &&Entry| match &entry.what {
+            What::Request { method, .. } => !HOUSEKEEPING.contains(&method.as_str()),
+            What::Resume => true,
+            _ => false,
+        };
+        Figures {
+            attempts: self.main.log.iter().filter(is_attempt).count(),
+            connections: self.connections() as usize,
+            executions: self.journal.runs.len(),
+            deliveries: ends::deliveries(self.scenario, &self.performance.lines),
+            elapsed_ms: self.performance.elapsed_ms,
+        }
+    }
+}
+
+fn verdict(findings: &[Finding]) -> Verdict {
+    let is_broken = |level| findings.iter().any(|it| !it.held && it.level == level);
+    match (is_broken(Level::Must), is_broken(Level::Ideal)) {
+        (true, _) => Verdict::Fail,
+        (false, true) => Verdict::Soft,
+        (false, false) => Verdict::Pass,
+    }
+}
+
+fn unreported(step: usize) -> String {
+    format!("step {step} was not reported")
+}
+
+fn line(lines: &[Line], step: usize) -> Option<&Line> {
+    lines.iter().find(|line| line.step == step)
+}
+
+/// Why a number may not be what it is.
+fn beyond(bounds: &Bounds, number: u64, of_what: &str) -> Option<String> {
+    if bounds.hold(number) {
+        return None;
+    }
+    let bound = |word: &str, bound: Option<u64>| bound.map(|bound| format!("{word}{bound}"));
+    let wanted = [
+        bound("", bounds.exactly),
+        bound("at least ", bounds.at_least),
+        bound("at most ", bounds.at_most),
+    ];
+    let wanted: Vec<_> = wanted.into_iter().flatten().collect();
+    Some(format!("{number} {of_what}, not {}", wanted.join(" and ")))
+}
+
+/// A few requests, for evidence.
+fn shown(entries: &[&Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries.iter().take(MOST_SHOWN) {
+        let at = entry.at.as_secs_f64();
+        text += &format!("\n  {at:.3} s, connection {}: {}", entry.connection, in_words(entry));
+    }
+    if entries.len() > MOST_SHOWN {
+        text += &format!("\n  and {} more", entries.len() - MOST_SHOWN);
+    }
+    text
+}
+
+fn in_words(entry: &Entry) -> String {
+    let words = crate::journal::in_words(entry);
+    match &entry.session {
+        Some(session) => format!("{words} in {session}"),
+        None => words,
+    }
+}
+
+/// What a client sends for its own sake.
+const HOUSEKEEPING: &[&str] = &["initialize", "logging/setLevel", "ping", "server/discover"];
+const MOST_SHOWN: usize = 6;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! The servers of one scenario, ready for a client.
+//!
+//! A stage turns the words of a scenario into servers and rules, and keeps what they saw. It knows
+//! nothing of clients: whoever has the URL, or the pipes, may come.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::journal::{Happened, Journal, Which, millis};
+use crate::lock::lock;
+use crate::scenario::{Rule, Scenario, Setting, Start};
+use crate::{Ask, Entry, Mark, Mcp, Mood, Pipe, Protocol, Server, Times, When};
+
+mod fill;
+mod play;
+
+/// The servers of one scenario. They run until [`close`](Self::close) or the end of the runtime.
+#[derive(Debug)]
+pub struct Stage {
+    main: Place,
+    other: Option<Place>,
+}
+
+/// How a stage can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doors {
+    /// Through pipes only, see [`Stage::dial`].
+    Pipes,
+    /// Through sockets on 127.0.0.1: this port, or any if it is 0. A second server has any port.
+    Sockets(u16),
+}
+
+/// One server, and what its rules need to know.
+#[derive(Clone, Debug)]
+struct Place {
+    which: Which,
+    server: Server,
+    mcp: Mcp,
+    url: String,
+    other_url: String,
+    up_after: Option<Duration>,
+    events: Arc<Mutex<Vec<Happened>>>,
+}
+
+/// What one server saw and did, as far as it is judged.
+pub(crate) struct Account {
+    pub(crate) log: Vec<Entry>,
+    pub(crate) marks: Vec<Mark>,
+}
+
+impl Stage {
+    /// Makes the servers. Those that do not start up stay shut until [`begin`](Self::begin).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system gives no port.
+    pub async fn open(scenario: &Scenario, doors: Doors) -> io::Result<Self> {
+        let events = Arc::default();
+        let other = match &scenario.other {
+            Some(setting) => {
+                let doors = if doors == Doors::Pipes { doors } else { Doors::Sockets(0) };
+                Some(Place::open(Which::Other, setting, doors, None, &events).await?)
+            }
+            None => None,
+        };
+        let other_url = other.as_ref().map(|other| other.url.as_str());
+        let main = Place::open(Which::Main, &scenario.server, doors, other_url, &events).await?;
+        Ok(Self { main, other })
+    }
+
+    /// Where the client is sent.
+    pub fn url(&self) -> &str {
+        &self.main.url
+    }
+
+    /// The client starts now: what is said to happen after so many seconds is counted from here.
+    pub fn begin(&self) {
+        for place in self.places() {
+            place.begin();
+        }
+    }
+
+    /// Connects through a pipe to the server of this name and port.
+    ///
+    /// # Errors
+    ///
+    /// `ConnectionRefused` while that server is down, and for a name that none has.
+    pub async fn dial(&self, authority: &str) -> io::Result<Pipe> {
+        let place = self.places().find(|place| place.authority() == authority);
+        match place {
+            Some(place) => place.server.dial().await,
+            None => Err(io::ErrorKind::ConnectionRefused.into()),
+        }
+    }
+
+    /// Everything that the servers saw and did so far.
+    pub fn journal(&self) -> Journal {
+        let mut journal = Journal { events: lock(&self.main.events).clone(), ..Journal::default() };
+        for place in self.places() {
+            journal.add(place.which, &place.server, &place.mcp);
+        }
+        journal
+    }
+
+    pub(crate) fn account(&self, which: Which) -> Account {
+        let place = self.places().find(|place| place.which == which);
+        let (log, marks) = place.map(|it| (it.mcp.log(), it.mcp.marks())).unwrap_or_default();
+        Account { log, marks }
+    }
+
+    /// Ends the servers: every connection is reset.
+    pub async fn close(&self) {
+        for place in self.places() {
+            place.server.kill().await;
+        }
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        std::iter::once(&self.main).chain(&self.other)
+    }
+}
+
+impl Place {
+    async fn open(
+        which: Which,
+        setting: &Setting,
+        doors: Doors,
+        other_url: Option<&str>,
+        events: &Arc<Mutex<Vec<Happened>>>,
+    ) -> io::Result<Self> {
+        let mcp = Mcp::new();
+        let server = Server::new(Protocol::Http1, mcp.clone());
+        server.set_mood(setting.starts.into());
+        let authority = match doors {
+            Doors::Pipes => pipe_name(which).to_owned(),
+            Doors::Sockets(port) => server.listen_at(port).await?.to_string(),
+        };
+        let url = format!("http://{authority}/mcp");
+        let other_url = other_url.unwrap_or_default().to_owned();
+        let up_after = setting.up_after.map(Duration::from_secs_f64);
+        let place = Self { which, server, mcp, url, other_url, up_after, events: events.clone() };
+        place.furnish(setting);
+        Ok(place)
+    }
+
+    /// Tells the server how to be.
+    fn furnish(&self, setting: &Setting) {
+        self.mcp.answers(setting.answers);
+        self.mcp.issue_sessions(!setting.sessionless);
+        self.mcp.require_bearer(setting.bearer.as_deref());
+        if let Some(tools) = &setting.tools {
+            self.mcp.tools(Value::from(tools.clone()));
+        }
+        if let Some(lost) = &setting.lost_session {
+            self.mcp.lost_session(lost.status, lost.body.clone());
+        }
+        for rule in &setting.rule {
+            self.add(rule.clone());
+        }
+    }
+
+    fn add(&self, rule: Rule) {
+        let Rule { when, times, acts } = rule;
+        let (acts, place) = (Arc::<[_]>::from(acts), self.clone());
+        let when = When::matches(move |entry| when.holds(entry));
+        let times = times.map_or(Times::Always, Times::Exactly);
+        self.mcp.rule(when, times, move |ask: Ask| -> BoxFuture<'static, ()> {
+            Box::pin(play::play(ask, acts.clone(), place.clone()))
+        });
+    }
+
+    fn begin(&self) {
+        if let Some(wait) = self.up_after {
+            let place = self.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(wait).await;
+                place.be(Start::Up);
+            });
+        }
+    }
+
+    /// Treats new connections so, and tells.
+    fn be(&self, mood: Start) {
+        self.server.set_mood(mood.into());
+        self.tell(match mood {
+            Start::BlackHole => "black hole",
+            Start::CloseOnAccept => "closes what connects",
+            Start::Down => "down",
+            Start::ResetOnAccept => "resets what connects",
+            Start::Up => "up",
+        });
+    }
+
+    fn tell(&self, what: &str) {
+        let at_ms = millis(self.mcp.age(Instant::now()));
+        let event = Happened { at_ms, server: self.which, what: what.to_owned() };
+        lock(&self.events).push(event);
+    }
+
+    fn authority(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+}
+
+const fn pipe_name(which: Which) -> &'static str {
+    match which {
+        Which::Main => "main.test:80",
+        Which::Other => "other.test:80",
+    }
+}
+
+impl From<Start> for Mood {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::BlackHole => Self::BlackHole,
+            Start::CloseOnAccept => Self::CloseOnAccept,
+            Start::Down => Self::Down,
+            Start::ResetOnAccept => Self::ResetOnAccept,
+            Start::Up => Self::Up,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! Puts what is known of a request into the texts of a scenario.
+
+/// What the words in double braces stand for.
+#[derive(Clone, Debug)]
+pub(super) struct Blanks {
+    /// `{{id}}`: the request's id, as JSON.
+    pub(super) id: String,
+    /// `{{answer}}`: the whole right answer, as JSON; `{{length}}` is how many bytes it has.
+    pub(super) answer: String,
+    /// `{{url}}`: this server.
+    pub(super) url: String,
+    /// `{{other}}`: the other server.
+    pub(super) other: String,
+}
+
+impl Blanks {
+    pub(super) fn fill(&self, text: &str) -> String {
+        if !text.contains("{{") {
+            return text.to_owned();
+        }
+        // The answer last: what a client put into it is no word of ours.
+        text.replace("{{id}}", &self.id)
+            .replace("{{length}}", &self.answer.len().to_string())
+            .replace("{{url}}", &self.url)
+            .replace("{{other}}", &self.other)
+            .replace("{{answer}}", &self.answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_blank_is_filled_and_the_answer_is_not_searched_for_more() {
+        let [id, answer] = ["7", r#"{"text":"{{id}}"}"#].map(str::to_owned);
+        let [url, other] = ["http://a/mcp", "http://b/mcp"].map(str::to_owned);
+        let blanks = Blanks { id, answer, url, other };
+
+        let filled = blanks.fill("{{id}} {{length}} {{url}} {{other}} {{answer}}");
+
+        assert_eq!(filled, r#"7 17 http://a/mcp http://b/mcp {"text":"{{id}}"}"#);
+    }
+}

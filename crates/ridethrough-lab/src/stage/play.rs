@@ -1,0 +1,317 @@
+//! Does what a rule says, action by action.
+//!
+//! ```text
+//! Asked --open--> Stream --finish, cut, reset, hold--> Over
+//!   |'--raw, bytes, partial--> Bare --finish, cut, reset, hold--> Over
+//!   '--pass, status, cut, reset, hold--> Over
+//! ```
+//!
+//! An action that does not fit where things stand is skipped: a client that hung up early must not
+//! turn the rest of a rule into an error. What a server does to itself fits everywhere.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::Place;
+use super::fill::Blanks;
+use crate::mcp::Notes;
+use crate::mcp::ask::{error_message, result_message};
+use crate::mcp::sse::{Pieces, describe, encode};
+use crate::scenario::{Action, Answer, Partial, PartialOf, Start, Status};
+use crate::{Ask, Deed, Raw, Sse};
+
+pub(super) async fn play(ask: Ask, acts: Arc<[Action]>, place: Place) {
+    let mut player = Player::new(ask, place);
+    for act in acts.iter() {
+        player.act(act).await;
+    }
+}
+
+struct Player {
+    stand: Stand,
+    place: Place,
+    notes: Notes,
+    id: Value,
+    blanks: Blanks,
+    manner: Pieces,
+}
+
+/// How far the answer is.
+enum Stand {
+    Asked(Box<Ask>),
+    Bare(Raw),
+    Over,
+    Stream(Sse),
+}
+
+impl Player {
+    fn new(ask: Ask, place: Place) -> Self {
+        let blanks = Blanks {
+            id: ask.id().to_string(),
+            answer: ask.right_answer().to_string(),
+            url: place.url.clone(),
+            other: place.other_url.clone(),
+        };
+        let (notes, id) = (ask.notes(), ask.id());
+        let stand = Stand::Asked(Box::new(ask));
+        Self { stand, place, notes, id, blanks, manner: Pieces::WHOLE }
+    }
+
+    async fn act(&mut self, act: &Action) {
+        match act {
+            Action::Answer(answer) => self.answer(answer).await,
+            Action::Bytes(digits) => self.send("bytes", unhex(digits)).await,
+            Action::Comment(text) => self.send_on_stream("comment", format!(": {text}\n\n")).await,
+            Action::Cut => self.cut().await,
+            Action::Event(event) => self.event(event.id.as_deref(), &event.data).await,
+            Action::Finish => self.finish().await,
+            Action::Flood(bytes) => self.flood(*bytes).await,
+            Action::Hold => self.hold().await,
+            Action::Manner(manner) => {
+                self.manner = Pieces { slice: manner.slice, gap: seconds(manner.gap) };
+            }
+            Action::Message(message) => {
+                self.event(message.id.as_deref(), &message.json.to_string()).await;
+            }
+            Action::Open => self.open().await,
+            Action::Partial(partial) => self.partial(*partial).await,
+            Action::Pass => self.pass().await,
+            Action::Raw(text) => self.send("bytes", self.blanks.fill(text).into()).await,
+            Action::Reset => self.reset(),
+            Action::Retry(wait) => self.send_on_stream("retry", format!("retry: {wait}\n\n")).await,
+            Action::Run => self.run(),
+            Action::Status(status) => self.status(status).await,
+            Action::Wait(wait) => sleep(seconds(*wait)).await,
+            to_itself => self.act_on_server(to_itself).await,
+        }
+    }
+
+    /// What the server does to itself, whatever became of the request.
+    async fn act_on_server(&mut self, act: &Action) {
+        let Place { server, mcp, .. } = &self.place;
+        match act {
+            Action::CloseIdle => server.close_idle(),
+            Action::Down(lasts) => {
+                tokio::spawn(down(self.place.clone(), seconds(*lasts)));
+                // The kill ends this very task.
+                pending::<()>().await;
+            }
+            Action::ForgetSessions => {
+                mcp.forget_sessions();
+                self.place.tell("sessions forgotten");
+            }
+            Action::LostSession(lost) => mcp.lost_session(lost.status, lost.body.clone()),
+            Action::Outage(outage) => {
+                self.place.be(outage.mood);
+                let (place, lasts) = (self.place.clone(), seconds(outage.lasts));
+                tokio::spawn(async move {
+                    sleep(lasts).await;
+                    place.be(Start::Up);
+                });
+            }
+            Action::Push(message) => {
+                // How many were listening is for the scenario's checks to find out.
+                mcp.push(message.clone()).await;
+            }
+            Action::ResetConnections => server.reset_connections(),
+            Action::SayOnIdle(text) => server.say_on_idle(text.clone()),
+            Action::Tools(tools) => mcp.tools(Value::from(tools.clone())),
+            _ => {}
+        }
+    }
+
+    fn take(&mut self) -> Stand {
+        std::mem::replace(&mut self.stand, Stand::Over)
+    }
+
+    fn run(&self) {
+        if let Stand::Asked(ask) = &self.stand {
+            ask.run();
+        }
+    }
+
+    async fn open(&mut self) {
+        self.stand = match self.take() {
+            Stand::Asked(ask) => Stand::Stream(ask.sse().await),
+            stand => stand,
+        };
+    }
+
+    async fn pass(&mut self) {
+        match self.take() {
+            Stand::Asked(ask) => ask.pass().await,
+            stand => self.stand = stand,
+        }
+    }
+
+    async fn status(&mut self, status: &Status) {
+        let Stand::Asked(ask) = self.take() else { return };
+        let body = self.blanks.fill(&status.body);
+        let filled = |(name, value): (&String, &String)| (name.clone(), self.blanks.fill(value));
+        let mut headers: Vec<_> = status.headers.iter().map(filled).collect();
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            let is_json = serde_json::from_str::<Value>(&body).is_ok();
+            let kind = if is_json { "application/json" } else { "text/plain" };
+            headers.push(("content-type".to_owned(), kind.to_owned()));
+        }
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+        ask.status(status.code, &headers, body).await;
+    }
+
+    async fn answer(&mut self, answer: &Answer) {
+        let to = answer.to.clone().unwrap_or_else(|| self.id.clone());
+        let data = match (&answer.error, &answer.text) {
+            (Some(error), _) => error_message(to, error.clone()).to_string(),
+            (None, Some(text)) => {
+                let content = json!([{"type": "text", "text": text}]);
+                result_message(to, json!({"content": content})).to_string()
+            }
+            (None, None) => self.blanks.answer.clone(),
+        };
+        self.event(answer.id.as_deref(), &data).await;
+    }
+
+    async fn event(&mut self, id: Option<&str>, data: &str) {
+        if let Stand::Stream(sse) = &mut self.stand {
+            sse.pieces(&describe(id, data), &encode(id, data), self.manner).await;
+        }
+    }
+
+    async fn send_on_stream(&mut self, what: &str, text: String) {
+        if let Stand::Stream(sse) = &mut self.stand {
+            sse.pieces(what, &text.into(), self.manner).await;
+        }
+    }
+
+    /// Sends bytes as they are, wherever things stand.
+    async fn send(&mut self, what: &str, bytes: Bytes) {
+        self.bare();
+        match &mut self.stand {
+            Stand::Stream(sse) => {
+                sse.pieces(what, &bytes, self.manner).await;
+            }
+            Stand::Bare(raw) => {
+                self.notes.note(Deed::Sent(what.to_owned()));
+                for piece in bytes.chunks(self.manner.slice) {
+                    raw.write(Bytes::copy_from_slice(piece)).await;
+                    sleep(self.manner.gap).await;
+                }
+            }
+            Stand::Asked(_) | Stand::Over => {}
+        }
+    }
+
+    /// Takes the bare connection of a request that is not answered yet.
+    fn bare(&mut self) {
+        self.stand = match self.take() {
+            Stand::Asked(ask) => match ask.reply().1.raw() {
+                Ok(raw) => Stand::Bare(raw),
+                // HTTP/2, where no scenario is played: the request stays unanswered.
+                Err(_) => Stand::Over,
+            },
+            stand => stand,
+        };
+    }
+
+    async fn partial(&mut self, partial: Partial) {
+        let Blanks { answer, .. } = &self.blanks;
+        let length = answer.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let start = if partial.of == PartialOf::Body { head.len() } else { 0 };
+        let mut whole = Bytes::from(format!("{head}{answer}"));
+        whole.truncate(start.saturating_add(partial.bytes));
+        self.send("part of the answer", whole).await;
+    }
+
+    async fn flood(&mut self, bytes: u64) {
+        if let Stand::Stream(sse) = &mut self.stand {
+            sse.flood(bytes).await;
+        }
+    }
+
+    async fn finish(&mut self) {
+        match self.take() {
+            Stand::Stream(sse) => sse.finish().await,
+            Stand::Bare(raw) => raw.keep().await,
+            stand => self.stand = stand,
+        }
+    }
+
+    async fn cut(&mut self) {
+        match self.take() {
+            Stand::Asked(ask) => {
+                self.notes.note(Deed::Cut);
+                ask.reply().1.close().await;
+            }
+            Stand::Bare(raw) => {
+                self.notes.note(Deed::Cut);
+                raw.close().await;
+            }
+            Stand::Stream(sse) => sse.cut().await,
+            Stand::Over => {}
+        }
+    }
+
+    fn reset(&mut self) {
+        match self.take() {
+            Stand::Asked(ask) => {
+                self.notes.note(Deed::Reset);
+                ask.reply().1.reset();
+            }
+            Stand::Bare(raw) => {
+                self.notes.note(Deed::Reset);
+                raw.reset();
+            }
+            Stand::Stream(sse) => sse.reset(),
+            Stand::Over => {}
+        }
+    }
+
+    async fn hold(&mut self) {
+        match self.take() {
+            Stand::Asked(ask) => {
+                ask.reply().1.hold().await;
+                self.notes.note(Deed::Gone);
+            }
+            Stand::Bare(mut raw) => {
+                raw.gone().await;
+                self.notes.note(Deed::Gone);
+            }
+            Stand::Stream(mut sse) => sse.gone().await,
+            Stand::Over => {}
+        }
+    }
+}
+
+/// Dies and comes back. Not a task of the server's own, which would die with it.
+async fn down(place: Place, lasts: Duration) {
+    place.tell("down");
+    place.server.kill().await;
+    place.mcp.forget_sessions();
+    sleep(lasts).await;
+    // It fails if somebody took the port meanwhile: then the server stays down, as the log says.
+    if place.server.restart().await.is_ok() {
+        place.tell("up");
+    }
+}
+
+fn seconds(number: f64) -> Duration {
+    Duration::from_secs_f64(number)
+}
+
+/// Bytes from hexadecimal digits, which were checked when the scenario was read.
+fn unhex(digits: &str) -> Bytes {
+    let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let byte = |pair: &[u8]| {
+        let text = std::str::from_utf8(pair).unwrap_or_default();
+        u8::from_str_radix(text, 16).unwrap_or_default()
+    };
+    digits.chunks(2).map(byte).collect()
+}

@@ -1,0 +1,153 @@
+//! What rules do, over pipes and with paused time: a request in bytes, the answer in bytes.
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_answers_as_it_says_and_then_no_more() {
+    let stage = stage(
+        r#"times = 1
+        do = [{ status = { code = 503, headers = { retry-after = "1" }, body = "id {{id}}" } }]"#,
+    );
+    let stage = stage.await;
+
+    let (first, second) = (ask(&stage).await, ask(&stage).await);
+
+    assert!(first.starts_with("HTTP/1.1 503"), "{first}");
+    assert!(first.contains("retry-after: 1") && first.ends_with("id 7"), "{first}");
+    assert!(second.starts_with("HTTP/1.1 200") && second.contains("\"text\":\"hi\""), "{second}");
+    assert_eq!(stage.journal().runs.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_cut_where_the_rule_says_and_the_journal_tells_it() {
+    let stage =
+        stage(r#"do = ["run", "open", { event = { id = "e1" } }, { retry = "500" }, "cut"]"#);
+    let stage = stage.await;
+
+    let answer = ask(&stage).await;
+
+    assert!(answer.contains("id: e1\ndata: \n\n") && answer.contains("retry: 500\n\n"), "{answer}");
+    assert!(!answer.ends_with("0\r\n\r\n"), "{answer}");
+    let journal = stage.journal();
+    let deeds: Vec<_> = journal.requests[0].marks.iter().map(|it| it.deed.to_string()).collect();
+    assert_eq!(deeds, ["ran", "stream opened", "sent nothing as e1", "sent retry", "cut"]);
+    assert_eq!(journal.requests[0].what, "tools/call echo");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_on_a_stream_are_right_or_as_wrong_as_the_rule_says() {
+    let stage = stage(
+        r#"do = ["open", { answer = { to = 99, text = "foreign" } },
+        { answer = { id = "e2", error = { code = -1, message = "no" } } }, { answer = {} }, "finish"]"#,
+    );
+    let stage = stage.await;
+
+    let answer = ask(&stage).await;
+
+    assert!(answer.contains(r#""id":99"#) && answer.contains("foreign"), "{answer}");
+    assert!(answer.contains("id: e2\n") && answer.contains(r#""error":{"code":-1"#), "{answer}");
+    assert!(answer.contains(r#""id":7,"jsonrpc":"2.0","result":{"content""#), "{answer}");
+    assert!(answer.ends_with("0\r\n\r\n"), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_right_answer_breaks_off_at_the_byte_that_the_rule_names() {
+    let stage = stage(r#"do = ["run", { partial = { bytes = 5, of = "body" } }, "cut"]"#).await;
+
+    let answer = ask(&stage).await;
+
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("content-length: ") && !head.contains("content-length: 5"), "{head}");
+    assert_eq!(body, "{\"id\"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_are_sent_in_slices_with_gaps() {
+    let stage =
+        stage(r#"do = [{ manner = { slice = 1, gap = 0.1 } }, { bytes = "41 42 43" }, "cut"]"#);
+    let stage = stage.await;
+    let began = Instant::now();
+
+    let answer = ask(&stage).await;
+
+    assert_eq!(answer, "ABC");
+    assert!(began.elapsed() >= Duration::from_millis(200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_goes_down_is_back_without_its_sessions() {
+    let stage = stage(
+        r#"times = 1
+        do = ["pass", { down = 2.0 }]"#,
+    )
+    .await;
+    ask(&stage).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+
+    let refused = stage.dial("main.test:80").await.unwrap_err();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+
+    assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    assert!(stage.dial("main.test:80").await.is_ok());
+    let events: Vec<_> = stage.journal().events.into_iter().map(|it| it.what).collect();
+    assert_eq!(events, ["down", "up"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_starts_down_is_up_when_it_says() {
+    let scenario = scenario("do = ['pass']").replace(
+        "[[server.rule]]",
+        "[server]\nstarts = 'down'\nup_after = 1.0\nsessionless = true\n[[server.rule]]",
+    );
+    let scenario = Scenario::read(&scenario).unwrap();
+    let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
+    stage.begin();
+
+    let refused = stage.dial("main.test:80").await.is_err();
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+
+    assert!(refused);
+    assert!(stage.dial("main.test:80").await.is_ok());
+}
+
+async fn stage(rule: &str) -> Stage {
+    let scenario =
+        scenario(rule).replace("[[server.rule]]", "[server]\nsessionless = true\n[[server.rule]]");
+    Stage::open(&Scenario::read(&scenario).unwrap(), Doors::Pipes).await.unwrap()
+}
+
+fn scenario(rule: &str) -> String {
+    format!(
+        r#"
+        id = "A1"
+        title = "a test"
+        why = "Because."
+        control = {{ mistake = "naive", breaks = "it runs" }}
+        client = []
+        must = [{{ that = "it runs", runs = {{ tool = "echo", times = {{ exactly = 1 }} }} }}]
+        [[server.rule]]
+        when = {{ tool = "echo", args = {{ msg = "hi" }} }}
+        {rule}
+        "#
+    )
+}
+
+/// Calls `echo` on a connection of its own and reads until the server closes it.
+async fn ask(stage: &Stage) -> String {
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {"name": "echo", "arguments": {"msg": "hi"}}});
+    let body = call.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut pipe = stage.dial("main.test:80").await.unwrap();
+    pipe.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // A reset is an end too.
+    let _ = pipe.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
