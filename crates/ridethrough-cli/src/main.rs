@@ -1,9 +1,11 @@
 //! The `ridethrough` binary: modes and exit codes.
 //!
 //! stdout is data, stderr is for people. Exit codes: 0 done, 1 a promise was broken or the
-//! program failed, 2 wrong usage.
+//! program failed, 2 wrong usage. `lab drive` ends with 0 once every step of its script was
+//! reported, whatever became of it, and with 2 if URL or script cannot be used.
 
 mod demo;
+mod lab;
 
 use std::process::ExitCode;
 
@@ -24,11 +26,15 @@ enum Command {
     /// Needs no server and no network: the recovery machine is the real one, the server and the
     /// time around it are simulated.
     Demo,
+    /// Breaks MCP clients in exact ways, and says how they take it.
+    #[command(subcommand)]
+    Lab(lab::Command),
 }
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Demo => demo::play(),
+        Command::Lab(command) => lab::play(command),
     };
     match outcome {
         Ok(code) => code,

@@ -1,0 +1,89 @@
+//! `ridethrough lab drive`: our own client as an adapter of the lab.
+//!
+//! It speaks the adapter protocol (`ridethrough_lab::adapter`) with the library's default
+//! settings. The playing itself (`player`) knows neither files nor stdout, so that it runs over
+//! pipes and paused time too.
+
+mod ask;
+mod ear;
+mod player;
+mod script;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use player::play as play_script;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use ridethrough::Client;
+use ridethrough_lab::adapter::{Line, Step};
+use tokio::runtime;
+
+use super::misuse::Misuse;
+
+/// What `lab drive` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = PROTOCOL)]
+pub(crate) struct Args {
+    /// The MCP endpoint, such as `http://127.0.0.1:8080/mcp`.
+    url: String,
+    /// A file with the steps: a JSON list.
+    script: PathBuf,
+}
+
+/// Plays the script and writes a line for each step.
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    let script = script::read(&args.script)?;
+    let runtime = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("no threads could be started to run the client on")?;
+    let played = runtime.block_on(play_at(&args.url, script));
+    // Whatever is still under way, a look-up of a name for example, is of no interest any more.
+    runtime.shutdown_background();
+    played
+}
+
+async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
+    // Made and let go: a URL that no client takes is wrong usage, and no step's failure.
+    Client::builder(url).build().map_err(|error| Misuse {
+        what: format!("no client can be made: {error}"),
+        tried: "its settings were checked; nothing was sent".to_owned(),
+        hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`".to_owned(),
+    })?;
+    match play_script(|| Client::builder(url), script, write).await {
+        // A reader that has seen enough is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
+    }
+}
+
+/// Writes a line to stdout, where somebody waits for it.
+fn write(line: Line) -> io::Result<()> {
+    let mut text = serde_json::to_vec(&line)?;
+    text.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
+    out.flush()
+}
+
+const PROTOCOL: &str = r#"The script is a JSON list of steps:
+  {"op":"initialize"}                        make a client and connect it; "bearer":"TOKEN"
+  {"op":"call","tool":"echo","args":{}}      call a tool; "timeout_s":5 limits its time,
+                                             "cancel_after_s":0.5 cancels it, "concurrency":10
+                                             makes so many at once with "msg" c0, c1, ...
+  {"op":"request","method":"prompts/list"}   send any request; "params":{}, "timeout_s":5
+  {"op":"sleep","s":0.4}                     do nothing, but go on listening
+  {"op":"close"}                             end the session and let go of the client
+
+After each step one line is written to stdout:
+  {"step":1,"ok":true,"result":{"text":"hi","isError":false},"error":null,
+   "elapsed_ms":12.5,"notifications":["message:n1","tools/list_changed"]}
+(on one line). "result" is {"json":...} for initialize and request, and a list of
+such ends for several calls at once. A step that fails is reported with "ok":false
+and "error", and the next one is tried.
+
+Exit codes: 0 every step was reported, 2 the URL or the script cannot be used."#;

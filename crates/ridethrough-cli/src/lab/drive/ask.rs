@@ -1,0 +1,87 @@
+//! One call or request, from what the script says to how it ended, in words.
+
+use std::time::Duration;
+
+use ridethrough::{Client, Error, Json};
+use ridethrough_lab::adapter::Outcome;
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+/// A call of a tool, as a script asks for it.
+#[derive(Clone)]
+pub(super) struct ToolCall {
+    pub(super) tool: String,
+    pub(super) args: Map<String, Value>,
+    pub(super) deadline: Option<Duration>,
+    pub(super) cancel_after: Option<Duration>,
+}
+
+impl ToolCall {
+    /// The same call as one of several at once.
+    pub(super) fn numbered(&self, number: usize) -> Self {
+        let mut call = self.clone();
+        call.args.insert("msg".to_owned(), format!("c{number}").into());
+        call
+    }
+
+    /// Makes the call with the client's own rules: nothing is said about whether it may be repeated.
+    pub(super) async fn make(self, client: &Client) -> Result<Outcome, String> {
+        let mut call = client.call_tool(&self.tool, Value::Object(self.args));
+        if let Some(deadline) = self.deadline {
+            call = call.deadline(deadline);
+        }
+        let result = match self.cancel_after {
+            None => call.await,
+            // Letting go of the call is how a user of this client cancels it.
+            Some(after) => timeout(after, call).await.map_err(|_| cancelled(&self.tool, after))?,
+        };
+        let result = result.map_err(|error| told(&error))?;
+        let (text, is_error) = (Some(result.text()), Some(result.is_error));
+        Ok(Outcome { text, is_error, json: None })
+    }
+}
+
+/// Sends any request.
+pub(super) async fn request(
+    client: &Client,
+    method: String,
+    params: Option<Value>,
+    deadline: Option<Duration>,
+) -> Result<Outcome, String> {
+    let mut call = client.request(method, params.unwrap_or_default());
+    if let Some(deadline) = deadline {
+        call = call.deadline(deadline);
+    }
+    whole(&call.await.map_err(|error| told(&error))?)
+}
+
+/// Connects, and says what the server is.
+pub(super) async fn connect(client: &Client) -> Result<Outcome, String> {
+    whole(&client.connect().await.map_err(|error| told(&error))?.result)
+}
+
+fn whole(result: &Json) -> Result<Outcome, String> {
+    let json = serde_json::from_str(result.as_str()).map_err(|error| {
+        format!("the result came, but this adapter cannot pass it on as JSON: {error}")
+    })?;
+    Ok(Outcome { json: Some(json), ..Outcome::default() })
+}
+
+/// What a user of the client learns from an error: its report, and if there was no answer also
+/// what `may_have_run` says, which the report leaves out where other advice matters more.
+fn told(error: &Error) -> String {
+    let report = error.report();
+    match (error.call(), error.may_have_run()) {
+        (None, _) => report,
+        (Some(_), true) => format!("{report}\ndelivery: the server may have run it"),
+        (Some(_), false) => format!("{report}\ndelivery: the server did not run it"),
+    }
+}
+
+fn cancelled(tool: &str, after: Duration) -> String {
+    let after = after.as_secs_f64();
+    format!(
+        "tools/call `{tool}` was cancelled by its caller after {after} s\n\
+         delivery: the server may have run it"
+    )
+}

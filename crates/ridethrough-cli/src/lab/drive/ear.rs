@@ -1,0 +1,83 @@
+//! What the server tells unasked, in the words of the adapter protocol.
+
+use std::pin::pin;
+
+use futures_util::FutureExt;
+use ridethrough::model::Notification;
+use ridethrough::{Client, Json, Notifications};
+use tokio::task::unconstrained;
+
+/// Listens to one client after the other and remembers what was told.
+#[derive(Default)]
+pub(super) struct Ear {
+    notifications: Option<Notifications>,
+    heard: Vec<String>,
+}
+
+impl Ear {
+    /// Turns to this client. What the last one told stays heard.
+    pub(super) fn turn_to(&mut self, client: &Client) {
+        self.hear_what_is_there();
+        self.notifications = Some(client.notifications());
+    }
+
+    /// Goes on listening while something is done: what nobody reads has a bounded box only.
+    pub(super) async fn during<T>(&mut self, doing: impl Future<Output = T>) -> T {
+        let mut doing = pin!(doing);
+        loop {
+            tokio::select! {
+                // A server that never stops talking must not hold up the step.
+                biased;
+                done = &mut doing => return done,
+                Some(told) = next(&mut self.notifications) => self.heard.push(words(&told)),
+            }
+        }
+    }
+
+    /// Everything that was told since the last time.
+    pub(super) fn take(&mut self) -> Vec<String> {
+        self.hear_what_is_there();
+        std::mem::take(&mut self.heard)
+    }
+
+    fn hear_what_is_there(&mut self) {
+        // Without tokio's budget, which makes a long line of notifications seem to end early.
+        while let Some(Some(told)) = unconstrained(next(&mut self.notifications)).now_or_never() {
+            self.heard.push(words(&told));
+        }
+    }
+}
+
+async fn next(notifications: &mut Option<Notifications>) -> Option<Notification> {
+    notifications.as_mut()?.next().await
+}
+
+/// `message:<data>` for a log message, otherwise the method without `notifications/`.
+fn words(told: &Notification) -> String {
+    match told {
+        Notification::ElicitationComplete { .. } => "elicitation/complete".to_owned(),
+        Notification::Log(message) => message_of(&message.data),
+        Notification::PromptsChanged => "prompts/list_changed".to_owned(),
+        Notification::ResourcesChanged => "resources/list_changed".to_owned(),
+        Notification::ResourceUpdated { .. } => "resources/updated".to_owned(),
+        Notification::ToolsChanged => "tools/list_changed".to_owned(),
+        Notification::Other { method, params } => other(method, params.as_ref()),
+        // The library may learn new kinds before this adapter has a word for them.
+        _ => "a kind that this adapter has no word for".to_owned(),
+    }
+}
+
+/// A log message without a proper level is still one.
+fn other(method: &str, params: Option<&Json>) -> String {
+    let name = method.strip_prefix("notifications/").unwrap_or(method);
+    let data = params.and_then(|params| params.member("data"));
+    match data {
+        Some(data) if name == "message" => message_of(&data),
+        _ => name.to_owned(),
+    }
+}
+
+fn message_of(data: &Json) -> String {
+    let text = data.read::<String>().unwrap_or_else(|| data.as_str().to_owned());
+    format!("message:{text}")
+}

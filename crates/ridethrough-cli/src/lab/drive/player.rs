@@ -1,0 +1,161 @@
+//! Plays a script on a client of ours, step by step, and tells each step's line.
+//!
+//! Knows neither files nor stdout: where clients come from and where lines go is said by whoever
+//! plays. Every step has exactly one line, whatever becomes of it.
+
+use std::io;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ridethrough::{Client, ClientBuilder, StaticBearer};
+use ridethrough_lab::adapter::{Answer, Done, Line, Outcome, Step};
+use tokio::time::{Instant, sleep};
+
+use super::ask::{self, ToolCall};
+use super::ear::Ear;
+
+/// Plays the steps in order. `begin` begins each client that the script asks for, with all settings
+/// but the token; `tell` is given each line as soon as its step has ended. Only `tell` can fail.
+///
+/// What was not closed at the end is let go.
+pub(crate) async fn play(
+    begin: impl Fn() -> ClientBuilder,
+    script: Vec<Step>,
+    mut tell: impl FnMut(Line) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut player = Player { begin, client: None, ear: Ear::default() };
+    for (place, step) in script.into_iter().enumerate() {
+        let began = Instant::now();
+        let Ended { result, error } = player.play(step).await;
+        let done = Done { ok: error.is_none(), result, error, elapsed_ms: millis_since(began) };
+        tell(Line { step: place, done, notifications: player.ear.take() })?;
+    }
+    Ok(())
+}
+
+struct Player<Begin> {
+    begin: Begin,
+    /// Stays when it could not connect: its next call tries again by itself.
+    client: Option<Client>,
+    ear: Ear,
+}
+
+impl<Begin: Fn() -> ClientBuilder> Player<Begin> {
+    async fn play(&mut self, step: Step) -> Ended {
+        match step {
+            Step::Call { tool, args, timeout_s, concurrency, cancel_after_s } => {
+                let (deadline, cancel_after) = (timeout_s.map(secs), cancel_after_s.map(secs));
+                let call = ToolCall { tool, args, deadline, cancel_after };
+                match concurrency {
+                    None => self.call(call).await,
+                    Some(count) => self.call_at_once(call, count).await,
+                }
+            }
+            Step::Close {} => self.close().await,
+            Step::Initialize { bearer } => self.initialize(bearer).await,
+            Step::Request { method, params, timeout_s } => {
+                let Some(client) = self.client.clone() else { return Ended::not_connected() };
+                let asking = ask::request(&client, method, params, timeout_s.map(secs));
+                self.ear.during(asking).await.into()
+            }
+            Step::Sleep { s } => {
+                self.ear.during(sleep(secs(s))).await;
+                Ended::without_answer()
+            }
+        }
+    }
+
+    async fn initialize(&mut self, bearer: Option<String>) -> Ended {
+        // The old client ends before the new one says its first word.
+        self.client = None;
+        let client = match make((self.begin)(), bearer) {
+            Ok(client) => client,
+            Err(fault) => return Ended::failed(fault),
+        };
+        self.ear.turn_to(&client);
+        let connected = self.ear.during(ask::connect(&client)).await;
+        self.client = Some(client);
+        connected.into()
+    }
+
+    async fn call(&mut self, call: ToolCall) -> Ended {
+        let Some(client) = self.client.clone() else { return Ended::not_connected() };
+        self.ear.during(call.make(&client)).await.into()
+    }
+
+    async fn call_at_once(&mut self, call: ToolCall, count: usize) -> Ended {
+        let Some(client) = self.client.clone() else { return Ended::not_connected() };
+        let calls = (0..count).map(|number| timed(call.numbered(number).make(&client)));
+        let ends = self.ear.during(join_all(calls)).await;
+        let failures = ends.iter().filter(|end| !end.ok).count();
+        let error = (failures > 0).then(|| format!("{failures} of {count} failed"));
+        Ended { result: Some(Answer::Many(ends)), error }
+    }
+
+    async fn close(&mut self) -> Ended {
+        let Some(client) = self.client.take() else { return Ended::not_connected() };
+        self.ear.during(client.close()).await;
+        Ended::without_answer()
+    }
+}
+
+/// How a step ended. Several calls at once have both: their ends, and an error if one failed.
+struct Ended {
+    result: Option<Answer>,
+    error: Option<String>,
+}
+
+impl Ended {
+    const fn failed(error: String) -> Self {
+        Self { result: None, error: Some(error) }
+    }
+
+    fn not_connected() -> Self {
+        Self::failed("not connected: no `initialize` before this step made a client".to_owned())
+    }
+
+    const fn without_answer() -> Self {
+        Self { result: None, error: None }
+    }
+}
+
+impl From<Result<Outcome, String>> for Ended {
+    fn from(asked: Result<Outcome, String>) -> Self {
+        match asked {
+            Ok(outcome) => Self { result: Some(Answer::One(outcome)), error: None },
+            Err(error) => Self::failed(error),
+        }
+    }
+}
+
+/// A client with this token, if there is one.
+fn make(builder: ClientBuilder, bearer: Option<String>) -> Result<Client, String> {
+    let builder = match bearer {
+        None => builder,
+        Some(token) => {
+            let token = StaticBearer::new(token)
+                .map_err(|error| format!("no client was made: `bearer` is no token: {error}"))?;
+            builder.credentials(token)
+        }
+    };
+    builder.build().map_err(|error| format!("no client was made: {error}"))
+}
+
+/// How one of several calls ended, and after how long.
+async fn timed(call: impl Future<Output = Result<Outcome, String>>) -> Done<Outcome> {
+    let began = Instant::now();
+    let (result, error) = match call.await {
+        Ok(outcome) => (Some(outcome), None),
+        Err(error) => (None, Some(error)),
+    };
+    Done { ok: error.is_none(), result, error, elapsed_ms: millis_since(began) }
+}
+
+fn millis_since(began: Instant) -> f64 {
+    began.elapsed().as_secs_f64() * 1e3
+}
+
+/// A time of a script. One that is no time lasts for ever; whoever reads scripts refuses it.
+fn secs(given: f64) -> Duration {
+    Duration::try_from_secs_f64(given).unwrap_or(Duration::MAX)
+}

@@ -1,0 +1,121 @@
+//! Reads a script, whole and before anything is sent: a run that ends in the middle because of a
+//! misspelt word would look like a client's fault.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ridethrough_lab::adapter::Step;
+use serde_json::Value;
+
+use crate::lab::misuse::Misuse;
+
+/// Reads the steps in a file.
+pub(super) fn read(path: &Path) -> Result<Vec<Step>, Misuse> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| Misuse {
+        what: format!("the script `{shown}` cannot be read: {error}"),
+        tried: "the file was opened; nothing was sent".to_owned(),
+        hint: "name a file that holds a JSON list of steps".to_owned(),
+    })?;
+    parse(&text).map_err(|fault| Misuse {
+        what: format!("the script `{shown}` cannot be played: {fault}"),
+        tried: format!("{} bytes were read; nothing was sent", text.len()),
+        hint: "`ridethrough lab drive --help` shows the steps".to_owned(),
+    })
+}
+
+fn parse(text: &str) -> Result<Vec<Step>, String> {
+    let script: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let Value::Array(steps) = script else {
+        return Err("it is JSON of another kind, must be a list".to_owned());
+    };
+    let read = |(place, step)| step_of(step).map_err(|fault| format!("step {place}: {fault}"));
+    steps.into_iter().enumerate().map(read).collect()
+}
+
+fn step_of(step: Value) -> Result<Step, String> {
+    // What serde says of a value that has another form quotes it, and this one may be a secret.
+    let bearer = &step["bearer"];
+    if !bearer.is_string() && !bearer.is_null() {
+        return Err("`bearer` must be a string".to_owned());
+    }
+    let step = serde_json::from_value(step).map_err(|error| error.to_string())?;
+    check(&step)?;
+    Ok(step)
+}
+
+fn check(step: &Step) -> Result<(), String> {
+    match step {
+        Step::Call { timeout_s, cancel_after_s, concurrency, .. } => {
+            check_time("timeout_s", *timeout_s)?;
+            check_time("cancel_after_s", *cancel_after_s)?;
+            check_concurrency(*concurrency)
+        }
+        Step::Request { timeout_s, .. } => check_time("timeout_s", *timeout_s),
+        Step::Sleep { s } => check_time("s", Some(*s)),
+        Step::Close {} | Step::Initialize { .. } => Ok(()),
+    }
+}
+
+fn check_time(name: &str, given: Option<f64>) -> Result<(), String> {
+    let Some(given) = given else { return Ok(()) };
+    let is_time = (0.0..=LONGEST.as_secs_f64()).contains(&given);
+    let most = LONGEST.as_secs();
+    is_time.then_some(()).ok_or(format!("`{name}` is {given}, must be 0 to {most} seconds"))
+}
+
+fn check_concurrency(given: Option<usize>) -> Result<(), String> {
+    let Some(given) = given else { return Ok(()) };
+    let fault = format!("`concurrency` is {given}, must be 1 to {MOST_AT_ONCE}");
+    (1..=MOST_AT_ONCE).contains(&given).then_some(()).ok_or(fault)
+}
+
+/// A script that waits for longer than a day has a mistake in its units.
+const LONGEST: Duration = Duration::from_secs(86_400);
+/// More than any client is asked for, and less than this process would die of.
+const MOST_AT_ONCE: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_played_is_refused_by_the_place_of_its_step_and_its_reason() {
+        for (script, fault) in [
+            (r#"{"op":"close"}"#, "it is JSON of another kind, must be a list"),
+            (r#"[{"op":"close"},{"op":"dance"}]"#, "step 1: unknown variant `dance`"),
+            (r#"[{"op":"call"}]"#, "step 0: missing field `tool`"),
+            (r#"[7]"#, "step 0: "),
+            (r#"[{"op":"sleep","s":-1}]"#, "step 0: `s` is -1, must be 0 to 86400 seconds"),
+            (
+                r#"[{"op":"request","method":"ping","timeout_s":1e300}]"#,
+                "must be 0 to 86400 seconds",
+            ),
+            (
+                r#"[{"op":"call","tool":"a","cancel_after_s":-0.1}]"#,
+                "`cancel_after_s` is -0.1, must be 0",
+            ),
+            (
+                r#"[{"op":"call","tool":"a","concurrency":0}]"#,
+                "`concurrency` is 0, must be 1 to 10000",
+            ),
+            ("[", "EOF while parsing"),
+        ] {
+            let refused = parse(script).unwrap_err();
+
+            assert!(refused.contains(fault), "{script}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_bearer_of_another_form_is_not_quoted() {
+        let refused = parse(r#"[{"op":"initialize","bearer":4711}]"#).unwrap_err();
+
+        assert_eq!(refused, "step 0: `bearer` must be a string");
+    }
+
+    #[test]
+    fn a_script_without_steps_is_a_script() {
+        assert_eq!(parse("[]").unwrap(), []);
+    }
+}

@@ -1,0 +1,23 @@
+//! Wrong usage that clap cannot see: an argument that names something unusable.
+
+use std::fmt;
+
+/// What is wrong with how a command was asked for. It ends with exit code 2.
+#[derive(Debug)]
+pub(super) struct Misuse {
+    /// What happened.
+    pub(super) what: String,
+    /// What was tried.
+    pub(super) tried: String,
+    /// What to do.
+    pub(super) hint: String,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, tried, hint } = self;
+        write!(f, "error: {what}\n  tried: {tried}\n\nhint: {hint}")
+    }
+}
+
+impl std::error::Error for Misuse {}
