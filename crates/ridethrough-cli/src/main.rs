@@ -6,6 +6,7 @@
 
 mod demo;
 mod lab;
+mod out;
 
 use std::process::ExitCode;
 

@@ -49,6 +49,9 @@ pub struct Scenario {
     /// What would be ideal; otherwise the client passes softly.
     #[serde(default)]
     pub ideal: Vec<Check>,
+    /// The text that it was read from.
+    #[serde(skip)]
+    pub source: String,
 }
 
 /// The proof that a scenario can be failed.
@@ -84,7 +87,7 @@ impl Scenario {
     ///
     /// Fails if it is no TOML, has a word that nobody knows, or contradicts itself.
     pub fn read(text: &str) -> Result<Self, Unreadable> {
-        let scenario: Self = toml::from_str(text)?;
+        let scenario = Self { source: text.to_owned(), ..toml::from_str(text)? };
         match scenario.nonsense() {
             Some(what) => Err(Unreadable::Sense { id: scenario.id, what }),
             None => Ok(scenario),

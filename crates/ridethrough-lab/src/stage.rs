@@ -3,6 +3,7 @@
 //! A stage turns the words of a scenario into servers and rules, and keeps what they saw. It knows
 //! nothing of clients: whoever has the URL, or the pipes, may come.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use crate::{Ask, Entry, Mark, Mcp, Mood, Pipe, Protocol, Server, Times, When};
 
 mod fill;
 mod play;
+
+use fill::Blanks;
 
 /// The servers of one scenario. They run until [`close`](Self::close) or the end of the runtime.
 #[derive(Debug)]
@@ -45,6 +48,8 @@ struct Place {
     other_url: String,
     up_after: Option<Duration>,
     events: Arc<Mutex<Vec<Happened>>>,
+    /// By event id: what a stream that is resumed there is about.
+    threads: Arc<Mutex<HashMap<String, Blanks>>>,
 }
 
 /// What one server saw and did, as far as it is judged.
@@ -143,7 +148,8 @@ impl Place {
         let url = format!("http://{authority}/mcp");
         let other_url = other_url.unwrap_or_default().to_owned();
         let up_after = setting.up_after.map(Duration::from_secs_f64);
-        let place = Self { which, server, mcp, url, other_url, up_after, events: events.clone() };
+        let (events, threads) = (events.clone(), Arc::default());
+        let place = Self { which, server, mcp, url, other_url, up_after, events, threads };
         place.furnish(setting);
         Ok(place)
     }

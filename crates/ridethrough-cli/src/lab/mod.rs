@@ -4,9 +4,16 @@
 //! an exit code. Here is only which of them was meant, and how wrong usage is told.
 
 mod drive;
+mod list;
 mod misuse;
 #[cfg(test)]
 mod pipes;
+mod progress;
+mod run;
+mod serve;
+mod shelf;
+mod show;
+mod until;
 
 use std::process::ExitCode;
 
@@ -19,12 +26,24 @@ use misuse::Misuse;
 pub(crate) enum Command {
     /// Plays a script on our own client: the adapter by which the lab scores it.
     Drive(drive::Args),
+    /// Lists the scenarios.
+    List(list::Args),
+    /// Puts a client through the scenarios, ours or any other.
+    Run(run::Args),
+    /// Keeps the servers of all scenarios running, for a client that is driven by hand.
+    Serve(serve::Args),
+    /// Shows one scenario: why it is there, what is asked, what must hold.
+    Show(show::Args),
 }
 
 /// Carries a command out.
 pub(crate) fn play(command: Command) -> Result<ExitCode> {
     let outcome = match command {
         Command::Drive(args) => drive::play(&args),
+        Command::List(args) => list::play(&args),
+        Command::Run(args) => run::play(&args),
+        Command::Serve(args) => serve::play(&args),
+        Command::Show(args) => show::play(&args),
     };
     outcome.or_else(|error| {
         let misuse = error.downcast::<Misuse>()?;

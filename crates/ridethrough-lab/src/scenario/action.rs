@@ -9,7 +9,9 @@ use super::setting::{Fields, LostSession, Start};
 /// One thing that is done. In a file: a word, or a table with the word as its only key.
 ///
 /// In texts, `{{id}}` is the request's id, `{{answer}}` the whole right answer as JSON, `{{length}}`
-/// how many bytes that has, `{{url}}` this server and `{{other}}` the other one.
+/// how many bytes that has, `{{url}}` this server and `{{other}}` the other one. Where a stream is
+/// resumed, request and answer are those of the stream on which the named event was sent; so calls
+/// at the same time need event ids of their own, such as `{{id}}-1`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {

@@ -1,5 +1,7 @@
 //! The scenarios that come with the lab, and those that a person adds.
 
+use std::collections::BTreeMap;
+
 use super::{Scenario, Unreadable};
 
 /// Scenarios in order.
@@ -18,14 +20,7 @@ impl Shelf {
     ///
     /// Fails if a file is no scenario, which a test of the lab rules out.
     pub fn ours() -> Result<Self, Unreadable> {
-        let scenarios: Result<Vec<_>, _> = FILES.iter().map(|text| Scenario::read(text)).collect();
-        Ok(Self(scenarios?))
-    }
-
-    /// Adds a scenario, in place of the one with the same id if there is one.
-    pub fn add(&mut self, scenario: Scenario) {
-        self.0.retain(|other| other.id != scenario.id);
-        self.0.push(scenario);
+        FILES.iter().map(|text| Scenario::read(text)).collect()
     }
 
     /// All of them.
@@ -58,6 +53,20 @@ impl Shelf {
         let picked = self.0.iter().filter(|it| words.iter().any(|word| is_meant(it, word)));
         Ok(picked.collect())
     }
+}
+
+impl FromIterator<Scenario> for Shelf {
+    /// Puts them in the order of their ids. Of several with the same id, the last one stays.
+    fn from_iter<It: IntoIterator<Item = Scenario>>(scenarios: It) -> Self {
+        let by_id: BTreeMap<_, _> = scenarios.into_iter().map(|it| (place(&it.id), it)).collect();
+        Self(by_id.into_values().collect())
+    }
+}
+
+/// `A10` comes after `A9`.
+fn place(id: &str) -> (String, u64) {
+    let (letter, number) = id.split_at(1);
+    (letter.to_owned(), number.parse().unwrap_or(u64::MAX))
 }
 
 fn is_meant(scenario: &Scenario, word: &str) -> bool {

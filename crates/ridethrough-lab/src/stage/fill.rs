@@ -1,5 +1,7 @@
 //! Puts what is known of a request into the texts of a scenario.
 
+use serde_json::Value;
+
 /// What the words in double braces stand for.
 #[derive(Clone, Debug)]
 pub(super) struct Blanks {
@@ -14,6 +16,11 @@ pub(super) struct Blanks {
 }
 
 impl Blanks {
+    /// The request's id.
+    pub(super) fn id(&self) -> Value {
+        serde_json::from_str(&self.id).unwrap_or_default()
+    }
+
     pub(super) fn fill(&self, text: &str) -> String {
         if !text.contains("{{") {
             return text.to_owned();

@@ -19,6 +19,7 @@ use tokio::time::sleep;
 
 use super::Place;
 use super::fill::Blanks;
+use crate::lock::lock;
 use crate::mcp::Notes;
 use crate::mcp::ask::{error_message, result_message};
 use crate::mcp::sse::{Pieces, describe, encode};
@@ -36,7 +37,6 @@ struct Player {
     stand: Stand,
     place: Place,
     notes: Notes,
-    id: Value,
     blanks: Blanks,
     manner: Pieces,
 }
@@ -51,15 +51,18 @@ enum Stand {
 
 impl Player {
     fn new(ask: Ask, place: Place) -> Self {
-        let blanks = Blanks {
+        let last_event_id = ask.entry.last_event_id.as_deref();
+        // Who resumes a stream has no id of its own: it asks for what was asked before.
+        let resumed = last_event_id.and_then(|it| lock(&place.threads).get(it).cloned());
+        let blanks = resumed.unwrap_or_else(|| Blanks {
             id: ask.id().to_string(),
             answer: ask.right_answer().to_string(),
             url: place.url.clone(),
             other: place.other_url.clone(),
-        };
-        let (notes, id) = (ask.notes(), ask.id());
+        });
+        let notes = ask.notes();
         let stand = Stand::Asked(Box::new(ask));
-        Self { stand, place, notes, id, blanks, manner: Pieces::WHOLE }
+        Self { stand, place, notes, blanks, manner: Pieces::WHOLE }
     }
 
     async fn act(&mut self, act: &Action) {
@@ -164,7 +167,7 @@ impl Player {
     }
 
     async fn answer(&mut self, answer: &Answer) {
-        let to = answer.to.clone().unwrap_or_else(|| self.id.clone());
+        let to = answer.to.clone().unwrap_or_else(|| self.blanks.id());
         let data = match (&answer.error, &answer.text) {
             (Some(error), _) => error_message(to, error.clone()).to_string(),
             (None, Some(text)) => {
@@ -177,7 +180,12 @@ impl Player {
     }
 
     async fn event(&mut self, id: Option<&str>, data: &str) {
+        let id = id.map(|id| self.blanks.fill(id));
         if let Stand::Stream(sse) = &mut self.stand {
+            if let Some(id) = &id {
+                lock(&self.place.threads).insert(id.clone(), self.blanks.clone());
+            }
+            let id = id.as_deref();
             sse.pieces(&describe(id, data), &encode(id, data), self.manner).await;
         }
     }

@@ -54,6 +54,23 @@ async fn answers_on_a_stream_are_right_or_as_wrong_as_the_rule_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_resumes_is_answered_as_the_one_who_asked() {
+    let cut = r#"do = ["run", "open", { event = { id = "{{id}}-1" } }, "cut"]
+        [[server.rule]]
+        when = { resume = true }
+        do = ["open", { answer = {} }, { raw = "for {{id}}" }, "finish"]"#;
+    let stage = stage(cut).await;
+
+    let (first, resumed) = (ask(&stage).await, resume(&stage, "7-1").await);
+    let foreign = resume(&stage, "8-1").await;
+
+    assert!(first.contains("id: 7-1\n"), "{first}");
+    assert!(resumed.contains(r#""id":7,"#) && resumed.contains(r#""text":"hi""#), "{resumed}");
+    assert!(resumed.contains("for 7"), "{resumed}");
+    assert!(foreign.contains("for null"), "{foreign}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_right_answer_breaks_off_at_the_byte_that_the_rule_names() {
     let stage = stage(r#"do = ["run", { partial = { bytes = 5, of = "body" } }, "cut"]"#).await;
 
@@ -114,8 +131,11 @@ async fn a_server_that_starts_down_is_up_when_it_says() {
 }
 
 async fn stage(rule: &str) -> Stage {
-    let scenario =
-        scenario(rule).replace("[[server.rule]]", "[server]\nsessionless = true\n[[server.rule]]");
+    let scenario = scenario(rule).replacen(
+        "[[server.rule]]",
+        "[server]\nsessionless = true\n[[server.rule]]",
+        1,
+    );
     Stage::open(&Scenario::read(&scenario).unwrap(), Doors::Pipes).await.unwrap()
 }
 
@@ -144,8 +164,18 @@ async fn ask(stage: &Stage) -> String {
         "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
+    exchange(stage, &format!("{head}{body}")).await
+}
+
+/// Resumes a stream, in the same way.
+async fn resume(stage: &Stage, after: &str) -> String {
+    let head = format!("GET /mcp HTTP/1.1\r\nconnection: close\r\nlast-event-id: {after}\r\n\r\n");
+    exchange(stage, &head).await
+}
+
+async fn exchange(stage: &Stage, request: &str) -> String {
     let mut pipe = stage.dial("main.test:80").await.unwrap();
-    pipe.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    pipe.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     // A reset is an end too.
     let _ = pipe.read_to_end(&mut answer).await;

@@ -1,0 +1,62 @@
+//! `ridethrough lab list`: which scenarios there are.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use ridethrough_lab::scenario::{Group, Scenario, Shelf};
+use serde_json::{Value, json};
+
+use super::shelf::Source;
+use crate::out;
+
+/// What `lab list` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Print a JSON list with all that is known of each
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    let shelf = args.source.shelf()?;
+    out::print(|out| if args.json { as_json(&shelf, out) } else { as_text(&shelf, out) })
+}
+
+fn as_text(shelf: &Shelf, out: &mut dyn Write) -> io::Result<()> {
+    for group in Group::ALL {
+        let members: Vec<_> = shelf.all().iter().filter(|it| it.group() == Some(group)).collect();
+        if members.is_empty() {
+            continue;
+        }
+        writeln!(out, "{}  {}", group.letter(), group.title())?;
+        for scenario in members {
+            writeln!(out, "   {:<4} {}", scenario.id, scenario.title)?;
+        }
+    }
+    Ok(())
+}
+
+fn as_json(shelf: &Shelf, out: &mut dyn Write) -> io::Result<()> {
+    let all: Vec<_> = shelf.all().iter().map(entry).collect();
+    serde_json::to_writer_pretty(&mut *out, &all)?;
+    writeln!(out)
+}
+
+fn entry(scenario: &Scenario) -> Value {
+    let words = |checks: &[ridethrough_lab::scenario::Check]| -> Vec<String> {
+        checks.iter().map(|check| check.that.clone()).collect()
+    };
+    json!({
+        "id": scenario.id,
+        "group": scenario.group().map(Group::title),
+        "title": scenario.title,
+        "why": scenario.why.trim(),
+        "script": scenario.client,
+        "must": words(&scenario.must),
+        "ideal": words(&scenario.ideal),
+        "limit_s": scenario.limit_s,
+    })
+}

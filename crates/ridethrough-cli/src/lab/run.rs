@@ -1,0 +1,141 @@
+//! `ridethrough lab run`: puts a client through scenarios, and says how it took them.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use ridethrough_lab::contestant::Program;
+use ridethrough_lab::run::run_all;
+use ridethrough_lab::scenario::Scenario;
+use ridethrough_lab::score::{Scorecard, Verdict};
+use tokio::time::Instant;
+
+use super::misuse::Misuse;
+use super::progress::Progress;
+use super::shelf::{self, Source};
+use super::until;
+
+/// What `lab run` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// The command of a client; the URL and the path of a script are added to it [default: our own
+    /// client, `ridethrough lab drive`]
+    #[arg(long, value_name = "CMD")]
+    client: Option<String>,
+    /// What the client is called in reports [default: the command]
+    #[arg(long)]
+    name: Option<String>,
+    /// Only these scenarios and groups, such as `A,D4`
+    #[arg(long, value_name = "IDS")]
+    only: Option<String>,
+    /// How many scenarios are played at the same time
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
+    /// Write everything that was seen to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    let shelf = args.source.shelf()?;
+    let scenarios = match &args.only {
+        Some(words) => shelf.pick(words).map_err(|it| shelf::unknown(&it))?,
+        None => shelf.all().iter().collect(),
+    };
+    let contender = Contender::new(args)?;
+    // Before the minutes that a run may take, not after.
+    for path in args.files() {
+        touch(path)?;
+    }
+    match until::stopped(run(contender, &scenarios, usize::from(args.jobs)))? {
+        Ok(card) => {
+            let card = card?;
+            args.write(&card)?;
+            let is_good = card.count(Verdict::Fail) == 0;
+            Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Err(stopped) => Ok(stopped.tell("the client and all that it started were ended")),
+    }
+}
+
+impl Args {
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.json.iter()
+    }
+
+    fn write(&self, card: &Scorecard) -> Result<()> {
+        if let Some(path) = &self.json {
+            let text = serde_json::to_string(card)?;
+            std::fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Who is put through the scenarios.
+struct Contender {
+    name: String,
+    command: String,
+    program: Program,
+}
+
+impl Contender {
+    fn new(args: &Args) -> Result<Self> {
+        let (command, program, name) = match &args.client {
+            Some(command) => {
+                let program = Program::parse(command).map_err(|error| Misuse {
+                    what: error.to_string(),
+                    tried: format!("`{command}` was split as a shell would"),
+                    hint: "give a program and its arguments: --client \"python3 adapter.py\""
+                        .to_owned(),
+                })?;
+                (command.clone(), program, command.clone())
+            }
+            None => {
+                let this =
+                    std::env::current_exe().context("this program does not know its own path")?;
+                let program = Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]);
+                ("ridethrough lab drive".to_owned(), program, "ridethrough".to_owned())
+            }
+        };
+        Ok(Self { name: args.name.clone().unwrap_or(name), command, program })
+    }
+}
+
+async fn run(
+    contender: Contender,
+    scenarios: &[&Scenario],
+    at_once: usize,
+) -> std::io::Result<Scorecard> {
+    let began = Instant::now();
+    let mut progress = Progress::new(scenarios.len());
+    progress.begin(&contender.name);
+    let scores =
+        run_all(scenarios, &contender.program, at_once, |score| progress.tell(score)).await?;
+    let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
+    let Contender { name, command, .. } = contender;
+    let card = Scorecard { client: name, command, scores, elapsed_ms };
+    progress.end(&card);
+    Ok(card)
+}
+
+/// Sees that a file can be written, and leaves what is in it.
+fn touch(path: &Path) -> Result<(), Misuse> {
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| Misuse {
+        what: format!("`{}` cannot be written: {error}", path.display()),
+        tried: "it was opened before the run; nothing was played".to_owned(),
+        hint: "name a file in a folder that exists and is yours".to_owned(),
+    })
+}
+
+const AFTER: &str =
+    "A client of any language can be scored: write a program that takes a URL and the \
+path of a script, and prints one line of JSON after each step. `ridethrough lab drive --help` \
+describes both.
+
+Exit codes: 0 nothing failed, 1 a scenario failed, 2 wrong usage, 130 stopped by Ctrl-C.";

@@ -1,0 +1,71 @@
+//! Which scenarios a command is about: those that come with the lab, or those of a file or folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use ridethrough_lab::scenario::{Scenario, Shelf, UnknownScenario};
+
+use super::misuse::Misuse;
+
+/// Where scenarios are taken from.
+#[derive(clap::Args)]
+pub(super) struct Source {
+    /// Take the scenarios of this file or folder, in place of those that come with the lab
+    #[arg(long, value_name = "PATH")]
+    scenarios: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads them all.
+    pub(super) fn shelf(&self) -> Result<Shelf> {
+        match &self.scenarios {
+            Some(path) => read(path),
+            None => Ok(Shelf::ours()?),
+        }
+    }
+}
+
+/// A word that means no scenario, as wrong usage.
+pub(super) fn unknown(unknown: &UnknownScenario) -> Misuse {
+    Misuse {
+        what: unknown.to_string(),
+        tried: "ids such as `D4` and letters of groups such as `A` were compared".to_owned(),
+        hint: "`ridethrough lab list` names them all".to_owned(),
+    }
+}
+
+fn read(path: &Path) -> Result<Shelf> {
+    let files = files(path).map_err(|error| unusable(path, &error.to_string()))?;
+    if files.is_empty() {
+        return Err(unusable(path, "there is no file ending in `.toml`").into());
+    }
+    let scenario = |file: &PathBuf| {
+        let text = fs::read_to_string(file).map_err(|error| unusable(file, &error.to_string()))?;
+        Ok(Scenario::read(&text).map_err(|error| unusable(file, &error.to_string()))?)
+    };
+    files.iter().map(scenario).collect()
+}
+
+fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries: std::io::Result<Vec<_>> = fs::read_dir(path)?.collect();
+    let mut files: Vec<_> = entries?.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "toml"));
+    files.sort();
+    Ok(files)
+}
+
+fn unusable(path: &Path, why: &str) -> Misuse {
+    Misuse {
+        what: format!(
+            "`{}` holds no scenario that can be played: {}",
+            path.display(),
+            why.trim_end()
+        ),
+        tried: "it was read as TOML; nothing was played".to_owned(),
+        hint: "`ridethrough lab show A1 --toml` prints one to start from".to_owned(),
+    }
+}
