@@ -92,11 +92,12 @@ pub fn names_a_lost_session(words: &str) -> bool {
 }
 
 /// Collected from servers in the field; lower case. A new one needs a recorded body as its test.
-const PHRASES: [&str; 13] = [
+const PHRASES: [&str; 15] = [
     "expired session",
     "invalid or expired session",
+    "invalid or missing session id",
     "invalid session id",
-    "no valid session id",
+    "no valid session",
     "server not initialized",
     "session expired",
     "session has expired",
@@ -104,6 +105,7 @@ const PHRASES: [&str; 13] = [
     "session not found",
     "session terminated",
     "session-id header is required",
+    "unknown mcp-session-id",
     "unknown on this instance",
     "unknown session",
 ];

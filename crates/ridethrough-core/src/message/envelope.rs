@@ -50,7 +50,7 @@ fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
     let keep = |value: &RawValue| Json::kept_from(source, value);
     let id = envelope.id.filter(|id| is_id(id)).map(|id| Id::new(keep(id)));
     let params = envelope.params.filter(|params| params.get() != "null").map(keep);
-    let error = envelope.error.filter(|error| error.get() != "null");
+    let error = envelope.error.filter(|error| is_error(error, id.is_some()));
     match (envelope.method, id, error, envelope.result) {
         (Some(method), Some(id), ..) => Ok(Message::Request { id, method: method.into(), params }),
         (Some(method), None, ..) => Ok(Message::Notification { method: method.into(), params }),
@@ -67,6 +67,12 @@ fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
 /// Numbers and strings are ids; `null` is how servers say that they could not read ours.
 fn is_id(value: &RawValue) -> bool {
     value.get().starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit())
+}
+
+/// An error is an object. Some servers make it a text, which is an answer only if it names a
+/// request: `{"error":"Session not found"}` alone is how any web server refuses.
+fn is_error(value: &RawValue, names_a_request: bool) -> bool {
+    value.get().starts_with('{') || (names_a_request && value.get() != "null")
 }
 
 /// The members of a message that have a meaning to us; the last of two equal keys wins.
@@ -166,8 +172,19 @@ mod tests {
     }
 
     #[test]
+    fn an_error_that_is_only_a_text_is_an_answer_if_it_names_a_request() {
+        let Ok(Message::Response { id, answer }) = one(r#"{"id":1,"error":"no \"disk\""}"#) else {
+            panic!("not read as a response");
+        };
+
+        assert_eq!(id.and_then(|id| id.number()), Some(1));
+        assert_eq!(answer.error().unwrap().message, "no \"disk\"");
+    }
+
+    #[test]
     fn what_is_not_json_rpc_is_refused() {
-        for text in ["", "{}", "7", "nope", r#"{"id":1}"#, r#"{"method":1}"#, "[{}]"] {
+        let web = r#"{"error":"Session not found"}"#;
+        for text in ["", "{}", "7", "nope", r#"{"id":1}"#, r#"{"method":1}"#, "[{}]", web] {
             assert_eq!(Incoming::parse(&Bytes::from(text)), Err(NotJsonRpc), "{text}");
         }
     }

@@ -75,7 +75,7 @@ impl Answer {
     /// Code and message, if this is an error that has them.
     pub fn error(&self) -> Option<RpcError> {
         match self {
-            Self::Error(json) => Some(json.read().unwrap_or_default()),
+            Self::Error(json) => Some(json.read().unwrap_or_else(|| RpcError::text(json))),
             Self::Result(_) => None,
         }
     }
@@ -90,6 +90,14 @@ pub struct RpcError {
     pub code: i64,
     /// The words.
     pub message: String,
+}
+
+impl RpcError {
+    /// What can be said of an error that is no object.
+    fn text(json: &Json) -> Self {
+        let message = json.read().unwrap_or_else(|| json.as_str().to_owned());
+        Self { code: 0, message }
+    }
 }
 
 /// An id as it was written: a number or a string.

@@ -589,6 +589,23 @@ fn a_400_401_409_or_503_that_speaks_of_a_lost_session_is_a_lost_session() {
 }
 
 #[test]
+fn a_refusal_that_is_json_but_no_json_rpc_is_read_for_its_words() {
+    for (status, body) in [(400, r#"{"error":"Session not found"}"#), (401, "\"session expired\"")]
+    {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+
+        rig.answer(&post, status, Content::Json, body);
+
+        let again = rig.post();
+        assert_eq!(session(&again), Some("s2"), "{status}");
+        rig.reply(&again, "{}");
+        assert_eq!(rig.result(id), "{}");
+    }
+}
+
+#[test]
 fn no_such_method_and_wrong_params_are_answers_even_under_404() {
     for code in [-32601, -32602] {
         let mut rig = Rig::connected();
