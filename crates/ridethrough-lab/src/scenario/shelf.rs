@@ -75,4 +75,131 @@ fn is_meant(scenario: &Scenario, word: &str) -> bool {
 }
 
 /// The files, which a test compares with the folder.
-const FILES: &[&str] = &[];
+const FILES: &[&str] = &[
+    include_str!("../../scenarios/a01-resume-accepted-and-dropped.toml"),
+    include_str!("../../scenarios/a02-cut-after-an-event-id.toml"),
+    include_str!("../../scenarios/a03-clean-end-after-an-event-id.toml"),
+    include_str!("../../scenarios/a04-cut-without-an-event-id.toml"),
+    include_str!("../../scenarios/a05-polling-at-the-pace-of-retry.toml"),
+    include_str!("../../scenarios/a06-cuts-with-progress.toml"),
+    include_str!("../../scenarios/a07-replayed-notifications.toml"),
+    include_str!("../../scenarios/a08-resume-refused.toml"),
+    include_str!("../../scenarios/a09-reset-within-an-event.toml"),
+    include_str!("../../scenarios/a10-the-last-id-counts.toml"),
+    include_str!("../../scenarios/b01-429-with-retry-after.toml"),
+    include_str!("../../scenarios/b02-503-with-retry-after.toml"),
+    include_str!("../../scenarios/b03-bare-503.toml"),
+    include_str!("../../scenarios/b04-502-after-the-tool-ran.toml"),
+    include_str!("../../scenarios/b05-504-with-a-page.toml"),
+    include_str!("../../scenarios/b06-500-with-an-answer.toml"),
+    include_str!("../../scenarios/b07-503-on-a-list.toml"),
+    include_str!("../../scenarios/b08-503-on-the-resume.toml"),
+    include_str!("../../scenarios/b09-429-on-initialize.toml"),
+    include_str!("../../scenarios/b10-absurd-retry-after.toml"),
+    include_str!("../../scenarios/b11-429-for-ten-callers.toml"),
+    include_str!("../../scenarios/c01-ten-calls-on-streams.toml"),
+    include_str!("../../scenarios/c02-stream-stays-open-after-the-answer.toml"),
+    include_str!("../../scenarios/c03-idle-connection-closed.toml"),
+    include_str!("../../scenarios/c04-408-on-the-idle-connection.toml"),
+    include_str!("../../scenarios/c05-reset-after-the-answer.toml"),
+    include_str!("../../scenarios/c06-ten-calls-in-json.toml"),
+    include_str!("../../scenarios/c07-more-after-the-answer.toml"),
+    include_str!("../../scenarios/c08-reused-connection-dies-under-a-call.toml"),
+    include_str!("../../scenarios/d01-404-in-plain-text.toml"),
+    include_str!("../../scenarios/d02-404-for-a-request-that-is-no-call.toml"),
+    include_str!("../../scenarios/d03-400-no-valid-session-id.toml"),
+    include_str!("../../scenarios/d04-400-with-an-id-of-its-own.toml"),
+    include_str!("../../scenarios/d05-200-with-a-session-error.toml"),
+    include_str!("../../scenarios/d06-401-session-not-found.toml"),
+    include_str!("../../scenarios/d07-ten-callers-lose-the-session.toml"),
+    include_str!("../../scenarios/d08-every-session-is-refused.toml"),
+    include_str!("../../scenarios/d09-a-tool-says-session-expired.toml"),
+    include_str!("../../scenarios/d10-404-on-the-standing-stream-only.toml"),
+    include_str!("../../scenarios/d11-410-and-a-handshake-that-fails-once.toml"),
+    include_str!("../../scenarios/d12-400-send-initialize-first.toml"),
+    include_str!("../../scenarios/e01-lines-end-in-cr.toml"),
+    include_str!("../../scenarios/e02-crlf-comes-in-two-pieces.toml"),
+    include_str!("../../scenarios/e03-byte-order-mark.toml"),
+    include_str!("../../scenarios/e04-characters-in-pieces.toml"),
+    include_str!("../../scenarios/e05-bytes-that-are-no-text.toml"),
+    include_str!("../../scenarios/e06-events-that-are-no-messages.toml"),
+    include_str!("../../scenarios/e07-a-line-without-end.toml"),
+    include_str!("../../scenarios/e08-absurd-retry.toml"),
+    include_str!("../../scenarios/e09-an-answer-to-somebody-else.toml"),
+    include_str!("../../scenarios/e10-a-web-page-for-an-answer.toml"),
+    include_str!("../../scenarios/e11-accepted-and-never-answered.toml"),
+    include_str!("../../scenarios/e12-half-a-json-body.toml"),
+    include_str!("../../scenarios/e13-a-chunk-of-no-size.toml"),
+    include_str!("../../scenarios/e14-redirects.toml"),
+    include_str!("../../scenarios/e15-heartbeats-and-many-lines.toml"),
+    include_str!("../../scenarios/f01-cancelled-on-a-silent-server.toml"),
+    include_str!("../../scenarios/f02-a-cancelled-call-is-let-go.toml"),
+    include_str!("../../scenarios/f03-the-time-of-a-call-is-up.toml"),
+    include_str!("../../scenarios/f04-heartbeats-do-not-stop-the-clock.toml"),
+    include_str!("../../scenarios/f05-cancelled-while-it-waits.toml"),
+    include_str!("../../scenarios/f06-an-answer-after-the-cancel.toml"),
+    include_str!("../../scenarios/f07-one-slow-call-of-ten.toml"),
+    include_str!("../../scenarios/g01-the-token-is-always-shown.toml"),
+    include_str!("../../scenarios/g02-a-token-that-expired.toml"),
+    include_str!("../../scenarios/g03-the-token-is-never-printed.toml"),
+    include_str!("../../scenarios/g04-a-scope-is-missing.toml"),
+    include_str!("../../scenarios/g05-redirected-to-another-origin.toml"),
+    include_str!("../../scenarios/g06-a-wrong-token-at-the-door.toml"),
+    include_str!("../../scenarios/g07-no-token-is-good-enough-to-listen.toml"),
+    include_str!("../../scenarios/h01-no-standing-stream-here.toml"),
+    include_str!("../../scenarios/h02-the-standing-stream-is-cut-each-time.toml"),
+    include_str!("../../scenarios/h03-news-on-the-standing-stream.toml"),
+    include_str!("../../scenarios/h04-the-standing-stream-is-refused-for-a-while.toml"),
+    include_str!("../../scenarios/h05-one-standing-stream-at-a-time.toml"),
+    include_str!("../../scenarios/h06-garbage-on-the-standing-stream.toml"),
+    include_str!("../../scenarios/h07-the-tools-change.toml"),
+    include_str!("../../scenarios/h08-news-while-the-stream-was-away.toml"),
+    include_str!("../../scenarios/i01-down-at-the-start.toml"),
+    include_str!("../../scenarios/i02-restart-between-calls.toml"),
+    include_str!("../../scenarios/i03-black-hole.toml"),
+    include_str!("../../scenarios/i04-dies-in-a-call.toml"),
+    include_str!("../../scenarios/i05-ten-calls-reset.toml"),
+    include_str!("../../scenarios/i06-accepts-and-closes.toml"),
+    include_str!("../../scenarios/i07-down-for-good.toml"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_on_the_shelf_under_its_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|it| it == "toml"));
+        let mut texts: Vec<_> = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        let mut ours: Vec<_> = FILES.iter().map(|text| (*text).to_owned()).collect();
+        texts.sort();
+        ours.sort();
+
+        assert!(texts == ours, "the folder has {} files, the shelf {}", texts.len(), ours.len());
+        assert_eq!(Shelf::ours().unwrap().all().len(), texts.len(), "two have the same id");
+    }
+
+    #[test]
+    fn every_scenario_says_why_in_a_paragraph_that_names_a_report() {
+        for scenario in Shelf::ours().unwrap().all() {
+            let Scenario { id, why, .. } = scenario;
+            assert!(why.trim().len() > 100 && !why.trim().contains("\n\n"), "{id}: {why}");
+            let sources = ["#", "specification", "SEP-", "CVE-", "source"];
+            let names_report = sources.iter().any(|source| why.contains(source));
+            assert!(names_report, "{id}: {why}");
+        }
+    }
+
+    #[test]
+    fn ids_and_groups_pick_scenarios_in_order_and_unknown_words_are_named() {
+        let shelf = Shelf::ours().unwrap();
+
+        let picked: Vec<_> = shelf.pick("c, A2,a10").unwrap().iter().map(|it| &*it.id).collect();
+
+        assert_eq!(picked[..3], ["A2", "A10", "C1"]);
+        assert_eq!(shelf.pick("A1,Q7").unwrap_err(), UnknownScenario("Q7".to_owned()));
+        assert!(shelf.find("d4").is_ok() && shelf.find("D").is_err());
+    }
+}
