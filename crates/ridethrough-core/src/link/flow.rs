@@ -13,6 +13,9 @@ use crate::ids::ExchangeId;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
+/// One absurd hint must not shut a client out for ever: later calls may ask once an hour.
+const LONGEST_GATE: Duration = Duration::from_secs(3600);
+
 impl Link {
     /// Takes a place in flight, or says that there is none.
     pub(super) fn take_place(&mut self, id: ExchangeId) -> bool {
@@ -74,7 +77,7 @@ impl Link {
     ) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let Some(key) = Gates::key(status, &exchange.call) else { return };
-        let until = now + hint.unwrap_or(self.policy.backoff.first);
+        let until = now + hint.map_or(self.policy.backoff.first, |hint| hint.min(LONGEST_GATE));
         self.gates.close(key.clone(), status, until);
         self.tell(Event::GateClosed { call: key.clone(), until });
         for waiter in self.waiters_at(&key) {

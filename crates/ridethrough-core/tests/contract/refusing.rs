@@ -399,6 +399,25 @@ fn a_hint_beyond_a_waiters_own_time_ends_it_now_unsent() {
 }
 
 #[test]
+fn an_absurd_hint_holds_later_calls_for_an_hour_and_no_longer() {
+    let mut rig = Rig::connected();
+    rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 503, secs(u64::MAX));
+
+    rig.advance(secs(2000));
+    let early = rig.call("early");
+    rig.advance(secs(1601));
+    let late = rig.call("late");
+
+    assert_eq!(rig.error(early).delivery, Delivery::NotSent);
+    assert!(rig.is_open(late), "it is sent");
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(late), "{}");
+}
+
+#[test]
 fn a_long_line_of_calls_that_a_hint_ends_at_once_does_not_exhaust_the_stack() {
     let policy =
         ridethrough_core::RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
