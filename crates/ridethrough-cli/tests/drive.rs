@@ -44,10 +44,10 @@ async fn a_script_is_played_to_its_end_and_every_step_has_its_line() {
     let answers: Vec<_> = lines.iter().map(|line| line.done.result.clone()).collect();
     let info = json_of(&answers[0]);
     assert_eq!(info["serverInfo"]["name"], "ridethrough-lab");
-    assert_eq!(answers[1], text(r#"{"msg":"hi"}"#, false));
+    assert_eq!(answers[1], text("hi", false));
     let Some(Answer::Many(ends)) = &answers[2] else { panic!("a list: {lines:#?}") };
     let said: Vec<_> = ends.iter().map(|end| end.result.clone().map(Answer::One)).collect();
-    assert_eq!(said, ["c0", "c1", "c2"].map(|msg| text(&format!(r#"{{"msg":"{msg}"}}"#), false)));
+    assert_eq!(said, ["c0", "c1", "c2"].map(|msg| text(msg, false)));
     assert_eq!(json_of(&answers[3]), json!({"prompts": [{"name": "greet"}]}));
     assert_eq!(answers[4], text("it broke", true));
     assert!(answers[5..].iter().all(Option::is_none), "{lines:#?}");

@@ -13,6 +13,8 @@ mod run;
 mod serve;
 mod shelf;
 mod show;
+#[cfg(test)]
+mod tests;
 mod until;
 
 use std::process::ExitCode;

@@ -1,0 +1,63 @@
+//! Our own client in every scenario, over pipes and under paused time: hours of waiting in moments,
+//! the same each time.
+
+use std::sync::Arc;
+
+use ridethrough_lab::contestant::Inside;
+use ridethrough_lab::run::run_on;
+use ridethrough_lab::scenario::{Group, Scenario, Shelf};
+use ridethrough_lab::score::{Score, Verdict};
+use ridethrough_lab::stage::{Doors, Stage};
+
+use super::drive::play_script;
+use super::pipes::client_on;
+
+#[tokio::test(start_paused = true)]
+async fn our_client_passes_every_scenario_without_a_soft_one() {
+    let shelf = Shelf::ours().unwrap();
+    assert!(shelf.all().len() >= 50, "{} scenarios", shelf.all().len());
+    let mut missed = String::new();
+    for scenario in shelf.all() {
+        let score = put_through(scenario).await;
+        if score.verdict != Verdict::Pass {
+            missed += &told(&score);
+        }
+    }
+
+    assert!(missed.is_empty(), "{missed}");
+}
+
+#[test]
+fn every_group_that_the_lab_promises_has_scenarios() {
+    let shelf = Shelf::ours().unwrap();
+    let has = |group| shelf.all().iter().any(|it| it.group() == Some(group));
+
+    let empty: Vec<_> = Group::ALL.into_iter().filter(|group| !has(*group)).collect();
+
+    // The stateless revision is not spoken yet.
+    assert_eq!(empty, [Group::Stateless]);
+}
+
+async fn put_through(scenario: &Scenario) -> Score {
+    let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+    let at = stage.clone();
+    let client = Inside(move |_url, script, said: tokio::sync::mpsc::UnboundedSender<String>| {
+        let stage = at.clone();
+        Box::pin(async move {
+            let tell = |line| {
+                let text = serde_json::to_string(&line)?;
+                said.send(text).map_err(std::io::Error::other)
+            };
+            play_script(|| client_on(&stage), script, tell).await.unwrap();
+        }) as futures_util::future::BoxFuture<'static, ()>
+    });
+    run_on(&stage, scenario, &client).await
+}
+
+fn told(score: &Score) -> String {
+    let mut text = format!("{} {}: {}\n", score.id, score.title, score.verdict.word());
+    for fault in score.faults() {
+        text += &format!("  {:?}: {}\n    {}\n", fault.level, fault.that, fault.evidence);
+    }
+    text
+}
