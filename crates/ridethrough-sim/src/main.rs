@@ -1,10 +1,10 @@
-//! `ridethrough-sim`: runs worlds and reports broken promises.
+//! `ridethrough-sim`: runs worlds and reports broken promises, or tells a story of faults.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ridethrough_sim::{Plan, run, run_seed};
+use ridethrough_sim::{Plan, run, run_seed, story};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Replay { seed, calls }) => replay(seed, calls),
         Ok(Command::Run(plan)) => simulate(plan),
+        Ok(Command::Story) => tell_story(),
         Err(wrong) => {
             eprintln!("error: {wrong}\n\n{USAGE}");
             ExitCode::from(2)
@@ -27,12 +28,14 @@ enum Command {
     Help,
     Replay { seed: u64, calls: u64 },
     Run(Plan),
+    Story,
 }
 
 fn parse(words: &[&str]) -> Result<Command, String> {
     let mut plan = Plan::default();
     let (command, mut rest) = match words {
         [] | ["--help" | "-h" | "help"] => return Ok(Command::Help),
+        ["story"] => return Ok(Command::Story),
         ["run", rest @ ..] => ("run", rest),
         ["replay", seed, rest @ ..] => {
             plan.first_seed = number("SEED", seed)?;
@@ -64,13 +67,13 @@ fn number(name: &str, value: &str) -> Result<u64, String> {
 
 fn simulate(plan: Plan) -> ExitCode {
     let began = Instant::now();
-    let is_watched = std::io::stderr().is_terminal();
+    let is_watched = io::stderr().is_terminal();
     let mut told = began;
     let summary = run(plan, |calls| {
         if is_watched && told.elapsed().as_secs() >= 2 {
             told = Instant::now();
             eprint!("\r{calls} of {} calls", plan.calls);
-            _ = std::io::stderr().flush();
+            _ = io::stderr().flush();
         }
     });
     if told != began {
@@ -99,14 +102,42 @@ fn replay(seed: u64, calls: u64) -> ExitCode {
     exit(summary.violations.is_empty())
 }
 
+fn tell_story() -> ExitCode {
+    match write_story(&mut io::stdout().lock()) {
+        Ok(is_good) => exit(is_good),
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: the story could not be written: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tells the story, then checks every promise over random worlds. Says whether all were kept.
+fn write_story(out: &mut impl Write) -> io::Result<bool> {
+    story::tell(out)?;
+    writeln!(out, "And {STORY_CALLS} calls in worlds drawn at random, every promise checked:\n")?;
+    out.flush()?;
+    let summary = run(Plan { calls: STORY_CALLS, ..Plan::default() }, |_| {});
+    writeln!(out, "   {summary}")?;
+    for violation in &summary.violations {
+        writeln!(out, "   violation: {violation}")?;
+    }
+    Ok(summary.violations.is_empty())
+}
+
 fn exit(is_good: bool) -> ExitCode {
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
+
+const STORY_CALLS: u64 = 100_000;
 
 const USAGE: &str = "\
 Runs the recovery machine through simulated worlds and reports broken promises.
 
   ridethrough-sim run [--calls N] [--calls-per-seed N] [--first-seed N]
   ridethrough-sim replay SEED [--calls-per-seed N]
+  ridethrough-sim story
 
 Exit codes: 0 all promises kept, 1 some broken, 2 wrong usage.";
