@@ -1,31 +1,133 @@
-//! `ridethrough demo`: the recovery machine at work, without a server.
+//! `ridethrough demo`: five faults from real reports, against the real client, as you watch.
+//!
+//! Each act (`acts`) has a server of the lab on a socket of this machine and a client with default
+//! settings, and tells what happens line by line. A pure check of its own (`judge`) then says
+//! whether the promise held. Here is only the order: play, show, count.
 
-use std::io::{self, Write};
+mod act;
+mod acts;
+mod json;
+mod judge;
+mod line;
+mod record;
+mod rival;
+mod scene;
+mod screen;
+mod show;
+mod table;
+mod words;
+
+use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::Result;
-use ridethrough_sim::{Plan, run, story};
+use anyhow::{Context, Result};
+use tokio::runtime;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
 
-/// Plays the story, then checks every promise over random worlds.
-pub(crate) fn play() -> Result<ExitCode> {
-    let mut out = io::stdout().lock();
-    match write(&mut out) {
-        // A reader that has seen enough, such as `head`, is no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        other => Ok(other?),
+use crate::out::is_colourful;
+use act::Act;
+use acts::ACTS;
+use json::Json;
+use judge::Verdict;
+use line::Line;
+use screen::Screen;
+use show::{Played, Show};
+
+/// What `demo` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Writes JSON instead: one object a line for each act, and a last one with the totals.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Plays every act. The exit code is 0 only if every promise held.
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    let mut show: Box<dyn Show> = match args.json {
+        true => Box::new(Json::new(io::stdout())),
+        false => Box::new(Screen::new(io::stdout(), is_colourful(&io::stdout()))),
+    };
+    let runtime = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("no threads could be started to run the demo on")?;
+    let played = runtime.block_on(perform(&ACTS, show.as_mut()));
+    // Servers of an act that did not end are of no interest any more.
+    runtime.shutdown_background();
+    played.map(exit).or_else(forgive)
+}
+
+fn exit(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A reader that has seen enough, such as `head`, is no failure.
+fn forgive(error: anyhow::Error) -> Result<ExitCode> {
+    match error.downcast_ref::<io::Error>() {
+        Some(io) if io.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        _ => Err(error),
     }
 }
 
-fn write(out: &mut impl Write) -> io::Result<ExitCode> {
-    story::tell(out)?;
-    writeln!(out, "And {CALLS} calls in worlds drawn at random, every promise checked:\n")?;
-    out.flush()?;
-    let summary = run(Plan { calls: CALLS, ..Plan::default() }, |_| {});
-    writeln!(out, "   {summary}")?;
-    for violation in &summary.violations {
-        writeln!(out, "   violation: {violation}")?;
+/// Plays these acts and says whether every promise held.
+async fn perform(acts: &'static [Act], show: &mut dyn Show) -> Result<bool> {
+    let began = Instant::now();
+    show.begin(acts)?;
+    let mut all = Vec::new();
+    for act in acts {
+        show.raise(all.len() + 1, act)?;
+        let played = play_act(act, show).await?;
+        show.lower(&played)?;
+        all.push(played);
     }
-    Ok(if summary.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    show.close(&all, began.elapsed())?;
+    Ok(all.iter().all(|played| played.verdict.is_held()))
 }
 
-const CALLS: u64 = 100_000;
+/// Plays one act and shows its lines as they come.
+async fn play_act(act: &'static Act, show: &mut dyn Show) -> Result<Played> {
+    let began = Instant::now();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    // A task of its own: however slowly the lines are taken, the act keeps its time.
+    let mut acting = tokio::spawn(timeout(LONGEST, (act.play)(tell)));
+    let mut lines = Vec::new();
+    let ended = loop {
+        tokio::select! {
+            biased;
+            Some(line) = told.recv() => {
+                sleep(GATHER).await;
+                let at_once = gather(line, &mut told);
+                show.lines(&at_once)?;
+                lines.extend(at_once);
+            }
+            ended = &mut acting => break ended.context("an act of the demo broke off")?,
+        }
+    };
+    let (verdict, ends) = match ended {
+        Ok(record) => {
+            let record = record.context(act.name)?;
+            ((act.judge)(&record), record.ends)
+        }
+        Err(_) => (Verdict::endless(LONGEST), Vec::new()),
+    };
+    Ok(Played { act, lines, ends, verdict, took: began.elapsed() })
+}
+
+/// This line and those that wait behind it, in order of time: the client's come by way of a watcher.
+fn gather(first: Line, told: &mut mpsc::UnboundedReceiver<Line>) -> Vec<Line> {
+    let waiting = std::iter::from_fn(|| told.try_recv().ok());
+    let mut lines: Vec<_> = std::iter::once(first).chain(waiting).collect();
+    lines.sort_by_key(|line| line.at);
+    lines
+}
+
+/// What happens within this time is shown together, so that ten callers with one fate are one line.
+const GATHER: Duration = Duration::from_millis(40);
+
+/// Longer than any act takes, by the client's own limits: 23 s for the longest.
+const LONGEST: Duration = Duration::from_secs(40);
+
+#[cfg(test)]
+mod tests;

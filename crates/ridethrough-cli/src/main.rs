@@ -22,11 +22,14 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Plays a fault story step by step, then a hundred thousand calls in random worlds.
+    /// Breaks a server in five ways before your eyes, and shows what the client does about it.
     ///
-    /// Needs no server and no network: the recovery machine is the real one, the server and the
-    /// time around it are simulated.
-    Demo,
+    /// Needs no server and no network: the server listens on a port of this machine, inside this
+    /// process. The faults come from real reports, the client is the real one with its default
+    /// settings, and each act says whether the client kept its promise. Takes about half a minute.
+    /// Ends with 0 if every promise held, with 1 if not. Colour is for terminals; NO_COLOR=1 says
+    /// no to it.
+    Demo(demo::Args),
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
     Lab(lab::Command),
@@ -34,7 +37,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
-        Command::Demo => demo::play(),
+        Command::Demo(args) => demo::play(&args),
         Command::Lab(command) => lab::play(command),
     };
     match outcome {

@@ -1,6 +1,8 @@
 //! What is printed for people and for pipes: colours only where somebody sees them, and a reader who
 //! has seen enough is no failure.
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -17,12 +19,21 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
 
 /// Whether escape codes are welcome there.
 pub(crate) fn is_colourful(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
+    stream.is_terminal() && wants_colour(|name| env::var_os(name))
 }
 
-/// A colour of the terminal's own palette.
+/// Whether the environment wants colour; see <https://no-color.org>.
+fn wants_colour(read: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_refused = read("NO_COLOR").is_some_and(|it| !it.is_empty());
+    let is_dumb = read("TERM").is_some_and(|it| it == "dumb");
+    !is_refused && !is_dumb
+}
+
+/// A colour of the terminal's own palette, or a weight of its letters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Colour {
+    Bold,
+    Faint,
     Green,
     Red,
     Yellow,
@@ -31,6 +42,8 @@ pub(crate) enum Colour {
 /// The text in a colour, if there are colours.
 pub(crate) fn painted(text: &str, colour: Colour, is_colourful: bool) -> String {
     let code = match colour {
+        Colour::Bold => 1,
+        Colour::Faint => 2,
         Colour::Green => 32,
         Colour::Red => 31,
         Colour::Yellow => 33,
@@ -40,21 +53,24 @@ pub(crate) fn painted(text: &str, colour: Colour, is_colourful: bool) -> String 
 
 /// A paragraph in lines of at most [`WIDTH`] characters, each after the same indent.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
-    let mut lines = vec![indent.to_owned()];
+    let lines = lines_of(text, WIDTH - indent.chars().count());
+    let lines: Vec<_> = lines.iter().map(|line| format!("{indent}{line}")).collect();
+    lines.join("\n")
+}
+
+/// A text broken between words. A word that is too long stands alone and sticks out.
+pub(crate) fn lines_of(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        let is_first = line == indent.chars().count();
-        if !is_first && line + 1 + word.chars().count() > WIDTH {
-            lines.push(indent.to_owned());
-        }
-        if let Some(line) = lines.last_mut() {
-            if line.len() > indent.len() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
+                line.push_str(word);
             }
-            line.push_str(word);
+            _ => lines.push(word.to_owned()),
         }
     }
-    lines.join("\n")
+    lines
 }
 
 const WIDTH: usize = 90;
@@ -74,5 +90,28 @@ mod tests {
         assert!(lines.iter().all(|line| line.starts_with("  ") && !line.ends_with(' ')));
         assert_eq!(wrapped.split_whitespace().count(), 41);
         assert!(lines[..3].iter().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn a_text_is_broken_where_the_width_says() {
+        assert_eq!(lines_of("one two three  four", 9), ["one two", "three", "four"]);
+        assert_eq!(lines_of("unbreakable word", 5), ["unbreakable", "word"]);
+        assert!(lines_of("", 5).is_empty());
+    }
+
+    #[test]
+    fn who_refuses_colour_gets_none() {
+        let wants = |name: &'static str, value: &'static str| {
+            wants_colour(|asked| (asked == name).then(|| value.into()))
+        };
+
+        assert!(wants("TERM", "xterm") && wants("NO_COLOR", ""));
+        assert!(!wants("TERM", "dumb") && !wants("NO_COLOR", "1"));
+    }
+
+    #[test]
+    fn what_is_plain_has_no_codes() {
+        assert_eq!(painted("held", Colour::Green, false), "held");
+        assert_eq!(painted("held", Colour::Green, true), "\x1b[32mheld\x1b[0m");
     }
 }

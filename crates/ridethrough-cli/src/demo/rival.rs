@@ -1,0 +1,145 @@
+//! How other clients did in the same scenarios, as the lab measured it when the scorecard was made.
+//!
+//! The scorecard is a file of this repository. One that is empty, or that lacks a scenario, says
+//! nothing about anybody.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// What was measured.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Scorecard {
+    clients: Vec<Measured>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Measured {
+    name: String,
+    version: Option<String>,
+    scenarios: BTreeMap<String, Score>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Score {
+    verdict: String,
+    /// The first check that did not hold.
+    broken: Option<String>,
+    /// What was seen instead.
+    evidence: Option<String>,
+}
+
+impl Scorecard {
+    /// The one that this binary was built with.
+    pub(super) fn measured() -> Self {
+        Self::read(SCORECARD)
+    }
+
+    fn read(text: &str) -> Self {
+        // A file that cannot be read is found by a test; here it must not spoil the demo.
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// How others did in this scenario: how many failed, and what the first of those did.
+    pub(super) fn said_of(&self, scenario: &str) -> String {
+        let others = self.clients.iter().filter(|client| !client.name.starts_with(OURS));
+        let scores = others.filter_map(|client| Some((client, client.scenarios.get(scenario)?)));
+        let ran: Vec<_> = scores.filter(|(_, score)| VERDICTS.contains(&&*score.verdict)).collect();
+        let failed: Vec<_> = ran.iter().filter(|(_, score)| score.verdict == "fail").collect();
+        match (ran.len(), failed.first()) {
+            (0, _) => "not measured yet".to_owned(),
+            (all, None) => format!("none of {all} fails"),
+            (all, Some((client, score))) => {
+                format!("{} of {all} fail; {}: {}", failed.len(), client.title(), score.words())
+            }
+        }
+    }
+}
+
+impl Measured {
+    fn title(&self) -> String {
+        self.version
+            .as_ref()
+            .map_or_else(|| self.name.clone(), |version| format!("{} {version}", self.name))
+    }
+}
+
+impl Score {
+    fn words(&self) -> String {
+        let broken = self.broken.as_deref().map(|check| format!("not so that {check}"));
+        let words: Vec<_> = broken.into_iter().chain(self.evidence.clone()).collect();
+        match words.is_empty() {
+            true => "fails".to_owned(),
+            false => shorten(&words.join(": ")),
+        }
+    }
+}
+
+/// Cuts a text that is too long for a table.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+const SCORECARD: &str = include_str!("../../../../docs/scorecard.json");
+/// How the lab's verdicts are written; other words mean that the client was not run.
+const VERDICTS: [&str; 3] = ["fail", "pass", "soft"];
+const OURS: &str = "ridethrough";
+const LONGEST: usize = 140;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scorecard_of_this_repository_can_be_read() {
+        let read: Result<Scorecard, _> = serde_json::from_str(SCORECARD);
+
+        assert!(read.is_ok(), "{read:?}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_claimed() {
+        for text in ["", "{}", r#"{"clients":[]}"#, r#"{"clients":[{"name":"x"}]}"#, "no JSON"] {
+            assert_eq!(Scorecard::read(text).said_of("A1"), "not measured yet", "{text}");
+        }
+        assert_eq!(card().said_of("Z9"), "not measured yet");
+    }
+
+    #[test]
+    fn the_first_that_failed_is_named_with_what_it_did() {
+        assert_eq!(
+            card().said_of("A1"),
+            "1 of 2 fail; mcp 2.3.0: not so that the call ends: no end after 40 s"
+        );
+    }
+
+    #[test]
+    fn our_own_score_and_those_that_did_not_run_do_not_count() {
+        assert_eq!(card().said_of("B8"), "none of 1 fails");
+    }
+
+    #[test]
+    fn long_evidence_is_cut() {
+        assert_eq!(shorten(&"ä".repeat(LONGEST + 1)), format!("{}...", "ä".repeat(LONGEST)));
+        assert_eq!(shorten("short"), "short");
+    }
+
+    fn card() -> Scorecard {
+        Scorecard::read(
+            r#"{"made": "any", "clients": [
+                {"name": "ridethrough", "scenarios": {"A1": {"verdict": "fail"}}},
+                {"name": "other", "scenarios": {
+                    "A1": {"verdict": "pass", "broken": null}, "B8": {"verdict": "soft"}}},
+                {"name": "mcp", "version": "2.3.0", "totals": {"fail": 1}, "scenarios": {
+                    "A1": {"verdict": "fail", "broken": "the call ends", "evidence": "no end after 40 s"},
+                    "B8": {"verdict": "not run"}}}
+            ]}"#,
+        )
+    }
+}

@@ -1,0 +1,36 @@
+//! Where the demo is shown: what a screen and a machine have in common.
+
+use std::io;
+use std::time::Duration;
+
+use super::act::Act;
+use super::judge::Verdict;
+use super::line::Line;
+use super::record::End;
+
+/// One act, over.
+pub(super) struct Played {
+    pub(super) act: &'static Act,
+    pub(super) lines: Vec<Line>,
+    pub(super) ends: Vec<End>,
+    pub(super) verdict: Verdict,
+    pub(super) took: Duration,
+}
+
+/// Shows a demo. Whatever cannot be written ends it.
+pub(super) trait Show {
+    /// Says what follows.
+    fn begin(&mut self, acts: &[Act]) -> io::Result<()>;
+
+    /// An act begins.
+    fn raise(&mut self, number: usize, act: &Act) -> io::Result<()>;
+
+    /// This happened just now.
+    fn lines(&mut self, lines: &[Line]) -> io::Result<()>;
+
+    /// An act is over.
+    fn lower(&mut self, played: &Played) -> io::Result<()>;
+
+    /// All acts are over.
+    fn close(&mut self, all: &[Played], took: Duration) -> io::Result<()>;
+}
