@@ -27,6 +27,7 @@ pub mod stage;
 mod tls;
 mod turn;
 mod wire;
+pub mod wrong;
 
 pub use carrier::Protocol;
 pub use connection::Processed;

@@ -1,0 +1,281 @@
+//! One call: exchange after exchange, until there is an answer or nothing more to do.
+
+use std::collections::HashSet;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::client::{Ask, Client, Target};
+use super::mistake::Habit;
+use super::next::{Counts, Next};
+use super::sse::{Item, Parser};
+use super::trouble::{Kind, Trouble};
+use super::wire::{Body, Reply};
+use crate::lock::lock;
+
+pub(super) struct Call {
+    pub(super) client: Arc<Client>,
+    pub(super) id: u64,
+    pub(super) method: String,
+    body: String,
+    pub(super) target: Target,
+    /// The session that the server gave with the answer.
+    pub(super) session: Option<String>,
+    /// No deadline ends it any more.
+    pub(super) is_deaf: Arc<AtomicBool>,
+    pub(super) first_event_id: Option<String>,
+    pub(super) last_event_id: Option<String>,
+    seen: HashSet<String>,
+    /// What the server said of when to resume, in milliseconds.
+    pub(super) retry: Option<String>,
+    pub(super) counts: Counts,
+}
+
+/// What is sent next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Send {
+    Post,
+    Resume,
+}
+
+impl Call {
+    pub(super) fn new(client: &Arc<Client>, method: &str, params: &Value) -> Self {
+        let id = client.next_id();
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        if !params.is_null() {
+            message["params"] = params.clone();
+        }
+        Self {
+            client: client.clone(),
+            id,
+            method: method.to_owned(),
+            body: message.to_string(),
+            target: client.target.clone(),
+            session: None,
+            is_deaf: Arc::new(AtomicBool::new(client.has(Habit::Hangs))),
+            first_event_id: None,
+            last_event_id: None,
+            seen: HashSet::new(),
+            retry: None,
+            counts: Counts::default(),
+        }
+    }
+
+    pub(super) fn has(&self, habit: Habit) -> bool {
+        self.client.has(habit)
+    }
+
+    /// Makes the call and returns its result, or says why there is none.
+    pub(super) async fn run(&mut self) -> Result<Value, String> {
+        self.run_from(Send::Post).await
+    }
+
+    /// Goes on with a call that was dropped, by what is known of it.
+    pub(super) async fn go_on(mut self) {
+        let is_resumable = self.last_event_id.is_some();
+        // Nobody waits for the answer.
+        drop(self.run_from(if is_resumable { Send::Resume } else { Send::Post }).await);
+    }
+
+    async fn run_from(&mut self, mut send: Send) -> Result<Value, String> {
+        loop {
+            if let Some(why) = lock(&self.client.spoilt).clone() {
+                return Err(self.client.in_words(&why));
+            }
+            let session = self.client.session_number();
+            let (next, end) = match self.exchange(send).await {
+                Ok(answer) => (self.after_answer(&answer), told(&answer)),
+                Err(trouble) => (self.after_trouble(&trouble, send), Err(trouble.text)),
+            };
+            match next {
+                Next::End => return end.map_err(|text| self.client.in_words(&text)),
+                Next::Hang => self.hang().await,
+                Next::Redirect(target) => self.target = target,
+                Next::Renew(pause) => {
+                    sleep(pause).await;
+                    self.client.renew(session).await?;
+                    send = Send::Post;
+                }
+                Next::Send(again, pause) => {
+                    sleep(pause).await;
+                    send = again;
+                }
+            }
+        }
+    }
+
+    /// Waits for ever, whatever the deadline.
+    async fn hang(&self) {
+        self.be_deaf();
+        pending::<()>().await;
+    }
+
+    pub(super) fn be_deaf(&self) {
+        self.is_deaf.store(true, Ordering::Relaxed);
+    }
+
+    async fn exchange(&mut self, send: Send) -> Result<Value, Trouble> {
+        let is_first = self.method == "initialize";
+        let ask = match send {
+            Send::Post => {
+                Ask { http: "POST", body: Some(self.body.clone()), is_first, ..Ask::default() }
+            }
+            Send::Resume => Ask { http: "GET", last_event_id: self.resumed_id(), ..Ask::default() },
+        };
+        let reply = self.client.send(&self.target, &ask).await?;
+        self.session = reply.header("mcp-session-id").map(str::to_owned);
+        if reply.status == 202 {
+            let text = "the server accepted the request and promised no answer (status 202)";
+            return Err(Trouble::new(Kind::Accepted, text));
+        }
+        match (reply.status, reply.kind().as_str()) {
+            (200, "text/event-stream") => self.listen(reply.body).await,
+            (200, "application/json") => self.read(reply.body).await,
+            (200, _) if self.has(Habit::BelievesAnyType) => {
+                self.listen(reply.body).await.map_err(|trouble| match trouble.kind {
+                    Kind::Ended => Trouble::new(Kind::WrongType, trouble.text),
+                    _ => trouble,
+                })
+            }
+            (200, kind) => Err(Trouble::new(Kind::Odd, format!("an answer of type `{kind}`"))),
+            _ => self.refused(reply).await,
+        }
+    }
+
+    fn resumed_id(&self) -> Option<String> {
+        if self.has(Habit::ResumesWithoutId) {
+            None
+        } else if self.has(Habit::ResumesFromFirstId) {
+            self.first_event_id.clone()
+        } else {
+            self.last_event_id.clone()
+        }
+    }
+
+    /// An answer in JSON.
+    async fn read(&mut self, mut body: Body) -> Result<Value, Trouble> {
+        let pieces = body.rest(self.most()).await.map_err(|error| Trouble::broken(&error))?;
+        let text = self.joined(&pieces);
+        self.client.keep(body).await;
+        let message: Value = serde_json::from_slice(&text)
+            .map_err(|error| Trouble::new(Kind::Odd, format!("the answer is no JSON: {error}")))?;
+        if self.is_answer(&message) || message["id"].is_null() && !message["error"].is_null() {
+            return Ok(message);
+        }
+        Err(Trouble::new(Kind::Odd, "the answer belongs to another request"))
+    }
+
+    /// A status other than 200. A JSON-RPC answer in it is one, unless the client knows better.
+    async fn refused(&self, mut reply: Reply) -> Result<Value, Trouble> {
+        let pieces = reply.body.rest(self.most()).await.unwrap_or_default();
+        let body = self.joined(&pieces);
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let trouble = Trouble::refused(&reply, text);
+        self.client.keep(reply.body).await;
+        let is_repeated = [Habit::Hammers, Habit::PostsAgain, Habit::Repeats500];
+        let is_repeated = is_repeated.iter().any(|habit| self.has(*habit));
+        match serde_json::from_slice(&body) {
+            Ok(message) if reply.status >= 500 && self.is_answer(&message) && !is_repeated => {
+                Ok(message)
+            }
+            _ => Err(trouble),
+        }
+    }
+
+    /// An answer on a stream, among other things.
+    async fn listen(&mut self, mut body: Body) -> Result<Value, Trouble> {
+        let mut parser = Parser::new(self.client.mistake);
+        let mut answer = None;
+        loop {
+            let piece = body.piece().await.map_err(|error| Trouble::broken(&error))?;
+            let Some(piece) = piece else {
+                self.client.keep(body).await;
+                let text = "the stream ended without the answer; the server may have run it";
+                return answer.ok_or_else(|| Trouble::new(Kind::Ended, text));
+            };
+            let items = parser.push(&self.joined(&[piece])).map_err(|_| {
+                Trouble::new(Kind::Odd, "the stream has an event that does not end")
+            })?;
+            for item in items {
+                let found = self.take(item)?;
+                answer = answer.or(found);
+            }
+            if answer.is_some() && !self.has(Habit::WaitsForTheEnd) {
+                self.client.keep(body).await;
+                return answer.ok_or_else(|| Trouble::new(Kind::Ended, "no answer"));
+            }
+        }
+    }
+
+    /// Takes in what a stream says, which may be the answer.
+    fn take(&mut self, item: Item) -> Result<Option<Value>, Trouble> {
+        let (id, data) = match item {
+            Item::Retry(digits) => {
+                self.retry = Some(digits);
+                return Ok(None);
+            }
+            Item::Event { id, data } => (id, data),
+        };
+        if let Some(id) = id {
+            let is_new = self.seen.insert(id.clone());
+            self.first_event_id.get_or_insert_with(|| id.clone());
+            self.last_event_id = Some(id);
+            if is_new {
+                self.counts.barren = 0;
+            } else if !self.has(Habit::TellsReplays) {
+                return Ok(None);
+            }
+        }
+        let message: Value = serde_json::from_str(&data).unwrap_or_default();
+        let is_bad = !data.is_empty() && (!message.is_object() || data.contains('\u{fffd}'));
+        if is_bad && self.has(Habit::DiesOfBadEvent) {
+            return Err(Trouble::new(Kind::Odd, "an event is no message"));
+        }
+        if self.is_answer(&message) {
+            return Ok(Some(message));
+        }
+        self.client.tell(&message);
+        Ok(None)
+    }
+
+    fn is_answer(&self, message: &Value) -> bool {
+        let is_any = message.get("result").is_some() || message.get("error").is_some();
+        is_any && (self.has(Habit::TakesAnyAnswer) || message["id"] == self.id)
+    }
+
+    /// The pieces as one text, decoded as this client does it.
+    fn joined(&self, pieces: &[Bytes]) -> Vec<u8> {
+        if !self.has(Habit::DecodesPieces) {
+            return pieces.concat();
+        }
+        let text: String = pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect();
+        text.into_bytes()
+    }
+
+    fn most(&self) -> usize {
+        if self.has(Habit::NoLimits) { usize::MAX } else { MOST_BODY }
+    }
+
+    /// How long a server may make this call wait.
+    pub(super) const fn longest() -> Duration {
+        Duration::from_secs(10)
+    }
+}
+
+/// The result in an answer, or its error in words.
+fn told(answer: &Value) -> Result<Value, String> {
+    match answer.get("error") {
+        None => Ok(answer["result"].clone()),
+        Some(error) => {
+            let message = error["message"].as_str().unwrap_or_default();
+            Err(format!("the server answered with error {}: {message}", error["code"]))
+        }
+    }
+}
+
+const MOST_BODY: usize = 8 << 20;

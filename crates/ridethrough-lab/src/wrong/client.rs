@@ -1,0 +1,285 @@
+//! What the calls of one client share: its session, its idle connection, and what it was told.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Dialer;
+use super::call::Call;
+use super::mistake::{Habit, Mistake};
+use super::trouble::{Kind, Trouble};
+use super::wire::{Body, Connection, Reply};
+use crate::lock::lock;
+
+pub(super) struct Client {
+    pub(super) mistake: Mistake,
+    pub(super) target: Target,
+    dial: Dialer,
+    bearer: Option<String>,
+    session: Mutex<Session>,
+    /// Held while the session is renewed, so that only one caller does it.
+    renewing: tokio::sync::Mutex<()>,
+    idle: Mutex<Option<Connection>>,
+    last_id: AtomicU64,
+    heard: Heard,
+    /// Why no call can go well any more.
+    pub(super) spoilt: Mutex<Option<String>>,
+    pub(super) background: Mutex<Background>,
+}
+
+/// What notifications said, in the words of the adapter protocol.
+pub(super) type Heard = Arc<Mutex<Vec<String>>>;
+
+/// Where requests go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) authority: String,
+    pub(super) path: String,
+}
+
+#[derive(Clone, Default)]
+struct Session {
+    id: Option<String>,
+    version: Option<String>,
+    /// How many there have been.
+    number: u64,
+}
+
+/// Tasks that nobody waits for. They end with the player.
+#[derive(Default)]
+pub(super) struct Background {
+    pub(super) standing: JoinSet<()>,
+    pub(super) others: JoinSet<()>,
+}
+
+/// One HTTP request, but for what every request has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ask {
+    pub(super) http: &'static str,
+    pub(super) body: Option<String>,
+    pub(super) last_event_id: Option<String>,
+    pub(super) is_first: bool,
+}
+
+impl Client {
+    pub(super) fn new(
+        mistake: Mistake,
+        dial: Dialer,
+        target: Target,
+        bearer: Option<String>,
+        heard: Heard,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            mistake,
+            target,
+            dial,
+            bearer,
+            session: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
+            idle: Mutex::default(),
+            last_id: AtomicU64::new(0),
+            heard,
+            spoilt: Mutex::default(),
+            background: Mutex::default(),
+        })
+    }
+
+    pub(super) fn has(&self, habit: Habit) -> bool {
+        self.mistake.has(habit)
+    }
+
+    pub(super) fn next_id(&self) -> u64 {
+        self.last_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) fn session_number(&self) -> u64 {
+        lock(&self.session).number
+    }
+
+    /// Makes a session, and opens its standing stream.
+    pub(super) fn initialize(self: &Arc<Self>) -> BoxFuture<'static, Result<Value, String>> {
+        let client = self.clone();
+        async move {
+            let params = json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "ridethrough-lab-wrong", "version": env!("CARGO_PKG_VERSION")},
+            });
+            let mut call = Call::new(&client, "initialize", &params);
+            let result = call.run().await?;
+            let version = result["protocolVersion"].as_str().map(str::to_owned);
+            {
+                let mut session = lock(&client.session);
+                let number = session.number + 1;
+                *session = Session { id: call.session.take(), version, number };
+            }
+            if !client.has(Habit::SkipsInitialized) {
+                client.notify("notifications/initialized", None).await;
+            }
+            client.listen();
+            Ok(result)
+        }
+        .boxed()
+    }
+
+    /// Makes a new session in place of this one, unless that has been done.
+    pub(super) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), String> {
+        if self.has(Habit::RenewsPerCall) {
+            return self.initialize().await.map(drop);
+        }
+        let _turn = self.renewing.lock().await;
+        if self.session_number() != lost {
+            return Ok(());
+        }
+        self.initialize().await.map(drop)
+    }
+
+    /// Sends a notification. Whether it arrives makes no difference to anybody here.
+    pub(super) async fn notify(&self, method: &str, params: Option<Value>) {
+        let mut message = json!({"jsonrpc": "2.0", "method": method});
+        if let Some(params) = params {
+            message["params"] = params;
+        }
+        let ask = Ask { http: "POST", body: Some(message.to_string()), ..Ask::default() };
+        if let Ok(Ok(reply)) = timeout(PATIENCE, self.send(&self.target, &ask)).await {
+            self.keep(reply.body).await;
+        }
+    }
+
+    /// Ends the session.
+    pub(super) async fn delete(&self) {
+        let ask = Ask { http: "DELETE", ..Ask::default() };
+        // A server that does not answer forgets the session anyway.
+        drop(timeout(PATIENCE, self.send(&self.target, &ask)).await);
+    }
+
+    /// Sends a request, on the idle connection or a fresh one, and reads the head of the answer.
+    pub(super) async fn send(&self, target: &Target, ask: &Ask) -> Result<Reply, Trouble> {
+        let connection = match self.idle_connection(&target.authority) {
+            Some(connection) => connection,
+            None => self.connect(&target.authority).await?,
+        };
+        let was_used = connection.is_used;
+        connection.ask(self.written(target, ask).as_bytes()).await.map_err(|error| {
+            let mut trouble = Trouble::broken(&error);
+            trouble.kind = Kind::Broken { was_dead: was_used };
+            trouble
+        })
+    }
+
+    /// Reads what is left of a body, for a moment, and keeps the connection for the next request.
+    pub(super) async fn keep(&self, mut body: Body) {
+        if self.has(Habit::ClosesEarly) {
+            return;
+        }
+        let rest = timeout(DRAIN, body.rest(MOST_DRAINED)).await;
+        if let Ok(Ok(_)) = rest {
+            *lock(&self.idle) = body.into_connection();
+        }
+    }
+
+    /// Remembers what a notification says.
+    pub(super) fn tell(&self, message: &Value) {
+        let Some(method) = message["method"].as_str() else { return };
+        let name = method.strip_prefix("notifications/").unwrap_or(method);
+        let data = &message["params"]["data"];
+        let words = match (name, data.as_str()) {
+            ("message", Some(text)) => format!("message:{text}"),
+            ("message", None) => format!("message:{data}"),
+            _ => name.to_owned(),
+        };
+        lock(&self.heard).push(words);
+    }
+
+    /// An error as the caller sees it.
+    pub(super) fn in_words(&self, text: &str) -> String {
+        match &self.bearer {
+            Some(token) if self.has(Habit::PrintsToken) => {
+                format!("{text} (sent with authorization: Bearer {token})")
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    fn idle_connection(&self, authority: &str) -> Option<Connection> {
+        let mut idle = lock(&self.idle).take().filter(|idle| idle.authority == authority)?;
+        (self.has(Habit::ReusesBlindly) || idle.is_quiet()).then_some(idle)
+    }
+
+    /// Dials, again and again for a while if nobody listens.
+    async fn connect(&self, authority: &str) -> Result<Connection, Trouble> {
+        let began = Instant::now();
+        let is_single = self.has(Habit::DialsOnce) || self.has(Habit::GivesUp);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let dialed = timeout(DIAL_LIMIT, (self.dial)(authority.to_owned())).await;
+            let error = match dialed {
+                Ok(Ok(io)) => return Ok(Connection::new(io, authority.to_owned())),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "no answer".to_owned(),
+            };
+            let is_enough = match self.has(Habit::Hammers) {
+                true => attempts >= MOST_HAMMERED,
+                false => is_single || began.elapsed() >= DIAL_PATIENCE,
+            };
+            if is_enough {
+                let text = format!("`{authority}` cannot be reached: {error}; it did not run");
+                return Err(Trouble::new(Kind::Dial, text));
+            }
+            if !self.has(Habit::Hammers) {
+                sleep(DIAL_PAUSE).await;
+            }
+        }
+    }
+
+    fn written(&self, target: &Target, ask: &Ask) -> String {
+        let Session { id, version, .. } = lock(&self.session).clone();
+        let mut text = format!("{} {} HTTP/1.1\r\n", ask.http, target.path);
+        let mut header = |name: &str, value: Option<&str>| {
+            if let Some(value) = value {
+                text += &format!("{name}: {value}\r\n");
+            }
+        };
+        header("host", Some(&target.authority));
+        header("accept", Some("application/json, text/event-stream"));
+        header("authorization", self.bearer.as_ref().map(|it| format!("Bearer {it}")).as_deref());
+        header("last-event-id", ask.last_event_id.as_deref());
+        if !ask.is_first {
+            header("mcp-session-id", id.as_deref());
+            header("mcp-protocol-version", version.as_deref());
+        }
+        if let Some(body) = &ask.body {
+            header("content-type", Some("application/json"));
+            header("content-length", Some(&body.len().to_string()));
+        }
+        format!("{text}\r\n{}", ask.body.as_deref().unwrap_or_default())
+    }
+}
+
+impl Target {
+    /// Where this URL leads, if need be from here.
+    pub(super) fn of(url: &str, here: Option<&Self>) -> Option<Self> {
+        if url.starts_with('/') {
+            return here.map(|here| Self { path: url.to_owned(), ..here.clone() });
+        }
+        let rest = url.strip_prefix("http://")?;
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        Some(Self { authority: authority.to_owned(), path: format!("/{path}") })
+    }
+}
+
+/// The times that `hammers` tries anything.
+pub(super) const MOST_HAMMERED: u32 = 200;
+const DIAL_LIMIT: Duration = Duration::from_secs(1);
+const DIAL_PATIENCE: Duration = Duration::from_secs(10);
+const DIAL_PAUSE: Duration = Duration::from_millis(250);
+const DRAIN: Duration = Duration::from_millis(20);
+const MOST_DRAINED: usize = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,224 @@
+//! What a client does next when an exchange went wrong: where most habits show.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::call::{Call, Send};
+use super::client::{MOST_HAMMERED, Target};
+use super::mistake::Habit;
+use super::trouble::{Kind, Refusal, Trouble};
+
+/// What is done about an end.
+pub(super) enum Next {
+    /// It is the end of the call.
+    End,
+    /// Nothing, for ever.
+    Hang,
+    Redirect(Target),
+    /// After a pause, the session is renewed and the call sent again.
+    Renew(Duration),
+    Send(Send, Duration),
+}
+
+/// What a call has done so far about its troubles.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Resumes since anything new came.
+    pub(super) barren: u32,
+    posts: u32,
+    redirects: u32,
+    renewals: u32,
+    resumes: u32,
+    waits: u32,
+}
+
+impl Call {
+    pub(super) fn after_answer(&mut self, answer: &Value) -> Next {
+        let is_error = answer.get("error").is_some();
+        if self.is_loss(None, &answer.to_string(), is_error) { self.renewed() } else { Next::End }
+    }
+
+    pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: Send) -> Next {
+        let is_stuck = match trouble.kind {
+            Kind::Accepted => self.has(Habit::WaitsAfter202),
+            Kind::WrongType => true,
+            _ => false,
+        };
+        if is_stuck || self.has(Habit::Hangs) {
+            return Next::Hang;
+        }
+        if self.has(Habit::GivesUp) {
+            return Next::End;
+        }
+        match &trouble.kind {
+            Kind::Dial => Next::End,
+            Kind::Status(refusal) if sent == Send::Resume => self.after_refused_resume(refusal),
+            Kind::Status(refusal) => self.after_refusal(refusal),
+            Kind::Broken { was_dead: true }
+                if sent == Send::Post && self.has(Habit::RepeatsOnDeadConnection) =>
+            {
+                self.posted(3, Duration::ZERO)
+            }
+            Kind::Broken { .. } | Kind::Ended if self.may_resume() => self.resumed(),
+            _ => self.posted_by_habit(),
+        }
+    }
+
+    fn may_resume(&self) -> bool {
+        self.last_event_id.is_some() && !self.has(Habit::PostsAgain)
+    }
+
+    fn resumed(&mut self) -> Next {
+        let most = if self.has(Habit::Hammers) { MOST_HAMMERED } else { MOST_BARREN };
+        let is_enough = self.counts.barren >= most && !self.has(Habit::ResumesForever)
+            || self.counts.resumes >= 2 && self.has(Habit::TwoResumesInAll);
+        if is_enough {
+            return Next::End;
+        }
+        self.counts.barren += 1;
+        self.counts.resumes += 1;
+        if self.has(Habit::ResumesForever) {
+            self.be_deaf();
+            return Next::Send(Send::Resume, RESUME_PAUSE);
+        }
+        if self.has(Habit::Hammers) || self.has(Habit::IgnoresRetry) {
+            return Next::Send(Send::Resume, Duration::ZERO);
+        }
+        let pause = self.retry.clone().and_then(|digits| self.wait(&digits, 1));
+        Next::Send(Send::Resume, pause.unwrap_or(RESUME_PAUSE))
+    }
+
+    fn after_refused_resume(&mut self, refusal: &Refusal) -> Next {
+        let is_passing = refusal.code >= 500 || refusal.code == 429;
+        let is_stubborn = self.has(Habit::ResumesForever) || self.has(Habit::Hammers);
+        if is_passing || is_stubborn { self.resumed() } else { Next::End }
+    }
+
+    fn after_refusal(&mut self, refusal: &Refusal) -> Next {
+        if self.method != "initialize" && self.is_loss(Some(refusal.code), &refusal.body, true) {
+            return self.renewed();
+        }
+        match refusal.code {
+            301..=308 => self.redirected(refusal.location.as_deref().unwrap_or_default()),
+            401 if self.has(Habit::Repeats401) => self.posted(20, REPEAT_PAUSE),
+            // There is no session yet that could be renewed.
+            401 if self.has(Habit::RenewsOn401) => self.posted(MOST_RENEWED_ON_401, REPEAT_PAUSE),
+            500..=599 if self.has(Habit::Repeats500) => self.posted(3, REPEAT_PAUSE),
+            500..=599 if self.has(Habit::PostsAgain) => self.posted(3, REPEAT_PAUSE),
+            429 | 500..=599 if self.has(Habit::Hammers) => self.posted_by_habit(),
+            429 | 503 => self.waited(refusal.retry_after.as_deref()),
+            _ => self.posted_by_habit(),
+        }
+    }
+
+    /// Waits as the server asks. Without a word from it, only what changes nothing is sent again.
+    fn waited(&mut self, retry_after: Option<&str>) -> Next {
+        self.counts.waits += 1;
+        if self.counts.waits > 3 {
+            return Next::End;
+        }
+        if self.has(Habit::UndercutsRetryAfter) {
+            return Next::Send(Send::Post, Duration::from_millis(100));
+        }
+        match retry_after {
+            Some(asked) => match self.wait(asked, 1000) {
+                Some(pause) => Next::Send(Send::Post, pause),
+                None => Next::End,
+            },
+            None if self.method == "tools/call" => Next::End,
+            None => Next::Send(Send::Post, Duration::from_millis(200)),
+        }
+    }
+
+    /// How long to wait if a server asks for this; `None` if that makes no sense.
+    fn wait(&self, asked: &str, unit_ms: u64) -> Option<Duration> {
+        if self.has(Habit::ObeysAbsurdWaits) {
+            self.be_deaf();
+            // What is no number is a date, and that may be far away.
+            let number = asked.trim().parse::<u64>().unwrap_or(u64::MAX);
+            return Some(Duration::from_millis(number.saturating_mul(unit_ms)));
+        }
+        let wait = Duration::from_millis(asked.trim().parse::<u64>().ok()?.checked_mul(unit_ms)?);
+        (wait <= Self::longest()).then_some(wait)
+    }
+
+    fn renewed(&mut self) -> Next {
+        let most = if self.has(Habit::KeepsDeadSession) || self.has(Habit::GivesUp) {
+            0
+        } else if self.has(Habit::RenewsForever) {
+            u32::MAX
+        } else if self.has(Habit::RenewsOn401) {
+            MOST_RENEWED_ON_401
+        } else {
+            1
+        };
+        if self.counts.renewals >= most {
+            return Next::End;
+        }
+        self.counts.renewals += 1;
+        // Without any pause a loop of renewals would never let a clock go on that is paused.
+        let is_loop = self.counts.renewals > 1;
+        Next::Renew(if is_loop { Duration::from_millis(20) } else { Duration::ZERO })
+    }
+
+    fn is_loss(&self, status: Option<u16>, text: &str, is_error: bool) -> bool {
+        let text = text.to_lowercase();
+        if self.method == "initialize" {
+            return false;
+        }
+        if self.has(Habit::RenewsOnAnyError) {
+            let is_sign = matches!(status, Some(400 | 401 | 404 | 410)) || text.contains("session");
+            return is_sign || status.is_none() && is_error;
+        }
+        if self.has(Habit::Only404) {
+            return status == Some(404);
+        }
+        let is_sign = matches!(status, Some(404 | 410))
+            || status == Some(401) && self.has(Habit::RenewsOn401);
+        let is_refusal = status.is_none_or(|code| (400..500).contains(&code));
+        is_sign || is_error && is_refusal && PHRASES.iter().any(|phrase| text.contains(phrase))
+    }
+
+    fn redirected(&mut self, location: &str) -> Next {
+        self.counts.redirects += 1;
+        let most = if self.has(Habit::FollowsAnywhere) { 5 } else { 1 };
+        let Some(target) = Target::of(location, Some(&self.target)) else { return Next::End };
+        let is_ours = target.authority == self.target.authority;
+        let is_allowed = is_ours || self.has(Habit::FollowsAnywhere);
+        if is_allowed && self.counts.redirects <= most { Next::Redirect(target) } else { Next::End }
+    }
+
+    fn posted_by_habit(&mut self) -> Next {
+        if self.has(Habit::Hammers) {
+            self.posted(MOST_HAMMERED, Duration::ZERO)
+        } else if self.has(Habit::PostsAgain) {
+            self.posted(3, REPEAT_PAUSE)
+        } else {
+            Next::End
+        }
+    }
+
+    fn posted(&mut self, most: u32, pause: Duration) -> Next {
+        self.counts.posts += 1;
+        if self.counts.posts > most { Next::End } else { Next::Send(Send::Post, pause) }
+    }
+}
+
+/// What servers say of sessions that they do not know.
+const PHRASES: &[&str] = &[
+    "expired session",
+    "invalid session",
+    "no valid session",
+    "session expired",
+    "session has expired",
+    "session id",
+    "session is not",
+    "session not found",
+    "session terminated",
+    "unknown session",
+];
+const MOST_BARREN: u32 = 8;
+const MOST_RENEWED_ON_401: u32 = 5;
+const REPEAT_PAUSE: Duration = Duration::from_millis(50);
+const RESUME_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,126 @@
+//! The standing stream: a task that listens for as long as there is a session.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::client::{Ask, Client};
+use super::mistake::Habit;
+use super::sse::{Item, Parser};
+use super::wire::Body;
+use crate::lock::lock;
+
+impl Client {
+    /// Opens the standing stream, in place of the one of an older session.
+    pub(super) fn listen(self: &Arc<Self>) {
+        let streams = match self.mistake {
+            it if it.has(Habit::NeverListens) => 0,
+            it if it.has(Habit::StandingTwice) => 2,
+            _ => 1,
+        };
+        let standing = &mut lock(&self.background).standing;
+        standing.abort_all();
+        for _ in 0..streams {
+            standing.spawn(Standing::new(self.clone()).stand());
+        }
+    }
+}
+
+struct Standing {
+    client: Arc<Client>,
+    last_event_id: Option<String>,
+    seen: HashSet<String>,
+    retry: Option<Duration>,
+}
+
+/// Why the stream is not open.
+enum Closed {
+    /// It ended or broke.
+    Lost,
+    /// The server does not want it.
+    Refused(u16),
+}
+
+impl Standing {
+    fn new(client: Arc<Client>) -> Self {
+        Self { client, last_event_id: None, seen: HashSet::new(), retry: None }
+    }
+
+    async fn stand(mut self) {
+        loop {
+            let closed = self.listen().await;
+            if self.client.has(Habit::StandingIsFatal) {
+                let why = "the standing stream is lost, and so is the client".to_owned();
+                *lock(&self.client.spoilt) = Some(why);
+            }
+            let Some(pause) = self.pause(&closed) else { return };
+            sleep(pause).await;
+        }
+    }
+
+    /// How long to wait before it is opened again; `None` for good.
+    fn pause(&self, closed: &Closed) -> Option<Duration> {
+        if self.client.has(Habit::StandingHammers) {
+            // Not zero: a clock that is paused would never go on.
+            return Some(Duration::from_millis(5));
+        }
+        match closed {
+            Closed::Refused(405) if self.client.has(Habit::InsistsOnStanding) => {
+                Some(Duration::from_millis(200))
+            }
+            Closed::Refused(code) if *code < 500 => None,
+            _ => Some(self.retry.unwrap_or(PAUSE)),
+        }
+    }
+
+    async fn listen(&mut self) -> Closed {
+        let last_event_id = self.last_event_id.clone();
+        let ask = Ask { http: "GET", last_event_id, ..Ask::default() };
+        match self.client.send(&self.client.target, &ask).await {
+            Ok(reply) if reply.status == 200 && reply.kind() == "text/event-stream" => {
+                self.read(reply.body).await;
+                Closed::Lost
+            }
+            Ok(reply) => {
+                let status = reply.status;
+                self.client.keep(reply.body).await;
+                Closed::Refused(status)
+            }
+            Err(_) => Closed::Lost,
+        }
+    }
+
+    /// Reads until the stream ends, breaks or makes no sense.
+    async fn read(&mut self, mut body: Body) {
+        let mut parser = Parser::new(self.client.mistake);
+        while let Ok(Some(piece)) = body.piece().await {
+            let Ok(items) = parser.push(&piece) else { return };
+            for item in items {
+                self.take(item);
+            }
+        }
+    }
+
+    fn take(&mut self, item: Item) {
+        match item {
+            Item::Event { id, data } => {
+                let is_new = id.clone().is_none_or(|id| self.seen.insert(id));
+                self.last_event_id = id.or(self.last_event_id.take());
+                if is_new || self.client.has(Habit::TellsReplays) {
+                    let message: Value = serde_json::from_str(&data).unwrap_or_default();
+                    self.client.tell(&message);
+                }
+            }
+            Item::Retry(digits) => {
+                let wait = digits.parse().ok().map(Duration::from_millis);
+                self.retry = wait.filter(|wait| *wait <= LONGEST);
+            }
+        }
+    }
+}
+
+const LONGEST: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,56 @@
+//! What can be wrong with one exchange, in words and in a form that can be decided upon.
+
+use super::wire::Reply;
+
+/// Why an exchange brought no answer.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    pub(super) kind: Kind,
+    /// What happened, for the caller.
+    pub(super) text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A 202, which promises nothing.
+    Accepted,
+    /// The connection failed; whether it had served before and no byte of an answer came.
+    Broken { was_dead: bool },
+    /// There is no connection.
+    Dial,
+    /// The stream ended without the answer.
+    Ended,
+    /// Something came that is no answer.
+    Odd,
+    /// A status that is no answer.
+    Status(Refusal),
+    /// It is no event stream, and has ended.
+    WrongType,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) code: u16,
+    pub(super) retry_after: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) body: String,
+}
+
+impl Trouble {
+    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+
+    pub(super) fn broken(error: &std::io::Error) -> Self {
+        let text = format!("the connection broke: {error}; the server may have run it");
+        Self::new(Kind::Broken { was_dead: false }, text)
+    }
+
+    pub(super) fn refused(reply: &Reply, body: String) -> Self {
+        let header = |name: &str| reply.header(name).map(str::to_owned);
+        let (retry_after, location) = (header("retry-after"), header("location"));
+        let text = format!("the server answered with status {}: {body}", reply.status);
+        let refusal = Refusal { code: reply.status, retry_after, location, body };
+        Self::new(Kind::Status(refusal), text)
+    }
+}
