@@ -12,6 +12,7 @@ mod script;
 mod tests;
 
 pub(crate) use player::play as play_script;
+pub(super) use script::read as read_script;
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -16,6 +16,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 mod until;
+mod wrong;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Serve(serve::Args),
     /// Shows one scenario: why it is there, what is asked, what must hold.
     Show(show::Args),
+    /// Plays a script on a client that is wrong on purpose: the proof that a scenario can be failed.
+    Wrong(wrong::Args),
 }
 
 /// Carries a command out.
@@ -46,6 +49,7 @@ pub(crate) fn play(command: Command) -> Result<ExitCode> {
         Command::Run(args) => run::play(&args),
         Command::Serve(args) => serve::play(&args),
         Command::Show(args) => show::play(&args),
+        Command::Wrong(args) => wrong::play(args),
     };
     outcome.or_else(|error| {
         let misuse = error.downcast::<Misuse>()?;

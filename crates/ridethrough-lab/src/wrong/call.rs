@@ -72,6 +72,9 @@ impl Call {
 
     /// Makes the call and returns its result, or says why there is none.
     pub(super) async fn run(&mut self) -> Result<Value, String> {
+        let client = self.client.clone();
+        let is_queued = self.has(Habit::OneAtATime) && self.method != "initialize";
+        let _turn = if is_queued { Some(client.queue.lock().await) } else { None };
         self.run_from(Send::Post).await
     }
 
@@ -120,14 +123,7 @@ impl Call {
     }
 
     async fn exchange(&mut self, send: Send) -> Result<Value, Trouble> {
-        let is_first = self.method == "initialize";
-        let ask = match send {
-            Send::Post => {
-                Ask { http: "POST", body: Some(self.body.clone()), is_first, ..Ask::default() }
-            }
-            Send::Resume => Ask { http: "GET", last_event_id: self.resumed_id(), ..Ask::default() },
-        };
-        let reply = self.client.send(&self.target, &ask).await?;
+        let reply = self.client.send(&self.target, &self.ask(send)).await?;
         self.session = reply.header("mcp-session-id").map(str::to_owned);
         if reply.status == 202 {
             let text = "the server accepted the request and promised no answer (status 202)";
@@ -144,6 +140,15 @@ impl Call {
             }
             (200, kind) => Err(Trouble::new(Kind::Odd, format!("an answer of type `{kind}`"))),
             _ => self.refused(reply).await,
+        }
+    }
+
+    fn ask(&self, send: Send) -> Ask {
+        let is_first = self.method == "initialize";
+        let body = Some(self.body.clone());
+        match send {
+            Send::Post => Ask { http: "POST", body, is_first, ..Ask::default() },
+            Send::Resume => Ask { http: "GET", last_event_id: self.resumed_id(), ..Ask::default() },
         }
     }
 
@@ -192,7 +197,15 @@ impl Call {
         let mut parser = Parser::new(self.client.mistake);
         let mut answer = None;
         loop {
-            let piece = body.piece().await.map_err(|error| Trouble::broken(&error))?;
+            let piece = match (body.piece().await, &answer) {
+                (Err(_), Some(answer)) if self.has(Habit::ResumesAfterAnswer) => {
+                    let resumed = self.client.send(&self.target, &self.ask(Send::Resume)).await;
+                    // It was asked for nothing.
+                    drop(resumed);
+                    return Ok(Value::clone(answer));
+                }
+                (piece, _) => piece.map_err(|error| Trouble::broken(&error))?,
+            };
             let Some(piece) = piece else {
                 self.client.keep(body).await;
                 let text = "the stream ended without the answer; the server may have run it";
@@ -203,13 +216,22 @@ impl Call {
             })?;
             for item in items {
                 let found = self.take(item)?;
-                answer = answer.or(found);
+                let is_last = self.has(Habit::TakesLastAnswer);
+                answer = if is_last { found.or(answer) } else { answer.or(found) };
             }
-            if answer.is_some() && !self.has(Habit::WaitsForTheEnd) {
+            if !self.reads_on()
+                && let Some(answer) = answer.take()
+            {
                 self.client.keep(body).await;
-                return answer.ok_or_else(|| Trouble::new(Kind::Ended, "no answer"));
+                return Ok(answer);
             }
         }
+    }
+
+    /// Whether it reads a stream to its end, although it has the answer.
+    fn reads_on(&self) -> bool {
+        let those = [Habit::ResumesAfterAnswer, Habit::TakesLastAnswer, Habit::WaitsForTheEnd];
+        those.iter().any(|habit| self.has(*habit))
     }
 
     /// Takes in what a stream says, which may be the answer.

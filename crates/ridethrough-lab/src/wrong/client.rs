@@ -25,6 +25,8 @@ pub(super) struct Client {
     session: Mutex<Session>,
     /// Held while the session is renewed, so that only one caller does it.
     renewing: tokio::sync::Mutex<()>,
+    /// Held by the one call that may be under way, where that is the habit.
+    pub(super) queue: tokio::sync::Mutex<()>,
     idle: Mutex<Option<Connection>>,
     last_id: AtomicU64,
     heard: Heard,
@@ -82,6 +84,7 @@ impl Client {
             bearer,
             session: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
+            queue: tokio::sync::Mutex::default(),
             idle: Mutex::default(),
             last_id: AtomicU64::new(0),
             heard,
@@ -249,7 +252,9 @@ impl Client {
         };
         header("host", Some(&target.authority));
         header("accept", Some("application/json, text/event-stream"));
-        header("authorization", self.bearer.as_ref().map(|it| format!("Bearer {it}")).as_deref());
+        let bearer = self.bearer.as_ref().map(|token| format!("Bearer {token}"));
+        let is_shown = ask.http == "POST" || !self.has(Habit::BearerOnPostsOnly);
+        header("authorization", bearer.as_deref().filter(|_| is_shown));
         header("last-event-id", ask.last_event_id.as_deref());
         if !ask.is_first {
             header("mcp-session-id", id.as_deref());

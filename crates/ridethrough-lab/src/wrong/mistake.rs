@@ -23,6 +23,7 @@ impl Mistake {
 /// Something that a client should not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Habit {
+    BearerOnPostsOnly,
     BelievesAnyType,
     CancelsSilently,
     ClosesEarly,
@@ -42,6 +43,8 @@ pub(super) enum Habit {
     NeverListens,
     NoLimits,
     ObeysAbsurdWaits,
+    OneAtATime,
+    OneDataLine,
     Only404,
     PostsAgain,
     PrintsToken,
@@ -52,6 +55,7 @@ pub(super) enum Habit {
     Repeats401,
     Repeats500,
     RepeatsOnDeadConnection,
+    ResumesAfterAnswer,
     ResumesForever,
     ResumesFromFirstId,
     ResumesWithoutId,
@@ -61,6 +65,7 @@ pub(super) enum Habit {
     StandingIsFatal,
     StandingTwice,
     TakesAnyAnswer,
+    TakesLastAnswer,
     TellsReplays,
     TwoResumesInAll,
     UndercutsRetryAfter,
@@ -126,11 +131,17 @@ static MISTAKES: &[Mistake] = &[
     Mistake::one("undercuts-retry-after", "waits 100 ms, whatever `Retry-After` asks for", &[Habit::UndercutsRetryAfter]),
     Mistake::one("repeats-500", "sends a call again after 5xx, 3 times, 50 ms apart", &[Habit::Repeats500]),
     Mistake::one("obeys-absurd-waits", "sleeps as long as the server says, past any deadline", &[Habit::ObeysAbsurdWaits]),
+    Mistake::one("resumes-after-answer", "resumes a stream that broke after the answer", &[Habit::ResumesAfterAnswer]),
+    Mistake::one("takes-last-answer", "waits for more answers, and takes the last one", &[Habit::TakesLastAnswer]),
+    Mistake::one("one-data-line", "keeps only the last line of an event's data", &[Habit::OneDataLine]),
+    Mistake::one("one-at-a-time", "begins a call when the one before has ended", &[Habit::OneAtATime]),
+    Mistake::one("bearer-on-posts-only", "shows its token in calls, but not when it listens or ends", &[Habit::BearerOnPostsOnly]),
     Mistake::one("naive", "makes many of these mistakes at once", NAIVE),
 ];
 
 /// What is easily left out by who writes a client in an afternoon.
 const NAIVE: &[Habit] = &[
+    Habit::BearerOnPostsOnly,
     Habit::BelievesAnyType,
     Habit::CancelsSilently,
     Habit::ClosesEarly,
@@ -143,6 +154,8 @@ const NAIVE: &[Habit] = &[
     Habit::LfOnly,
     Habit::NoLimits,
     Habit::ObeysAbsurdWaits,
+    Habit::OneAtATime,
+    Habit::OneDataLine,
     Habit::PostsAgain,
     Habit::PrintsToken,
     Habit::Repeats401,

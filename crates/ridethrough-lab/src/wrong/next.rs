@@ -35,8 +35,7 @@ pub(super) struct Counts {
 
 impl Call {
     pub(super) fn after_answer(&mut self, answer: &Value) -> Next {
-        let is_error = answer.get("error").is_some();
-        if self.is_loss(None, &answer.to_string(), is_error) { self.renewed() } else { Next::End }
+        if self.is_lost_by_answer(answer) { self.renewed() } else { Next::End }
     }
 
     pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: Send) -> Next {
@@ -96,7 +95,7 @@ impl Call {
     }
 
     fn after_refusal(&mut self, refusal: &Refusal) -> Next {
-        if self.method != "initialize" && self.is_loss(Some(refusal.code), &refusal.body, true) {
+        if self.is_lost_by_refusal(refusal) {
             return self.renewed();
         }
         match refusal.code {
@@ -162,22 +161,34 @@ impl Call {
         Next::Renew(if is_loop { Duration::from_millis(20) } else { Duration::ZERO })
     }
 
-    fn is_loss(&self, status: Option<u16>, text: &str, is_error: bool) -> bool {
-        let text = text.to_lowercase();
-        if self.method == "initialize" {
+    /// Whether an answer says that the session is lost. A tool may speak of sessions of its own, so
+    /// that only an error counts that begins with such words.
+    fn is_lost_by_answer(&self, answer: &Value) -> bool {
+        let error = answer.get("error");
+        if self.method == "initialize" || self.has(Habit::Only404) {
             return false;
         }
         if self.has(Habit::RenewsOnAnyError) {
-            let is_sign = matches!(status, Some(400 | 401 | 404 | 410)) || text.contains("session");
-            return is_sign || status.is_none() && is_error;
+            return error.is_some() || answer.to_string().to_lowercase().contains("session");
         }
-        if self.has(Habit::Only404) {
-            return status == Some(404);
+        let message = error.and_then(|error| error["message"].as_str()).unwrap_or_default();
+        let message = message.to_lowercase();
+        PHRASES.iter().any(|phrase| message.starts_with(phrase))
+    }
+
+    fn is_lost_by_refusal(&self, refusal: &Refusal) -> bool {
+        let text = refusal.body.to_lowercase();
+        match refusal.code {
+            _ if self.method == "initialize" => false,
+            404 => true,
+            _ if self.has(Habit::Only404) => false,
+            400 | 401 if self.has(Habit::RenewsOnAnyError) => true,
+            401 if self.has(Habit::RenewsOn401) => true,
+            410 => true,
+            400..=499 if self.has(Habit::RenewsOnAnyError) => text.contains("session"),
+            400..=499 => PHRASES.iter().any(|phrase| text.contains(phrase)),
+            _ => false,
         }
-        let is_sign = matches!(status, Some(404 | 410))
-            || status == Some(401) && self.has(Habit::RenewsOn401);
-        let is_refusal = status.is_none_or(|code| (400..500).contains(&code));
-        is_sign || is_error && is_refusal && PHRASES.iter().any(|phrase| text.contains(phrase))
     }
 
     fn redirected(&mut self, location: &str) -> Next {

@@ -19,6 +19,7 @@ pub(super) struct TooMuch;
 
 pub(super) struct Parser {
     splits_at_lf_only: bool,
+    keeps_one_line: bool,
     most: usize,
     line: Vec<u8>,
     is_first_line: bool,
@@ -40,6 +41,7 @@ impl Parser {
         let most = if mistake.has(Habit::NoLimits) { usize::MAX } else { MOST_BYTES };
         Self {
             splits_at_lf_only: mistake.has(Habit::LfOnly),
+            keeps_one_line: mistake.has(Habit::OneDataLine),
             most,
             line: Vec::new(),
             is_first_line: true,
@@ -86,8 +88,8 @@ impl Parser {
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "data" => match &mut self.event.data {
-                Some(data) => *data = format!("{data}\n{value}"),
-                None => self.event.data = Some(value.to_owned()),
+                Some(data) if !self.keeps_one_line => *data = format!("{data}\n{value}"),
+                _ => self.event.data = Some(value.to_owned()),
             },
             "event" => value.clone_into(&mut self.event.kind),
             "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),

@@ -77,7 +77,8 @@ impl Standing {
     }
 
     async fn listen(&mut self) -> Closed {
-        let last_event_id = self.last_event_id.clone();
+        let is_forgotten = self.client.has(Habit::ResumesWithoutId);
+        let last_event_id = self.last_event_id.clone().filter(|_| !is_forgotten);
         let ask = Ask { http: "GET", last_event_id, ..Ask::default() };
         match self.client.send(&self.client.target, &ask).await {
             Ok(reply) if reply.status == 200 && reply.kind() == "text/event-stream" => {

@@ -4,6 +4,7 @@
 
 mod carriers;
 mod client;
+mod controls;
 mod faults;
 mod http2;
 mod mcp;

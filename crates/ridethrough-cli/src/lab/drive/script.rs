@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::lab::misuse::Misuse;
 
 /// Reads the steps in a file.
-pub(super) fn read(path: &Path) -> Result<Vec<Step>, Misuse> {
+pub(in crate::lab) fn read(path: &Path) -> Result<Vec<Step>, Misuse> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| Misuse {
         what: format!("the script `{shown}` cannot be read: {error}"),

@@ -1,0 +1,76 @@
+//! Every scenario has a control: a client that is wrong on purpose and must fail it.
+//!
+//! A check that no client can break checks nothing. Each scenario is played over pipes and paused
+//! time, on a runtime of its own.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ridethrough_lab::contestant::Inside;
+use ridethrough_lab::run::run_on;
+use ridethrough_lab::scenario::{Scenario, Shelf};
+use ridethrough_lab::score::{Score, Verdict};
+use ridethrough_lab::stage::{Doors, Stage};
+use ridethrough_lab::wrong::{self, Dialed, Duplex, Mistake};
+
+#[test]
+fn every_scenario_is_failed_by_its_control_in_the_way_it_says() {
+    let shelf = Shelf::ours().unwrap();
+
+    let misses: Vec<_> = shelf.all().iter().filter_map(miss).collect();
+
+    assert!(misses.is_empty(), "{} controls miss:\n{}", misses.len(), misses.join("\n"));
+}
+
+#[test]
+fn a_naive_client_fails_at_least_half_of_all_scenarios() {
+    let shelf = Shelf::ours().unwrap();
+    let naive = wrong::find("naive").unwrap();
+
+    let is_failed = |it: &&Scenario| put_through(it, naive).verdict == Verdict::Fail;
+    let failed = shelf.all().iter().filter(is_failed).count();
+
+    assert!(2 * failed >= shelf.all().len(), "{failed} of {}", shelf.all().len());
+}
+
+/// What is wrong with the control of this scenario.
+fn miss(scenario: &Scenario) -> Option<String> {
+    let (id, name) = (&scenario.id, &scenario.control.mistake);
+    let Some(mistake) = wrong::find(name) else {
+        return Some(format!("{id}: there is no mistake `{name}`"));
+    };
+    let breaks = &scenario.control.breaks;
+    let score = put_through(scenario, mistake);
+    if score.verdict != Verdict::Fail || !broken(&score).contains(&breaks.as_str()) {
+        return Some(format!("{id}: `{name}` does not break `{breaks}`, but {:?}", broken(&score)));
+    }
+    // Otherwise it would not be the mistake that breaks it.
+    let plain = put_through(scenario, &wrong::PLAIN);
+    let is_held = !broken(&plain).contains(&breaks.as_str());
+    (!is_held).then(|| format!("{id}: plain habits break `{breaks}` as well as `{name}`"))
+}
+
+fn broken(score: &Score) -> Vec<&str> {
+    score.faults().map(|finding| finding.that.as_str()).collect()
+}
+
+fn put_through(scenario: &Scenario, mistake: &'static Mistake) -> Score {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.unwrap().block_on(async {
+        let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+        let doors = stage.clone();
+        let client = Inside(move |url, script, said| -> BoxFuture<'static, ()> {
+            Box::pin(wrong::play(mistake, through(doors.clone()), url, script, said))
+        });
+        run_on(&stage, scenario, &client).await
+    })
+}
+
+/// Dials through the pipes of this stage.
+fn through(stage: Arc<Stage>) -> impl Fn(String) -> BoxFuture<'static, Dialed> + Send + Sync {
+    move |authority| {
+        let stage = stage.clone();
+        Box::pin(async move { Ok(Box::new(stage.dial(&authority).await?) as Box<dyn Duplex>) })
+    }
+}
