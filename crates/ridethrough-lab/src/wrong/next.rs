@@ -161,8 +161,8 @@ impl Call {
         Next::Renew(if is_loop { Duration::from_millis(20) } else { Duration::ZERO })
     }
 
-    /// Whether an answer says that the session is lost. A tool may speak of sessions of its own, so
-    /// that only an error counts that begins with such words.
+    /// Whether an answer says that the session is lost. A tool may speak of sessions of its own
+    /// ("Salesforce session expired"), so that only an error counts with such words at its edges.
     fn is_lost_by_answer(&self, answer: &Value) -> bool {
         let error = answer.get("error");
         if self.method == "initialize" || self.has(Habit::Only404) {
@@ -173,7 +173,8 @@ impl Call {
         }
         let message = error.and_then(|error| error["message"].as_str()).unwrap_or_default();
         let message = message.to_lowercase();
-        PHRASES.iter().any(|phrase| message.starts_with(phrase))
+        let is_phrase = PHRASES.iter().any(|phrase| message.starts_with(phrase));
+        is_phrase || message.ends_with("expired session")
     }
 
     fn is_lost_by_refusal(&self, refusal: &Refusal) -> bool {
