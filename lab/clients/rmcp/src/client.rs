@@ -1,0 +1,112 @@
+//! A client of the SDK, by the calls that its documentation shows.
+
+use std::error::Error;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, CustomRequest,
+    ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, ServiceExt};
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+
+use crate::guest::Heard;
+
+pub struct Client(RunningService<RoleClient, Heard>);
+
+impl Client {
+    pub async fn connect(
+        url: &str,
+        bearer: Option<String>,
+        heard: Heard,
+    ) -> Result<Self, String> {
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+        if let Some(token) = bearer {
+            config = config.auth_header(token);
+        }
+        let transport = StreamableHttpClientTransport::from_config(config);
+        heard.serve(transport).await.map(Self).map_err(|error| told(&error))
+    }
+
+    pub fn server(&self) -> Value {
+        self.0.peer_info().and_then(|info| serde_json::to_value(&*info).ok()).unwrap_or_default()
+    }
+
+    pub async fn call(
+        &self,
+        tool: &str,
+        args: Map<String, Value>,
+        limit: Option<Duration>,
+        cancel_after: Option<Duration>,
+    ) -> Result<Value, String> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
+        let calling = async {
+            match limit {
+                None => self.0.call_tool(params).await,
+                Some(limit) => self.call_within(params, limit).await,
+            }
+        };
+        // Letting go of a call is how a user of this SDK cancels it.
+        let result = match cancel_after {
+            None => calling.await,
+            Some(after) => timeout(after, calling)
+                .await
+                .map_err(|_| format!("cancelled by the caller after {} s", after.as_secs_f64()))?,
+        };
+        let result = result.map_err(|error| told(&error))?;
+        let texts: Vec<_> =
+            result.content.iter().filter_map(|it| Some(it.as_text()?.text.as_str())).collect();
+        let is_error = result.is_error.unwrap_or(false);
+        Ok(json!({ "text": texts.join("\n"), "isError": is_error }))
+    }
+
+    /// The SDK takes a limit only with the request as such.
+    async fn call_within(
+        &self,
+        params: CallToolRequestParams,
+        limit: Duration,
+    ) -> Result<CallToolResult, ServiceError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let options = PeerRequestOptions::with_timeout(limit);
+        let handle = self.0.send_cancellable_request(request, options).await?;
+        match handle.await_response().await? {
+            ServerResult::CallToolResult(result) => Ok(result),
+            _ => Err(ServiceError::UnexpectedResponse),
+        }
+    }
+
+    pub async fn request(
+        &self,
+        method: String,
+        params: Option<Value>,
+        limit: Option<Duration>,
+    ) -> Result<Value, String> {
+        let request = ClientRequest::CustomRequest(CustomRequest::new(method, params));
+        let options = limit.map(PeerRequestOptions::with_timeout).unwrap_or_default();
+        let asking = async {
+            self.0.send_cancellable_request(request, options).await?.await_response().await
+        };
+        let result = asking.await.map_err(|error| told(&error))?;
+        let json = serde_json::to_value(result).map_err(|error| error.to_string())?;
+        Ok(json!({ "json": json }))
+    }
+
+    pub async fn close(self) -> Result<Value, String> {
+        self.0.cancel().await.map(|_| Value::Null).map_err(|error| error.to_string())
+    }
+}
+
+/// An error and everything behind it.
+fn told(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text += &format!("; cause: {inner}");
+        cause = inner.source();
+    }
+    text
+}
