@@ -25,6 +25,13 @@ pub trait Contestant: Send + Sync {
         script: &'a [Step],
         limit: Duration,
     ) -> BoxFuture<'a, Performance>;
+
+    /// How long it takes from its start until its first step. What a scenario counts from the start
+    /// of the client is counted from there, and the limit is longer by as much: an interpreter that
+    /// loads its libraries is neither slow to answer nor patient.
+    fn lead(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// What a client said and did.

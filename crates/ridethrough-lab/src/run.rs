@@ -1,11 +1,15 @@
 //! Puts a client through scenarios.
 
 use std::io;
+use std::pin::pin;
+use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream;
+use tokio::time::sleep;
 
-use crate::contestant::Contestant;
+use crate::contestant::{Contestant, Performance};
 use crate::judge::Case;
 use crate::scenario::Scenario;
 use crate::score::Score;
@@ -23,11 +27,32 @@ pub async fn run(scenario: &Scenario, client: &dyn Contestant) -> io::Result<Sco
 
 /// As [`run`], on a stage that is set already.
 pub async fn run_on(stage: &Stage, scenario: &Scenario, client: &dyn Contestant) -> Score {
-    stage.begin();
-    let performance = client.perform(stage.url(), &scenario.client, scenario.limit()).await;
+    let (lead, limit) = (client.lead(), scenario.limit());
+    let performing = client.perform(stage.url(), &scenario.client, limit + lead);
+    let performance = if lead.is_zero() {
+        stage.begin();
+        performing.await
+    } else {
+        begin_after(lead, stage, performing).await
+    };
     let score = Case::new(scenario, performance, stage).judge();
     stage.close().await;
     score
+}
+
+/// Lets the scenario begin when the client has started, if it has not ended by then.
+async fn begin_after(
+    lead: Duration,
+    stage: &Stage,
+    performing: BoxFuture<'_, Performance>,
+) -> Performance {
+    match select(performing, pin!(sleep(lead))).await {
+        Either::Left((performance, _)) => performance,
+        Either::Right(((), performing)) => {
+            stage.begin();
+            performing.await
+        }
+    }
 }
 
 /// Puts a client through many scenarios, so many at the same time, and tells each score as it comes.

@@ -19,11 +19,7 @@ use crate::guest::Heard;
 pub struct Client(RunningService<RoleClient, Heard>);
 
 impl Client {
-    pub async fn connect(
-        url: &str,
-        bearer: Option<String>,
-        heard: Heard,
-    ) -> Result<Self, String> {
+    pub async fn connect(url: &str, bearer: Option<String>, heard: Heard) -> Result<Self, String> {
         let mut config = StreamableHttpClientTransportConfig::with_uri(url);
         if let Some(token) = bearer {
             config = config.auth_header(token);
@@ -44,18 +40,9 @@ impl Client {
         cancel_after: Option<Duration>,
     ) -> Result<Value, String> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
-        let calling = async {
-            match limit {
-                None => self.0.call_tool(params).await,
-                Some(limit) => self.call_within(params, limit).await,
-            }
-        };
-        // Letting go of a call is how a user of this SDK cancels it.
-        let result = match cancel_after {
-            None => calling.await,
-            Some(after) => timeout(after, calling)
-                .await
-                .map_err(|_| format!("cancelled by the caller after {} s", after.as_secs_f64()))?,
+        let result = match (limit, cancel_after) {
+            (None, None) => self.0.call_tool(params).await,
+            _ => self.call_with_options(params, limit, cancel_after).await,
         };
         let result = result.map_err(|error| told(&error))?;
         let texts: Vec<_> =
@@ -64,16 +51,28 @@ impl Client {
         Ok(json!({ "text": texts.join("\n"), "isError": is_error }))
     }
 
-    /// The SDK takes a limit only with the request as such.
-    async fn call_within(
+    /// The SDK takes a limit, and can be told to cancel, only with the request as such.
+    async fn call_with_options(
         &self,
         params: CallToolRequestParams,
-        limit: Duration,
+        limit: Option<Duration>,
+        cancel_after: Option<Duration>,
     ) -> Result<CallToolResult, ServiceError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::with_timeout(limit);
-        let handle = self.0.send_cancellable_request(request, options).await?;
-        match handle.await_response().await? {
+        let options = limit.map(PeerRequestOptions::with_timeout).unwrap_or_default();
+        let mut handle = self.0.send_cancellable_request(request, options).await?;
+        let answer = match cancel_after {
+            None => handle.await_response().await?,
+            Some(after) => match timeout(after, &mut handle.rx).await {
+                Ok(answered) => answered.map_err(|_| ServiceError::TransportClosed)??,
+                Err(_) => {
+                    let reason = Some("the caller cancelled".to_owned());
+                    handle.cancel(reason.clone()).await?;
+                    return Err(ServiceError::Cancelled { reason });
+                }
+            },
+        };
+        match answer {
             ServerResult::CallToolResult(result) => Ok(result),
             _ => Err(ServiceError::UnexpectedResponse),
         }

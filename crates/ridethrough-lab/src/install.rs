@@ -1,0 +1,117 @@
+//! Brings published clients into a scratch folder, ready to be started.
+//!
+//! What is there and has the same pins is used as it is. A package manager that is missing or cannot
+//! reach its registry is no failure of a client: it is told apart, so that a table can say `not run`.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::contestant::Program;
+use crate::rivals::Rival;
+
+mod manager;
+mod step;
+
+pub use manager::{Manager, NotBrought};
+
+/// A folder with a folder for each client in it, kept from run to run.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    folder: PathBuf,
+}
+
+/// Why a client cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum NotInstalled {
+    /// Its files could not be written.
+    #[error("its files could not be written: {0}")]
+    Files(#[from] io::Error),
+    /// It was not brought.
+    #[error(transparent)]
+    NotBrought(#[from] NotBrought),
+    /// It is there, but does not do what it is told.
+    #[error("its adapter does not work: {0}")]
+    Broken(String),
+}
+
+impl Workshop {
+    /// A workshop in this folder, which need not be there yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// A folder below the user's own for what can be made again, or else the system's for what is
+    /// temporary.
+    pub fn default_folder() -> PathBuf {
+        let variable = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
+        let cache = variable("XDG_CACHE_HOME")
+            .or_else(|| variable("LOCALAPPDATA"))
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
+        cache.unwrap_or_else(std::env::temp_dir).join("ridethrough/lab-clients")
+    }
+
+    /// Makes sure that a client can be started, and tries it. `tell` hears what is going on.
+    ///
+    /// # Errors
+    ///
+    /// Says why it cannot; nothing else is the worse for it.
+    pub async fn install(
+        &self,
+        rival: &Rival,
+        mut tell: impl FnMut(&str),
+    ) -> Result<Program, NotInstalled> {
+        let folder = self.folder.join(rival.name);
+        for (path, text) in rival.files() {
+            write_if_changed(&folder.join(path), text)?;
+        }
+        // A client has no working directory of its own, so its path must be whole.
+        let folder = folder.canonicalize()?;
+        let (pins, stamp) = (rival.pins(), folder.join("installed"));
+        let is_there = std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins);
+        // Cargo looks for itself whether anything changed.
+        if !is_there || rival.manager == Manager::Cargo {
+            let mut tell_name = |what: &str| tell(&format!("{}: {what}", rival.name));
+            rival.manager.bring(&folder, &mut tell_name).await?;
+            std::fs::write(&stamp, pins)?;
+        }
+        let program = Program::new(rival.manager.words(&folder));
+        program.timed().await.map_err(NotInstalled::Broken)
+    }
+}
+
+/// A file that is the same keeps its time, so that cargo does not build again.
+fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
+    if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_the_same_is_left_alone() {
+        let folder = std::env::temp_dir().join(format!("ridethrough-files-{}", std::process::id()));
+        let path = folder.join("src/main.rs");
+        let time = || std::fs::metadata(&path).unwrap().modified().unwrap();
+        write_if_changed(&path, "one").unwrap();
+        let long_ago = time() - std::time::Duration::from_secs(100);
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(long_ago).unwrap();
+
+        write_if_changed(&path, "one").unwrap();
+        let kept = time();
+        write_if_changed(&path, "two").unwrap();
+
+        assert_eq!(kept, long_ago);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

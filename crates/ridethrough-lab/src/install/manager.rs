@@ -1,0 +1,183 @@
+//! The package managers: what each is told to bring, and what it means when one does not.
+
+use std::path::{Path, PathBuf};
+
+use super::step::{Failed, Step};
+
+/// A package manager, and with it the language of what it brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manager {
+    /// A Rust project of its own, built where it lies.
+    Cargo,
+    /// A program for Node.
+    Npm,
+    /// A program for Python, with an environment of its own.
+    Pip,
+}
+
+/// Why nothing was brought.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotBrought {
+    /// The package manager answered, and refused: its last words.
+    #[error("{program} failed: {said}")]
+    Refused {
+        /// Which program.
+        program: &'static str,
+        /// What it said last.
+        said: String,
+    },
+    /// The package manager is missing or cannot reach its registry.
+    #[error("{0}")]
+    Silent(String),
+}
+
+impl Manager {
+    /// The program that must be there.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo",
+            Self::Npm => "npm",
+            Self::Pip => "python3",
+        }
+    }
+
+    /// Brings what the pins in this folder name. `tell` hears every few seconds that it goes on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the package manager is missing, silent for minutes, or refuses.
+    pub async fn bring(self, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), NotBrought> {
+        for step in self.steps(folder) {
+            let program = step.name;
+            step.run(tell).await.map_err(|failed| reason(program, failed))?;
+        }
+        Ok(())
+    }
+
+    /// The command that starts what was brought.
+    pub(super) fn words(self, folder: &Path) -> Vec<PathBuf> {
+        match self {
+            Self::Cargo => {
+                let name = format!("lab-client-rmcp{}", std::env::consts::EXE_SUFFIX);
+                vec![folder.join("target/debug").join(name)]
+            }
+            Self::Npm => vec!["node".into(), folder.join("adapter.mjs")],
+            Self::Pip => vec![in_environment(folder, "python"), folder.join("adapter.py")],
+        }
+    }
+
+    fn steps(self, folder: &Path) -> Vec<Step> {
+        match self {
+            Self::Cargo => {
+                let build = Step::new("cargo", "cargo", &["build", "--quiet", "--locked"], folder);
+                vec![build.with("CARGO_TARGET_DIR", folder.join("target"))]
+            }
+            // On Windows only a shell finds `npm`, which is a script there.
+            Self::Npm if cfg!(windows) => {
+                let words: Vec<_> = ["/c", "npm"].into_iter().chain(NPM_INSTALL).collect();
+                vec![Step::new("npm", "cmd", &words, folder)]
+            }
+            Self::Npm => vec![Step::new("npm", "npm", &NPM_INSTALL, folder)],
+            Self::Pip => {
+                let venv = ["-m", "venv", "--clear", "venv"];
+                let pip = in_environment(folder, "python");
+                vec![
+                    Step::new("python3", "python3", &venv, folder),
+                    Step::new("pip", pip, PIP_INSTALL, folder),
+                ]
+            }
+        }
+    }
+}
+
+fn in_environment(folder: &Path, program: &str) -> PathBuf {
+    let programs = if cfg!(windows) { "venv/Scripts" } else { "venv/bin" };
+    folder.join(programs).join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Tells a package manager that did not answer from one that did, and refused.
+fn reason(program: &'static str, failed: Failed) -> NotBrought {
+    match failed {
+        Failed::Missing => NotBrought::Silent(format!("{program} is missing")),
+        Failed::TooLong(limit) => {
+            NotBrought::Silent(format!("{program} did not answer within {} s", limit.as_secs()))
+        }
+        Failed::Said(said) => match SILENCE.iter().find(|words| said.contains(**words)) {
+            Some(words) => NotBrought::Silent(format!("{program} did not answer (`{words}`)")),
+            None => NotBrought::Refused { program, said: last_words(&said) },
+        },
+    }
+}
+
+fn last_words(said: &str) -> String {
+    let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+    last.chars().take(300).collect()
+}
+
+const NPM_INSTALL: [&str; 4] = ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"];
+const PIP_INSTALL: &[&str] = &[
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--disable-pip-version-check",
+    "--retries=1",
+    "--timeout=20",
+    "--requirement=requirements.txt",
+    "--constraint=constraints.txt",
+];
+
+/// What package managers say when they cannot reach their registry.
+const SILENCE: &[&str] = &[
+    "ConnectTimeoutError",
+    "Connection refused",
+    "Connection reset",
+    "Could not connect to server",
+    "Could not resolve host",
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ENOTFOUND",
+    "ETIMEDOUT",
+    "Name or service not known",
+    "NameResolutionError",
+    "NewConnectionError",
+    "ProxyError",
+    "ReadTimeoutError",
+    "Temporary failure in name resolution",
+    "spurious network error",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_package_manager_that_cannot_reach_its_registry_did_not_answer() {
+        let pip = "WARNING: Retrying (Retry(total=0)) after connection broken by \
+                   'NewConnectionError(...)'\nERROR: No matching distribution found for mcp==2.3.0";
+        for (program, failed, why) in [
+            ("npm", Failed::Said("code ECONNREFUSED".to_owned()), "npm did not answer (`ECONN"),
+            ("pip", Failed::Said(pip.to_owned()), "pip did not answer (`NewConnectionError`)"),
+            ("cargo", Failed::Missing, "cargo is missing"),
+            ("npm", Failed::TooLong(Duration::from_secs(9)), "npm did not answer within 9 s"),
+        ] {
+            let reason = reason(program, failed);
+
+            assert!(matches!(&reason, NotBrought::Silent(it) if it.starts_with(why)), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_package_manager_that_answers_and_refuses_is_told_by_its_last_words() {
+        let said = "a\nb\n\nerror[E0308]: mismatched types\nhelp\nerror: could not compile".into();
+
+        let reason = reason("cargo", Failed::Said(said));
+
+        let said = "error[E0308]: mismatched types / help / error: could not compile".to_owned();
+        assert_eq!(reason, NotBrought::Refused { program: "cargo", said });
+    }
+}
