@@ -14,6 +14,8 @@ use crate::{Entry, What};
 mod ends;
 mod streams;
 
+pub(crate) use ends::STOPPED;
+
 /// Everything that is known about one performance.
 pub(crate) struct Case<'a> {
     pub(crate) scenario: &'a Scenario,

@@ -23,6 +23,7 @@ pub mod rivals;
 pub mod run;
 pub mod scenario;
 pub mod score;
+pub mod scorecard;
 mod server;
 mod staff;
 pub mod stage;

@@ -3,6 +3,7 @@
 //! Each command is a file of its own beside this one, with its arguments and a `play` that ends in
 //! an exit code. Here is only which of them was meant, and how wrong usage is told.
 
+mod compare;
 mod drive;
 mod list;
 mod misuse;
@@ -27,6 +28,8 @@ use misuse::Misuse;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Puts published clients through the scenarios, and ours beside them.
+    Compare(compare::Args),
     /// Plays a script on our own client: the adapter by which the lab scores it.
     Drive(drive::Args),
     /// Lists the scenarios.
@@ -44,6 +47,7 @@ pub(crate) enum Command {
 /// Carries a command out.
 pub(crate) fn play(command: Command) -> Result<ExitCode> {
     let outcome = match command {
+        Command::Compare(args) => compare::play(&args),
         Command::Drive(args) => drive::play(&args),
         Command::List(args) => list::play(&args),
         Command::Run(args) => run::play(&args),

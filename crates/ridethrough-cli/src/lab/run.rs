@@ -124,7 +124,7 @@ async fn run(
 }
 
 /// Sees that a file can be written, and leaves what is in it.
-fn touch(path: &Path) -> Result<(), Misuse> {
+pub(super) fn touch(path: &Path) -> Result<(), Misuse> {
     let opened = OpenOptions::new().create(true).append(true).open(path);
     opened.map(drop).map_err(|error| Misuse {
         what: format!("`{}` cannot be written: {error}", path.display()),

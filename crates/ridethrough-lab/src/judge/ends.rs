@@ -45,7 +45,7 @@ fn unfinished(end: &End) -> Option<String> {
         End::Finished => None,
         End::Failed(how) => Some(format!("it ended with {how}")),
         End::NotStarted(why) => Some(format!("it did not start: {why}")),
-        End::Stopped(limit) => Some(format!("it was stopped after {} s", limit.as_secs_f64())),
+        End::Stopped(limit) => Some(format!("{STOPPED} {} s", limit.as_secs_f64())),
     }
 }
 
@@ -150,5 +150,7 @@ fn seconds(millis: f64) -> f64 {
 }
 
 const EVERY_STEP: &str = "every step is reported once, in order";
+/// How the evidence begins if a client had to be stopped.
+pub(crate) const STOPPED: &str = "it was stopped after";
 const ENDS: &str = "the client ends by itself";
 const MOST_TEXT: usize = 300;

@@ -1,0 +1,214 @@
+//! `ridethrough lab compare`: puts published clients through the scenarios, and ours beside them.
+//!
+//! Clients are installed before the first one is played: a build in the background would make a
+//! client look slow.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use anyhow::{Context, Result};
+use ridethrough_lab::contestant::Program;
+use ridethrough_lab::install::Workshop;
+use ridethrough_lab::rivals::{RIVALS, Rival};
+use ridethrough_lab::run::run_all;
+use ridethrough_lab::scenario::Scenario;
+use ridethrough_lab::score::{Scorecard, Verdict};
+use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, today};
+use tokio::time::Instant;
+
+use super::misuse::Misuse;
+use super::run::touch;
+use super::shelf::{self, Source};
+use super::until;
+use crate::out;
+
+/// What `lab compare` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// Only these clients beside ours, such as `python,rmcp`; `none` for ours alone
+    #[arg(long, value_name = "CLIENTS")]
+    only: Option<String>,
+    /// Only these scenarios and groups, such as `A,D4`
+    #[arg(long, value_name = "IDS")]
+    pick: Option<String>,
+    /// How many scenarios are played at the same time [default: one for each processor]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: Option<u16>,
+    /// The folder in which clients are installed, kept from run to run [default: below the user's
+    /// cache]
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    /// Write `scorecard.md` and `scorecard.json` into this folder, in place of printing the table
+    #[arg(long, value_name = "FOLDER")]
+    write: Option<PathBuf>,
+    /// Write the verdicts and figures to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    let shelf = args.source.shelf()?;
+    let scenarios = match &args.pick {
+        Some(words) => shelf.pick(words).map_err(|it| shelf::unknown(&it))?,
+        None => shelf.all().iter().collect(),
+    };
+    let rivals = args.rivals()?;
+    // Before the minutes that a run may take, not after.
+    for path in args.files() {
+        touch(&path)?;
+    }
+    match until::stopped(args.compare(&rivals, &scenarios))? {
+        Ok(entries) => {
+            let (made, command) = (today(), args.command());
+            let comparison = Comparison { scenarios: &scenarios, made, command, entries: entries? };
+            args.tell(&comparison)
+        }
+        Err(stopped) => Ok(stopped.tell("the client and all that it started were ended")),
+    }
+}
+
+impl Args {
+    fn rivals(&self) -> Result<Vec<&'static Rival>, Misuse> {
+        let Some(names) = &self.only else { return Ok(RIVALS.iter().collect()) };
+        let names = names.split(',').map(str::trim).filter(|it| !it.is_empty() && *it != "none");
+        Rival::named(&names.collect::<Vec<_>>()).map_err(|unknown| Misuse {
+            what: unknown.to_string(),
+            tried: "the names of all clients with an adapter were compared".to_owned(),
+            hint: format!("these are known: {}", names_of(RIVALS.iter()).join(", ")),
+        })
+    }
+
+    async fn compare(
+        &self,
+        rivals: &[&'static Rival],
+        scenarios: &[&Scenario],
+    ) -> Result<Vec<Entry>> {
+        let workshop = Workshop::new(self.dir.clone().unwrap_or_else(Workshop::default_folder));
+        let mut contenders = vec![ours().await?];
+        for rival in rivals {
+            contenders.push(theirs(&workshop, rival).await);
+        }
+        let cores = available_parallelism().map_or(1, usize::from);
+        let at_once = self.jobs.map_or(cores, usize::from);
+        let mut entries = Vec::new();
+        for contender in contenders {
+            entries.push(contender.play(scenarios, at_once).await?);
+        }
+        Ok(entries)
+    }
+
+    /// The command that makes the same table anywhere.
+    fn command(&self) -> String {
+        let option = |name, value: &Option<String>| {
+            value.as_ref().map(|value| format!(" --{name} {value}")).unwrap_or_default()
+        };
+        format!(
+            "ridethrough lab compare{}{}{}",
+            option("only", &self.only),
+            option("pick", &self.pick),
+            if self.write.is_some() { " --write docs" } else { "" },
+        )
+    }
+
+    fn pages(&self) -> Option<[PathBuf; 2]> {
+        self.write.as_ref().map(|it| ["scorecard.md", "scorecard.json"].map(|name| it.join(name)))
+    }
+
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.pages().into_iter().flatten().chain(self.json.clone())
+    }
+
+    fn tell(&self, comparison: &Comparison<'_>) -> Result<ExitCode> {
+        if let Some(path) = &self.json {
+            write(path, &comparison.json())?;
+        }
+        let Some([page, file]) = self.pages() else {
+            return out::print(|out| out.write_all(comparison.markdown().as_bytes()));
+        };
+        write(&page, &comparison.markdown())?;
+        write(&file, &comparison.json())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A client that is to be played, or the reason why it cannot be.
+struct Contender {
+    name: String,
+    what: String,
+    version: String,
+    program: Result<Program, String>,
+}
+
+impl Contender {
+    async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<Entry> {
+        let Self { name, what, version, program } = self;
+        let outcome = match program {
+            Err(why) => Outcome::NotRun(why),
+            Ok(program) => Outcome::Ran(scored(&name, &program, scenarios, at_once).await?),
+        };
+        Ok(Entry { name, what, version, outcome })
+    }
+}
+
+/// Our own client, by the same protocol as all others.
+async fn ours() -> Result<Contender> {
+    let this = std::env::current_exe().context("this program does not know its own path")?;
+    let program = Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]);
+    Ok(Contender {
+        name: "ridethrough".to_owned(),
+        what: "this project".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program: program.timed().await,
+    })
+}
+
+async fn theirs(workshop: &Workshop, rival: &Rival) -> Contender {
+    let program = workshop.install(rival, |what| eprintln!("installing {what}")).await;
+    let program = program.map_err(|error| error.to_string());
+    if let Err(why) = &program {
+        eprintln!("{} is not run: {why}", rival.name);
+    }
+    let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
+    Contender { name, what, version, program }
+}
+
+async fn scored(
+    name: &str,
+    program: &Program,
+    scenarios: &[&Scenario],
+    at_once: usize,
+) -> Result<Scorecard> {
+    let (began, mut done, all) = (Instant::now(), 0, scenarios.len());
+    let told = |score: &ridethrough_lab::score::Score| {
+        done += 1;
+        eprintln!("{name} {done}/{all}: {} {}", score.verdict.word(), score.id);
+    };
+    let scores = run_all(scenarios, program, at_once, told).await?;
+    let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
+    let card = Scorecard { client: name.to_owned(), command: String::new(), scores, elapsed_ms };
+    let counts = [Verdict::Pass, Verdict::Soft, Verdict::Fail]
+        .map(|verdict| format!("{} {}", card.count(verdict), verdict.word()));
+    eprintln!("{name}: {} in {:.0} s", counts.join(", "), elapsed_ms / 1e3);
+    Ok(card)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?;
+    eprintln!("wrote {}", path.display());
+    Ok(())
+}
+
+fn names_of(rivals: impl Iterator<Item = &'static Rival>) -> Vec<&'static str> {
+    rivals.map(|rival| rival.name).collect()
+}
+
+const AFTER: &str = "Clients are installed by the package managers of their languages: `python3` with \
+`venv`, `npm`, `cargo`. One that is missing, or cannot reach its registry, is no failure: the table \
+says `not run` and why.
+
+Exit codes: 0 the table was made, whatever is in it; 1 it could not be made; 2 wrong usage; 130 \
+stopped by Ctrl-C.";

@@ -1,0 +1,128 @@
+//! Several clients side by side: one table for people, one file for machines.
+//!
+//! Only arranges what was measured. A client that could not be run is named with the reason, and never
+//! counted.
+
+use crate::adapter::Step;
+use crate::scenario::Scenario;
+use crate::score::{Score, Scorecard, Verdict};
+
+mod date;
+mod json;
+mod markdown;
+#[cfg(test)]
+mod tests;
+
+pub use date::today;
+
+/// What is compared, and what came out.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// The scenarios, in order.
+    pub scenarios: &'a [&'a Scenario],
+    /// The day, as [`today`] writes it.
+    pub made: String,
+    /// The command that makes it again.
+    pub command: String,
+    /// The clients, ours first.
+    pub entries: Vec<Entry>,
+}
+
+/// One client.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a few words.
+    pub what: String,
+    /// Its version.
+    pub version: String,
+    /// How it did.
+    pub outcome: Outcome,
+}
+
+/// How a client did.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It was not run, for this reason.
+    NotRun(String),
+    /// It was put through the scenarios.
+    Ran(Scorecard),
+}
+
+impl Entry {
+    fn card(&self) -> Option<&Scorecard> {
+        match &self.outcome {
+            Outcome::NotRun(_) => None,
+            Outcome::Ran(card) => Some(card),
+        }
+    }
+
+    fn score(&self, scenario: &Scenario) -> Option<&Score> {
+        self.card()?.scores.iter().find(|score| score.id == scenario.id)
+    }
+}
+
+/// How many scenarios ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+struct Totals {
+    pass: usize,
+    soft: usize,
+    fail: usize,
+    /// The client had to be stopped.
+    hung: usize,
+    /// A tool ran more often than it was called, and that was a fault.
+    repeated: usize,
+}
+
+impl Totals {
+    fn of(scenarios: &[&Scenario], entry: &Entry) -> Self {
+        let mut totals = Self::default();
+        for (scenario, score) in
+            scenarios.iter().filter_map(|scenario| Some((scenario, entry.score(scenario)?)))
+        {
+            match score.verdict {
+                Verdict::Fail => totals.fail += 1,
+                Verdict::Soft => totals.soft += 1,
+                Verdict::Pass => totals.pass += 1,
+            }
+            totals.hung += usize::from(is_hung(score));
+            totals.repeated += usize::from(most_runs(scenario, score).is_some());
+        }
+        totals
+    }
+}
+
+/// Whether the client had to be stopped.
+fn is_hung(score: &Score) -> bool {
+    score.findings.iter().any(|it| !it.held && it.evidence.starts_with(crate::judge::STOPPED))
+}
+
+/// How many times one call ran, if that is more often than it was made. Where a scenario is passed,
+/// repeating was right.
+fn most_runs(scenario: &Scenario, score: &Score) -> Option<usize> {
+    if score.verdict == Verdict::Pass {
+        return None;
+    }
+    let runs = &score.journal.runs;
+    let often = runs.iter().map(|run| {
+        let same = |other: &&_| is_same(run, other);
+        let made: usize = scenario.client.iter().map(|step| made(step, run)).sum();
+        (runs.iter().filter(same).count(), made.max(1))
+    });
+    often.filter(|(ran, made)| ran > made).map(|(ran, _)| ran).max()
+}
+
+fn is_same(one: &crate::journal::Ran, other: &crate::journal::Ran) -> bool {
+    one.tool == other.tool && one.arguments == other.arguments
+}
+
+/// How many times a step makes the call that ran. Of calls made at once each has words of its own.
+fn made(step: &Step, run: &crate::journal::Ran) -> usize {
+    match step {
+        Step::Call { tool, args, concurrency: None, .. } if *tool == run.tool => {
+            usize::from(run.arguments.as_object().is_some_and(|it| it == args))
+        }
+        _ => 0,
+    }
+}

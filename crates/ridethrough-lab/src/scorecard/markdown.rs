@@ -1,0 +1,145 @@
+//! A comparison as a page for people.
+//!
+//! Totals first, then a table for each group of scenarios, then what each client failed and what was
+//! seen. What a client said goes into code, where it cannot be taken for markup.
+
+use std::fmt::Write;
+
+use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs};
+use crate::scenario::{Group, Scenario};
+use crate::score::{Score, Verdict};
+
+impl Comparison<'_> {
+    /// The page.
+    pub fn markdown(&self) -> String {
+        let mut page = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut page);
+        page
+    }
+
+    fn write(&self, page: &mut String) -> std::fmt::Result {
+        let Self { made, command, scenarios, .. } = self;
+        writeln!(page, "# Scorecard\n")?;
+        writeln!(page, "Made on {made} by `{command}`: {} scenarios, each", scenarios.len())?;
+        writeln!(page, "played on every client at its default settings. {LEGEND}\n")?;
+        self.totals(page)?;
+        for group in Group::ALL {
+            self.group(page, group)?;
+        }
+        for entry in &self.entries {
+            self.failures(page, entry)?;
+        }
+        Ok(())
+    }
+
+    fn totals(&self, page: &mut String) -> std::fmt::Result {
+        writeln!(page, "| client | | version | pass | soft | fail | hung | ran twice |")?;
+        writeln!(page, "|---|---|---|---:|---:|---:|---:|---:|")?;
+        for entry in &self.entries {
+            let Entry { name, what, version, .. } = entry;
+            let counts = match &entry.outcome {
+                Outcome::NotRun(why) => format!("not run: {} | | | |", in_table(why)),
+                Outcome::Ran(_) => {
+                    let it = Totals::of(self.scenarios, entry);
+                    let Totals { pass, soft, fail, hung, repeated } = it;
+                    format!("{pass} | {soft} | {fail} | {hung} | {repeated}")
+                }
+            };
+            writeln!(page, "| **{name}** | {what} | {version} | {counts} |")?;
+        }
+        writeln!(page)
+    }
+
+    fn group(&self, page: &mut String, group: Group) -> std::fmt::Result {
+        let ran: Vec<_> = self.entries.iter().filter(|entry| entry.card().is_some()).collect();
+        let mut scenarios = self.scenarios.iter().filter(|it| it.group() == Some(group)).peekable();
+        if ran.is_empty() || scenarios.peek().is_none() {
+            return Ok(());
+        }
+        let names: Vec<_> = ran.iter().map(|entry| entry.name.as_str()).collect();
+        writeln!(page, "## {}: {}\n", group.letter(), group.title())?;
+        writeln!(page, "| | scenario | {} |", names.join(" | "))?;
+        writeln!(page, "|---|---|{}", "---|".repeat(ran.len()))?;
+        for scenario in scenarios {
+            let cells: Vec<_> = ran.iter().map(|entry| cell(entry, scenario)).collect();
+            let title = in_table(&scenario.title);
+            writeln!(page, "| {} | {title} | {} |", scenario.id, cells.join(" | "))?;
+        }
+        writeln!(page)
+    }
+
+    fn failures(&self, page: &mut String, entry: &Entry) -> std::fmt::Result {
+        let of = |verdict| {
+            let scores = self.scenarios.iter().filter_map(|it| entry.score(it));
+            scores.filter(move |score| score.verdict == verdict)
+        };
+        if of(Verdict::Fail).next().is_none() && of(Verdict::Soft).next().is_none() {
+            return Ok(());
+        }
+        writeln!(page, "## What was seen of {} {}\n", entry.name, entry.version)?;
+        for score in of(Verdict::Fail).chain(of(Verdict::Soft)) {
+            failure(page, entry, score)?;
+        }
+        writeln!(page)
+    }
+}
+
+/// The verdict, with a link to the reason where there is one.
+fn cell(entry: &Entry, scenario: &Scenario) -> String {
+    let Some(score) = entry.score(scenario) else { return "–".to_owned() };
+    let word = match score.verdict {
+        Verdict::Pass => return "pass".to_owned(),
+        Verdict::Soft => "soft",
+        Verdict::Fail => "**fail**",
+    };
+    let mut cell = format!("[{word}](#{})", anchor(entry, score));
+    if is_hung(score) {
+        cell += ", hung";
+    }
+    if let Some(runs) = most_runs(scenario, score) {
+        cell += &format!(", ran {runs}×");
+    }
+    cell
+}
+
+fn anchor(entry: &Entry, score: &Score) -> String {
+    format!("{}-{}", entry.name, score.id.to_lowercase())
+}
+
+/// The worst check that did not hold, what was seen, and how many more there are.
+fn failure(page: &mut String, entry: &Entry, score: &Score) -> std::fmt::Result {
+    let mut faults = score.faults();
+    let Some(first) = faults.next() else { return Ok(()) };
+    let more = match faults.filter(|it| it.level == first.level).count() {
+        0 => String::new(),
+        1 => " (and one more)".to_owned(),
+        count => format!(" (and {count} more)"),
+    };
+    let (anchor, id, word) = (anchor(entry, score), &score.id, score.verdict.word());
+    let (that, seen) = (in_table(&first.that), in_code(&first.evidence));
+    writeln!(page, "- <a id=\"{anchor}\"></a>**{id}** {word}: {that}{more}. Seen: {seen}")
+}
+
+/// Text of ours in a cell: on one line, and no border.
+fn in_table(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// Text of a client's: short, on one line, and no markup.
+fn in_code(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'");
+    let shown = words.chars().filter(|it| !it.is_control());
+    let mut short: String = shown.clone().take(MOST_EVIDENCE).collect();
+    if shown.count() > MOST_EVIDENCE {
+        short += "…";
+    }
+    format!("`{short}`")
+}
+
+const MOST_EVIDENCE: usize = 240;
+const LEGEND: &str = "\
+**pass**: everything held. **soft**: what must hold held, an ideal was missed.\n\
+**fail**: something that must hold did not; the word leads to what was seen. **hung**: the client had \
+to be stopped.\n\
+**ran twice**: a tool ran more often than it was called.";
