@@ -43,6 +43,7 @@ impl<'a> Case<'a> {
             verdict,
             findings,
             figures,
+            script: self.scenario.client.clone(),
             lines: self.performance.lines,
             stderr: self.performance.stderr,
             journal: self.journal,

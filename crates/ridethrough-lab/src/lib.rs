@@ -19,6 +19,7 @@ mod judge;
 mod lock;
 pub mod mcp;
 mod pipe;
+pub mod report;
 pub mod rivals;
 pub mod run;
 pub mod scenario;

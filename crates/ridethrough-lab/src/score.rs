@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::adapter::Line;
+use crate::adapter::{Line, Step};
 use crate::journal::Journal;
 use crate::scenario::Level;
 
@@ -41,6 +41,8 @@ pub struct Score {
     pub findings: Vec<Finding>,
     /// The numbers.
     pub figures: Figures,
+    /// What the client was asked to do.
+    pub script: Vec<Step>,
     /// What the client reported.
     pub lines: Vec<Line>,
     /// The last lines that it wrote for people.

@@ -1,0 +1,44 @@
+//! Scorecards as files: for people a page, for programs JSON, for build servers JUnit.
+//!
+//! Nothing here judges or measures; it only shows. Whatever a client printed is shown as text and
+//! never trusted: see `markup`.
+
+use serde::Serialize;
+
+use crate::score::Scorecard;
+
+mod html;
+mod junit;
+mod markup;
+mod timeline;
+mod words;
+
+/// One page about these clients, which needs no network, no script and no other file.
+///
+/// `made` says when, as it is to be shown.
+pub fn html(cards: &[Scorecard], made: &str) -> String {
+    html::page(cards, made)
+}
+
+/// Everything about these clients, for programs.
+///
+/// An object with `format`, which is 1 until members change their meaning, and `clients`, a list
+/// of scorecards.
+pub fn json(cards: &[Scorecard]) -> String {
+    #[derive(Serialize)]
+    struct Report<'a> {
+        format: u32,
+        clients: &'a [Scorecard],
+    }
+    let report = Report { format: 1, clients: cards };
+    serde_json::to_string_pretty(&report).expect("scorecards are plain data with names as keys")
+}
+
+/// What build servers read as the results of tests: a suite for each group, a case for each
+/// scenario. A scenario that passed softly is a test that passed, and says so in its output.
+pub fn junit(card: &Scorecard) -> String {
+    junit::junit(card)
+}
+
+#[cfg(test)]
+mod tests;

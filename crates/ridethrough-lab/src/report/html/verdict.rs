@@ -1,0 +1,31 @@
+//! A verdict as a word, a colour and a shape: any one of them is enough.
+
+use crate::report::markup::Markup;
+use crate::score::{Score, Verdict};
+
+/// The worst first, as people look for them.
+pub(super) const ALL: [Verdict; 3] = [Verdict::Fail, Verdict::Soft, Verdict::Pass];
+
+pub(super) fn badge(page: &mut Markup, verdict: Verdict) {
+    let word = verdict.word();
+    page.element("span", &[("class", &format_args!("badge {word}"))], |page| {
+        shape(page, verdict);
+        page.text(word);
+    });
+}
+
+pub(super) fn shape(page: &mut Markup, verdict: Verdict) {
+    let shape = format!("#s-{}", verdict.word());
+    page.element("svg", &[("class", &"shape"), ("aria-hidden", &"true")], |page| {
+        page.void("use", &[("href", &shape)]);
+    });
+}
+
+/// Names for the style, by which a part of the page is shown or left out.
+pub(super) fn marks<'a>(scores: impl Iterator<Item = &'a Score>) -> String {
+    let mut verdicts: Vec<_> = scores.map(|score| score.verdict).collect();
+    verdicts.sort_unstable();
+    verdicts.dedup();
+    let names: Vec<_> = verdicts.iter().map(|it| format!("has-{}", it.word())).collect();
+    names.join(" ")
+}

@@ -1,0 +1,217 @@
+//! What a picture tells, in milliseconds, before anybody knows how wide it is.
+
+use std::fmt::Write;
+
+use super::steps;
+use crate::Deed;
+use crate::journal::{Asked, Happened, Journal, Visited, Which};
+use crate::report::words::{Time, shortened};
+use crate::score::Score;
+
+/// Everything that is drawn.
+#[derive(Debug)]
+pub(super) struct Story {
+    /// Which scenario it is about.
+    pub(super) about: String,
+    /// When the last thing happened.
+    pub(super) end_ms: f64,
+    /// The steps of the client.
+    pub(super) steps: Vec<Bar>,
+    /// One for each connection, in the order of their opening.
+    pub(super) lanes: Vec<Lane>,
+    /// When servers were not up, and what else happened to them.
+    pub(super) events: Vec<Event>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) name: String,
+    pub(super) opened: f64,
+    /// `None` if it outlived the scenario.
+    pub(super) closed: Option<f64>,
+    pub(super) bars: Vec<Bar>,
+}
+
+/// A step or a request.
+#[derive(Debug, Default)]
+pub(super) struct Bar {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) label: String,
+    pub(super) kind: Kind,
+    pub(super) end: End,
+    /// When something was sent.
+    pub(super) sent: Vec<f64>,
+    /// When the tool was run.
+    pub(super) ran: Vec<f64>,
+    /// All of it in words.
+    pub(super) about: String,
+}
+
+/// How something went; its colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Broken,
+    Good,
+    #[default]
+    Quiet,
+    Refused,
+}
+
+/// How a bar ends; its shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    Cut,
+    Gone,
+    #[default]
+    Open,
+    Proper,
+    Reset,
+}
+
+/// Something that happened to a server: at a moment, or for a while.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) from: f64,
+    pub(super) to: Option<f64>,
+    pub(super) label: String,
+}
+
+impl Story {
+    pub(super) fn of(score: &Score) -> Self {
+        let journal = &score.journal;
+        let steps = steps::bars(score);
+        let end_ms = end(journal, &steps).max(score.figures.elapsed_ms);
+        let visit = |visit| Lane::new(visit, &journal.requests, end_ms);
+        let mut lanes: Vec<_> = journal.connections.iter().map(visit).collect();
+        lanes.sort_by(|one, other| one.opened.total_cmp(&other.opened));
+        let events = [Which::Main, Which::Other].map(|it| events(&journal.events, it, end_ms));
+        let events = events.into_iter().flatten().collect();
+        Self { about: about(score, end_ms), end_ms, steps, lanes, events }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.lanes.is_empty() && self.events.is_empty()
+    }
+}
+
+fn about(score: &Score, end_ms: f64) -> String {
+    let Journal { requests, connections, .. } = &score.journal;
+    let (id, requests, connections) = (&score.id, requests.len(), connections.len());
+    let end = Time(end_ms);
+    format!("Timeline of {id}: requests {requests}, connections {connections}, {end}")
+}
+
+/// When the last thing happened.
+fn end(journal: &Journal, steps: &[Bar]) -> f64 {
+    let asked = journal.requests.iter().map(|it| it.at_ms);
+    let marked = journal.requests.iter().flat_map(|it| &it.marks).map(|it| it.at_ms);
+    let opened = journal.connections.iter().map(|it| it.opened_ms);
+    let closed = journal.connections.iter().filter_map(|it| it.closed_ms);
+    let happened = journal.events.iter().map(|it| it.at_ms);
+    let stepped = steps.iter().map(|it| it.to);
+    asked
+        .chain(marked)
+        .chain(opened)
+        .chain(closed)
+        .chain(happened)
+        .chain(stepped)
+        .fold(0.0, f64::max)
+}
+
+impl Lane {
+    fn new(visit: &Visited, requests: &[Asked], end_ms: f64) -> Self {
+        let name = match visit.server {
+            Which::Main => format!("connection {}", visit.connection),
+            Which::Other => format!("other server {}", visit.connection),
+        };
+        let is_own = |it: &&Asked| it.server == visit.server && it.connection == visit.connection;
+        let until = visit.closed_ms.unwrap_or(end_ms);
+        let bars = requests.iter().filter(is_own).map(|it| Bar::of_request(it, until)).collect();
+        Self { name, opened: visit.opened_ms, closed: visit.closed_ms, bars }
+    }
+}
+
+impl Bar {
+    /// A request, on a connection that was there until this moment.
+    fn of_request(asked: &Asked, until: f64) -> Self {
+        let last = asked.marks.iter().rev().find_map(|it| Some((it.at_ms, end_of(&it.deed)?)));
+        let (to, (kind, end, how)) = match last {
+            Some((at, how)) => (at, how),
+            None => (until.max(asked.at_ms), (Kind::Quiet, End::Open, "no answer".to_owned())),
+        };
+        let when = |is: fn(&Deed) -> bool| {
+            asked.marks.iter().filter(move |it| is(&it.deed)).map(|it| it.at_ms).collect()
+        };
+        let name = asked.what.strip_prefix("notifications/").unwrap_or(&asked.what);
+        Self {
+            from: asked.at_ms,
+            to,
+            label: format!("{}: {how}", shortened(name, MOST_NAME)),
+            kind,
+            end,
+            sent: when(|deed| matches!(deed, Deed::Sent(_))),
+            ran: when(|deed| *deed == Deed::Ran),
+            about: in_words(asked),
+        }
+    }
+}
+
+/// How a request went, if this is the end of it.
+fn end_of(deed: &Deed) -> Option<(Kind, End, String)> {
+    Some(match deed {
+        Deed::Answered(status @ 0..300) => (Kind::Good, End::Proper, status.to_string()),
+        Deed::Answered(status) => (Kind::Refused, End::Proper, status.to_string()),
+        Deed::Cut => (Kind::Broken, End::Cut, "cut".to_owned()),
+        Deed::Ended => (Kind::Good, End::Proper, "ended".to_owned()),
+        Deed::Gone => (Kind::Quiet, End::Gone, "client left".to_owned()),
+        Deed::Reset => (Kind::Broken, End::Reset, "reset".to_owned()),
+        Deed::Opened | Deed::Ran | Deed::Sent(_) => return None,
+    })
+}
+
+fn in_words(asked: &Asked) -> String {
+    let mut text = shortened(&asked.what, MOST_ABOUT);
+    // Writing into a string cannot fail.
+    let _ = write!(text, "\n{} {}", asked.http, shortened(&asked.path, MOST_ABOUT));
+    let _ = write!(text, "\n{}: arrived", Time(asked.at_ms));
+    for mark in asked.marks.iter().take(MOST_MARKS) {
+        let deed = shortened(&mark.deed.to_string(), MOST_ABOUT);
+        let _ = write!(text, "\n{}: {deed}", Time(mark.at_ms));
+    }
+    if asked.marks.len() > MOST_MARKS {
+        let _ = write!(text, "\nand {} more", asked.marks.len() - MOST_MARKS);
+    }
+    text
+}
+
+/// What happened to one server. A mood lasts until the next one; before its first `up` a server was
+/// not up.
+fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<Event> {
+    let happened: Vec<_> = happened.iter().filter(|it| it.server == server).collect();
+    let prefix = if server == Which::Other { "other: " } else { "" };
+    let is_mood = |it: &&&Happened| MOODS.contains(&it.what.as_str());
+    let moods: Vec<_> = happened.iter().filter(is_mood).collect();
+    let mut events = Vec::new();
+    if let Some(first) = moods.first().filter(|it| it.what == UP) {
+        let label = format!("{prefix}not up yet");
+        events.push(Event { from: 0.0, to: Some(first.at_ms), label });
+    }
+    for (place, mood) in moods.iter().enumerate().filter(|(_, it)| it.what != UP) {
+        let to = moods.get(place + 1).map_or(end_ms, |next| next.at_ms);
+        let label = format!("{prefix}{}", mood.what);
+        events.push(Event { from: mood.at_ms, to: Some(to), label });
+    }
+    for moment in happened.iter().filter(|it| !is_mood(it)) {
+        let label = format!("{prefix}{}", moment.what);
+        events.push(Event { from: moment.at_ms, to: None, label });
+    }
+    events
+}
+
+const UP: &str = "up";
+const MOODS: &[&str] = &["black hole", "closes what connects", "down", "resets what connects", UP];
+const MOST_NAME: usize = 30;
+const MOST_ABOUT: usize = 80;
+const MOST_MARKS: usize = 12;

@@ -1,0 +1,165 @@
+use super::scale::Scale;
+use super::story::{End, Kind};
+use super::*;
+use crate::Deed;
+use crate::adapter::{Done, Line, Step};
+use crate::journal::{Asked, Happened, Journal, Marked, Visited, Which};
+use crate::score::{Figures, Verdict};
+
+#[test]
+fn bars_are_as_long_as_what_they_show() {
+    let score = score(vec![asked(500.0, &[(1000.0, Deed::Cut)])], 2000.0);
+
+    let svg = drawn(&score);
+
+    let scale = Scale::new(94.0, 734.0, 2000.0);
+    let (from, to) = (scale.x(500.0), scale.x(1000.0));
+    assert_eq!((from, to), (254.0, 414.0));
+    let bar = format!("<rect x=\"{from}\" y=\"Y\" width=\"{}\" height=\"17\"/>", to - from);
+    let (before, after) = bar.split_once('Y').unwrap();
+    let at = svg.find(before).expect("the bar begins where the request arrived");
+    let y = svg[at + before.len()..].find('"').unwrap();
+    assert!(svg[at + before.len() + y..].starts_with(after), "{svg}");
+}
+
+#[test]
+fn a_request_ends_as_its_last_word_says() {
+    let cases = [
+        (vec![(7.0, Deed::Answered(200))], Kind::Good, End::Proper, "x: 200", 7.0),
+        (vec![(7.0, Deed::Answered(503))], Kind::Refused, End::Proper, "x: 503", 7.0),
+        (vec![(7.0, Deed::Opened), (8.0, Deed::Cut)], Kind::Broken, End::Cut, "x: cut", 8.0),
+        (vec![(7.0, Deed::Reset)], Kind::Broken, End::Reset, "x: reset", 7.0),
+        (vec![(7.0, Deed::Gone)], Kind::Quiet, End::Gone, "x: client left", 7.0),
+        (vec![(7.0, Deed::Ran)], Kind::Quiet, End::Open, "x: no answer", 90.0),
+    ];
+    for (marks, kind, end, label, to) in cases {
+        let story = Story::of(&score(vec![asked(5.0, &marks)], 100.0));
+
+        let bar = &story.lanes[0].bars[0];
+        assert_eq!((bar.kind, bar.end, bar.label.as_str(), bar.to), (kind, end, label, to));
+    }
+}
+
+#[test]
+fn steps_follow_one_another_from_when_the_client_was_first_seen() {
+    let mut score = score(vec![asked(305.0, &[])], 1000.0);
+    score.journal.connections[0].opened_ms = 300.0;
+    score.lines = vec![line(0, 20.0), line(1, 400.0)];
+
+    let story = Story::of(&score);
+
+    let times: Vec<_> = story.steps.iter().map(|step| (step.from, step.to)).collect();
+    assert_eq!(times, [(300.0, 320.0), (320.0, 720.0)]);
+    assert_eq!(story.steps[1].label, "call echo");
+}
+
+#[test]
+fn steps_end_before_the_client_does_even_if_nobody_saw_it_begin() {
+    let mut score = score(vec![asked(900.0, &[])], 1000.0);
+    score.journal.connections[0].opened_ms = 890.0;
+    score.lines = vec![line(0, 950.0), line(1, 10.0)];
+
+    let story = Story::of(&score);
+
+    assert_eq!(story.steps[0].from, 40.0);
+}
+
+#[test]
+fn a_step_that_never_ended_is_shown_until_the_client_was_stopped() {
+    let mut score = score(Vec::new(), 5000.0);
+    score.lines = vec![line(0, 20.0)];
+
+    let story = Story::of(&score);
+
+    let last = story.steps.last().unwrap();
+    assert_eq!((last.label.as_str(), last.end), ("call echo: never ended", End::Open));
+    assert_eq!(last.to, 5000.0);
+}
+
+#[test]
+fn a_server_is_down_until_it_is_up() {
+    let mut score = score(Vec::new(), 3000.0);
+    let happened = |at_ms, what: &str| Happened { at_ms, server: Which::Main, what: what.into() };
+    score.journal.events = vec![
+        happened(500.0, "up"),
+        happened(800.0, "sessions forgotten"),
+        happened(1000.0, "down"),
+        happened(2000.0, "up"),
+        happened(2500.0, "black hole"),
+    ];
+
+    let story = Story::of(&score);
+
+    let mut events: Vec<_> =
+        story.events.iter().map(|it| (it.from, it.to, it.label.as_str())).collect();
+    events.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let expected = [
+        (0.0, Some(500.0), "not up yet"),
+        (800.0, None, "sessions forgotten"),
+        (1000.0, Some(2000.0), "down"),
+        (2500.0, Some(3000.0), "black hole"),
+    ];
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn the_picture_for_phones_has_no_details_that_only_a_mouse_can_reach() {
+    let story = Story::of(&score(vec![asked(5.0, &[])], 100.0));
+    let mut page = Markup::default();
+
+    Picture::new(&story, Format::Narrow).draw(&mut page);
+
+    let svg = page.into_string();
+    assert!(!svg.contains("<title>") && svg.contains("x: no answer"), "{svg}");
+}
+
+fn drawn(score: &Score) -> String {
+    let mut page = Markup::default();
+    timeline(&mut page, score);
+    page.into_string()
+}
+
+/// A client on one connection, from 4 ms to 90 ms before the end of 100 ms, or to the end.
+fn score(requests: Vec<Asked>, elapsed_ms: f64) -> Score {
+    let closed_ms = (elapsed_ms == 100.0).then_some(90.0);
+    let connections =
+        vec![Visited { server: Which::Main, connection: 1, opened_ms: 4.0, closed_ms }];
+    let script = r#"[{"op": "initialize"}, {"op": "call", "tool": "echo"}]"#;
+    let script: Vec<Step> = serde_json::from_str(script).unwrap();
+    Score {
+        id: "A1".to_owned(),
+        title: String::new(),
+        why: String::new(),
+        verdict: Verdict::Pass,
+        findings: Vec::new(),
+        figures: Figures { elapsed_ms, ..Figures::default() },
+        script,
+        lines: Vec::new(),
+        stderr: String::new(),
+        journal: Journal { requests, connections, ..Journal::default() },
+    }
+}
+
+fn asked(at_ms: f64, marks: &[(f64, Deed)]) -> Asked {
+    let marks = marks.iter().map(|(at_ms, deed)| Marked { at_ms: *at_ms, deed: deed.clone() });
+    Asked {
+        at_ms,
+        server: Which::Main,
+        connection: 1,
+        http: "POST".to_owned(),
+        path: "/mcp".to_owned(),
+        what: "x".to_owned(),
+        method: None,
+        tool: None,
+        session: None,
+        last_event_id: None,
+        body_hash: String::new(),
+        body_bytes: 0,
+        marks: marks.collect(),
+    }
+}
+
+fn line(step: usize, elapsed_ms: f64) -> Line {
+    let done = Done { ok: true, result: None, error: None, elapsed_ms };
+    Line { step, done, notifications: Vec::new() }
+}
