@@ -6,7 +6,7 @@ use super::{Row, verdict};
 use crate::report::markup::Markup;
 use crate::report::words::Time;
 use crate::scenario::Group;
-use crate::score::{Score, Scorecard};
+use crate::score::{Score, Scorecard, Verdict};
 
 pub(super) fn draw(
     page: &mut Markup,
@@ -132,6 +132,9 @@ fn scenario(page: &mut Markup, row: &Row<'_>) {
             page.element("a", &[("href", &to)], |page| {
                 page.words("b", &[], row.id).text(" ").text(row.title);
             });
+            if row.is_alone() {
+                row.scores.iter().flatten().for_each(|(_, score)| fault(page, score));
+            }
         });
         for (place, score) in row.scores.iter().enumerate() {
             page.element("td", &[("class", &"verdict")], |page| match score {
@@ -150,6 +153,13 @@ fn scenario(page: &mut Markup, row: &Row<'_>) {
             }
         }
     });
+}
+
+/// What is wrong, where something that must hold did not.
+fn fault(page: &mut Markup, score: &Score) {
+    if let Some(worst) = score.faults().next().filter(|_| score.verdict == Verdict::Fail) {
+        page.words("span", &[("class", &"fault")], format_args!("not true: {}", worst.that));
+    }
 }
 
 /// The numbers of a score, in the order of [`FIGURES`].

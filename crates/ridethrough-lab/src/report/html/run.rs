@@ -15,7 +15,7 @@ pub(super) fn section(page: &mut Markup, row: &Row<'_>) {
             page.element("h3", &[("id", &format_args!("{}-0", row.id))], |page| {
                 page.words("b", &[], row.id).text(" ").text(row.title);
             });
-            page.words("p", &[("class", &"why")], row.why);
+            why(page, row.why);
         }
         for (place, score) in row.scores.iter().enumerate() {
             if let Some((client, score)) = score {
@@ -63,7 +63,7 @@ fn chips(page: &mut Markup, score: &Score) {
 
 fn body(page: &mut Markup, row: &Row<'_>, score: &Score) {
     if row.is_alone() {
-        page.words("p", &[("class", &"why")], row.why);
+        why(page, row.why);
     }
     page.element("div", &[("class", &"split")], |page| {
         page.element("div", &[], |page| {
@@ -76,10 +76,26 @@ fn body(page: &mut Markup, row: &Row<'_>, score: &Score) {
         page.element("div", &[], |page| {
             page.words("h4", &[], "What happened");
             timeline(page, score);
+            said::draw(page, score);
         });
     });
-    said::draw(page, score);
+    said::stderr(page, score);
     log::draw(page, score);
+}
+
+fn why(page: &mut Markup, text: &str) {
+    page.element("p", &[("class", &"why")], |page| prose(page, text));
+}
+
+/// Text in which something stands in backticks.
+fn prose(page: &mut Markup, text: &str) {
+    for (place, part) in text.split('`').enumerate() {
+        if place % 2 == 1 {
+            page.words("code", &[], part);
+        } else {
+            page.text(part);
+        }
+    }
 }
 
 fn check(page: &mut Markup, finding: &Finding) {
@@ -95,7 +111,8 @@ fn check(page: &mut Markup, finding: &Finding) {
     page.element("li", &[("class", &verdict.word())], |page| {
         verdict::shape(page, verdict);
         page.element("div", &[], |page| {
-            page.text(&finding.that).text(" ");
+            prose(page, &finding.that);
+            page.text(" ");
             page.words("small", &[], format_args!("{level}, {word}"));
             if !finding.evidence.is_empty() {
                 let evidence = shortened(&colourless(&finding.evidence), MOST_EVIDENCE);

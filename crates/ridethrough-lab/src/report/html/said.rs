@@ -18,6 +18,10 @@ pub(super) fn draw(page: &mut Markup, score: &Score) {
             page.words("p", &[("class", &"none")], format_args!("And {more} more."));
         }
     }
+}
+
+/// Its last words for people.
+pub(super) fn stderr(page: &mut Markup, score: &Score) {
     if !score.stderr.trim().is_empty() {
         page.element("details", &[("class", &"more")], |page| {
             page.words("summary", &[], "Its stderr, the last lines");
@@ -36,13 +40,19 @@ fn step(page: &mut Markup, score: &Score, line: &Line) {
         page.words("span", &[("class", &"end")], if line.done.ok { "ok" } else { "failed" });
         page.text(" ");
         page.words("span", &[("class", &"dim")], Time(line.done.elapsed_ms));
-        if let Some(said) = told(&line.done) {
-            page.text(" ").words("code", &[], shortened(&colourless(&said), MOST_TEXT));
-        }
         if !line.notifications.is_empty() {
             page.text(" ");
             let heard = shortened(&line.notifications.join(", "), MOST_TEXT);
             page.words("span", &[("class", &"dim")], format_args!("heard {heard}"));
+        }
+        match told(&line.done) {
+            Some(error) if !line.done.ok => {
+                page.words("pre", &[], shortened(&colourless(&error), MOST_ERROR));
+            }
+            Some(answer) => {
+                page.text(" ").words("code", &[], shortened(&colourless(&answer), MOST_TEXT));
+            }
+            None => {}
         }
     });
 }
@@ -81,5 +91,7 @@ fn of_one(outcome: &Outcome) -> Option<String> {
 
 const MOST_LINES: usize = 30;
 const MOST_NAME: usize = 60;
-const MOST_TEXT: usize = 400;
+/// Answers are seldom what a reader is after; errors are.
+const MOST_TEXT: usize = 140;
+const MOST_ERROR: usize = 700;
 const MOST_STDERR: usize = 4000;

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write};
 
 use super::Format;
 use super::layout::{AXIS, EVENT_ROW, Laid, Layout, ROW};
-use super::rows::Placed;
+use super::rows::{Placed, Side};
 use super::story::{Bar, End, Event, Kind, Story};
 use crate::report::markup::Markup;
 
@@ -90,7 +90,7 @@ impl<'a> Picture<'a> {
                 stroke(&mut line, placed.to, y, height);
             }
             svg.void("path", &[("d", &line)]);
-            label(svg, placed, y + 11.0);
+            label(svg, placed, y + 12.0);
         });
     }
 
@@ -137,7 +137,7 @@ impl<'a> Picture<'a> {
                 svg.void("circle", &at);
             }
             mark(svg, bar.end, placed.to, y);
-            label(svg, placed, y + 12.0);
+            label(svg, placed, y + 13.0);
         });
     }
 
@@ -199,9 +199,17 @@ fn mark(svg: &mut Markup, end: End, x: f64, y: f64) {
 }
 
 fn label(svg: &mut Markup, placed: &Placed, y: f64) {
-    if !placed.label.is_empty() {
-        svg.words("text", &[("x", &Px(placed.label_at)), ("y", &Px(y))], &placed.label);
+    if placed.label.is_empty() {
+        return;
     }
+    let class = match placed.side {
+        Side::After => "after",
+        Side::Before => "before",
+        Side::Inside => "inside",
+    };
+    let at: [(_, &dyn Display); 3] =
+        [("class", &class), ("x", &Px(placed.label_at)), ("y", &Px(y))];
+    svg.words("text", &at, &placed.label);
 }
 
 fn rect(svg: &mut Markup, x: f64, y: f64, width: f64, height: f64) {
@@ -223,4 +231,4 @@ fn distinct(places: impl Iterator<Item = f64>) -> Vec<f64> {
     places
 }
 
-const BAR: f64 = 17.0;
+const BAR: f64 = 18.0;

@@ -43,7 +43,7 @@ impl<'a> Layout<'a> {
             Format::Narrow => (NARROW, 0.0),
             Format::Wide => (WIDE, GUTTER),
         };
-        let scale = Scale::new(gutter + EDGE, width - EDGE, story.end_ms);
+        let scale = Scale::new(gutter + EDGE, width - EDGE, story.begin_ms, story.end_ms);
         let mut layout = Self { scale, width, height: AXIS, events: Vec::new(), lanes: Vec::new() };
         layout.add_events(&story.events);
         if !story.steps.is_empty() {
@@ -85,7 +85,7 @@ impl<'a> Layout<'a> {
         let rows = rows.number() + usize::from(has_own_row);
         let is_narrow = self.scale.left == EDGE;
         let above = if is_narrow { NAME } else { 0.0 };
-        let name_y = self.height + if is_narrow { NAME - 2.0 } else { PAD + 13.0 };
+        let name_y = self.height + if is_narrow { NAME - 2.0 } else { PAD + 12.5 };
         let y = self.height + above + PAD;
         self.height = y + rows as f64 * ROW + PAD;
         self.lanes.push(Laid { name, name_y, y, rows, open, bars: placed, rest });
@@ -102,14 +102,14 @@ impl<'a> Layout<'a> {
     }
 }
 
-pub(super) const ROW: f64 = 21.0;
+pub(super) const ROW: f64 = 22.0;
 pub(super) const AXIS: f64 = 20.0;
-pub(super) const EVENT_ROW: f64 = 15.0;
+pub(super) const EVENT_ROW: f64 = 16.0;
 const PAD: f64 = 4.0;
 const EDGE: f64 = 6.0;
-const NAME: f64 = 13.0;
-const GUTTER: f64 = 88.0;
-const WIDE: f64 = 740.0;
+const NAME: f64 = 14.0;
+const GUTTER: f64 = 92.0;
+const WIDE: f64 = 720.0;
 const NARROW: f64 = 320.0;
 /// More would be a wall; what is beyond is shown as strokes.
 const MOST_LANES: usize = 14;

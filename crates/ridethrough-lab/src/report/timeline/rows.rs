@@ -10,7 +10,17 @@ pub(super) struct Placed {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) label: String,
+    /// Where the label begins, or ends if it stands before the bar.
     pub(super) label_at: f64,
+    pub(super) side: Side,
+}
+
+/// Where a label stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    After,
+    Before,
+    Inside,
 }
 
 /// Rows that fill up from above.
@@ -35,11 +45,16 @@ impl Rows {
     pub(super) fn place(&mut self, from_ms: f64, to_ms: f64, label: &str) -> Placed {
         let from = self.scale.x(from_ms).min(self.scale.right - LEAST_WIDTH);
         let to = self.scale.x(to_ms).max(from + LEAST_WIDTH);
-        let (label, label_at) = self.label(from, to, label);
-        let start = from.min(label_at) - GAP;
-        let end = (to + MARK).max(label_at + width(&label)) + GAP;
-        let row = self.row(start, end);
-        Placed { row, from, to, label, label_at }
+        let (label, side) = self.label(from, to, label);
+        let label_at = match side {
+            Side::After => to + MARK + PAD,
+            Side::Before => from - PAD,
+            Side::Inside => from + PAD,
+        };
+        let mut placed = Placed { row: 0, from, to, label, label_at, side };
+        let (start, end) = placed.extent();
+        placed.row = self.row(start - GAP, end + GAP);
+        placed
     }
 
     /// The first row with room.
@@ -54,33 +69,48 @@ impl Rows {
     }
 
     /// Inside the bar if it fits, otherwise behind it or before it, otherwise shortened.
-    fn label(&self, from: f64, to: f64, label: &str) -> (String, f64) {
+    fn label(&self, from: f64, to: f64, label: &str) -> (String, Side) {
+        let sides = [
+            (Side::Inside, to - from - 2.0 * PAD - MARK),
+            (Side::After, self.scale.right - to - MARK - PAD),
+            (Side::Before, from - PAD - self.scale.left),
+        ];
         let wanted = width(label);
-        let (inside, after) = (to - from - 2.0 * PAD - MARK, self.scale.right - to - MARK - PAD);
-        let before = from - PAD - self.scale.left;
-        if wanted <= inside {
-            return (label.to_owned(), from + PAD);
+        if let Some((side, _)) = sides.into_iter().find(|(_, room)| wanted <= *room) {
+            return (label.to_owned(), side);
         }
-        if wanted <= after {
-            return (label.to_owned(), to + MARK + PAD);
-        }
-        if wanted <= before {
-            return (label.to_owned(), from - PAD - wanted);
-        }
-        let room = inside.max(after).max(before);
-        let label = fitting(label, room);
-        let at = match room {
-            room if room == inside => from + PAD,
-            room if room == after => to + MARK + PAD,
-            _ => from - PAD - width(&label),
-        };
-        (label, at)
+        let most = sides.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        let (side, room) = most.unwrap_or(sides[0]);
+        (fitting(label, room), side)
     }
 }
 
-/// How wide a text is about, at the size of the pictures; rather too much than too little.
+impl Placed {
+    /// From where to where anything of it is.
+    fn extent(&self) -> (f64, f64) {
+        let label = width(&self.label);
+        match self.side {
+            Side::After => (self.from, self.label_at + label),
+            Side::Before => (self.label_at - label, self.to + MARK),
+            Side::Inside => (self.from, self.to + MARK),
+        }
+    }
+}
+
+/// How wide a text is, in the widest of the common fonts at the size of the pictures.
 pub(super) fn width(text: &str) -> f64 {
-    text.chars().map(|letter| if letter.is_ascii() || letter == '…' { LETTER } else { WIDE }).sum()
+    text.chars().map(letter_width).sum()
+}
+
+fn letter_width(letter: char) -> f64 {
+    match letter {
+        ' ' | '!' | '\'' | ',' | '.' | '/' | ':' | ';' | '|' | 'f' | 'i' | 'j' | 'l' => 4.2,
+        '(' | ')' | '-' | 'r' | 't' | '"' | '`' | '[' | ']' => 5.3,
+        'M' | 'W' | 'm' | 'w' | '%' | '@' => 11.8,
+        'A'..='Z' => 8.9,
+        letter if letter.is_ascii() => 7.5,
+        _ => 12.0,
+    }
 }
 
 /// As much of a text as there is room for.
@@ -90,14 +120,12 @@ fn fitting(text: &str, room: f64) -> String {
     (1..=all).rev().find(fits).map(|most| shortened(text, most)).unwrap_or_default()
 }
 
-const LETTER: f64 = 5.9;
-const WIDE: f64 = 11.0;
 /// Less could not be seen.
 const LEAST_WIDTH: f64 = 3.0;
 /// For the shape at the end of a bar.
 const MARK: f64 = 5.0;
 const PAD: f64 = 4.0;
-const GAP: f64 = 2.0;
+const GAP: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_time_and_has_its_label_inside() {
-        let mut rows = Rows::new(Scale::new(0.0, 400.0, 1000.0));
+        let mut rows = Rows::new(Scale::new(0.0, 400.0, 0.0, 1000.0));
 
         let placed = rows.place(250.0, 750.0, "a call");
 
@@ -115,16 +143,16 @@ mod tests {
 
     #[test]
     fn nothing_covers_anything_however_close_it_is() {
-        let mut rows = Rows::new(Scale::new(0.0, 320.0, 20_000.0));
+        let mut rows = Rows::new(Scale::new(0.0, 320.0, 0.0, 20_000.0));
         let times = [(0.0, 3.0), (3.0, 4.0), (4.0, 19_990.0), (19_991.0, 20_000.0), (9e3, 9e3)];
 
         let placed = times.map(|(from, to)| rows.place(from, to, "tools/call echo: cut"));
 
         for (place, one) in placed.iter().enumerate() {
-            let (start, end) = extent(one);
+            let (start, end) = one.extent();
             assert!(start >= 0.0 && end <= 320.0 + MARK, "{one:?}");
             for other in placed[place + 1..].iter().filter(|other| other.row == one.row) {
-                let (from, to) = extent(other);
+                let (from, to) = other.extent();
                 assert!(to <= start || from >= end, "{one:?} and {other:?}");
             }
         }
@@ -132,16 +160,11 @@ mod tests {
 
     #[test]
     fn a_label_without_room_is_shortened_to_what_fits() {
-        let mut rows = Rows::new(Scale::new(0.0, 100.0, 100.0));
+        let mut rows = Rows::new(Scale::new(0.0, 100.0, 0.0, 100.0));
 
         let placed = rows.place(40.0, 60.0, "a label that is much too long for this");
 
         assert!(placed.label.ends_with('…'), "{placed:?}");
-        assert!(extent(&placed).1 <= 100.0 + MARK, "{placed:?}");
-    }
-
-    fn extent(placed: &Placed) -> (f64, f64) {
-        let end = placed.label_at + width(&placed.label);
-        (placed.from.min(placed.label_at), placed.to.max(end))
+        assert!(placed.extent().1 <= 100.0 + MARK, "{placed:?}");
     }
 }

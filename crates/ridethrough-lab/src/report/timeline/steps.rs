@@ -1,12 +1,13 @@
 //! The steps of the client as bars.
 //!
 //! A client reports how long each step took, not when it began. Steps run one after another, so
-//! only the begin of the first is to be found: it is when the servers first saw the client, unless
-//! that leaves no time for the steps before the client's end, as when nobody listened at first.
+//! only the begin of the first is to be found. It is when a server first saw the client, unless the
+//! server was not up then: what the client tried before nobody saw, and so the steps begin as late
+//! as they can for all of them to be over at the client's end.
 
-use super::story::{Bar, End, Kind};
+use super::story::{Bar, End, Kind, UP, is_mood};
 use crate::adapter::{Answer, Line, Step};
-use crate::journal::Journal;
+use crate::journal::{Journal, Which};
 use crate::report::words::{self, Time, colourless, shortened};
 use crate::score::Score;
 
@@ -26,7 +27,17 @@ pub(super) fn bars(score: &Score) -> Vec<Bar> {
 fn start(score: &Score) -> f64 {
     let steps: f64 = score.lines.iter().map(|line| line.done.elapsed_ms.max(0.0)).sum();
     let spare = (score.figures.elapsed_ms - steps).max(0.0);
-    first_seen(&score.journal).map_or(0.0, |seen| seen.min(spare))
+    match first_seen(&score.journal) {
+        Some(seen) if was_up(&score.journal) => seen,
+        Some(seen) => seen.min(spare),
+        None => 0.0,
+    }
+}
+
+/// Whether the first server could be reached from the first moment.
+fn was_up(journal: &Journal) -> bool {
+    let mut moods = journal.events.iter().filter(|it| it.server == Which::Main && is_mood(it));
+    moods.next().is_none_or(|first| first.what != UP)
 }
 
 fn first_seen(journal: &Journal) -> Option<f64> {

@@ -13,6 +13,8 @@ use crate::score::Score;
 pub(super) struct Story {
     /// Which scenario it is about.
     pub(super) about: String,
+    /// When the first thing happened.
+    pub(super) begin_ms: f64,
     /// When the last thing happened.
     pub(super) end_ms: f64,
     /// The steps of the client.
@@ -83,12 +85,13 @@ impl Story {
         let journal = &score.journal;
         let steps = steps::bars(score);
         let end_ms = end(journal, &steps).max(score.figures.elapsed_ms);
+        let begin_ms = begin(journal, &steps, end_ms);
         let visit = |visit| Lane::new(visit, &journal.requests, end_ms);
         let mut lanes: Vec<_> = journal.connections.iter().map(visit).collect();
         lanes.sort_by(|one, other| one.opened.total_cmp(&other.opened));
         let events = [Which::Main, Which::Other].map(|it| events(&journal.events, it, end_ms));
         let events = events.into_iter().flatten().collect();
-        Self { about: about(score, end_ms), end_ms, steps, lanes, events }
+        Self { about: about(score, end_ms), begin_ms, end_ms, steps, lanes, events }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -101,6 +104,17 @@ fn about(score: &Score, end_ms: f64) -> String {
     let (id, requests, connections) = (&score.id, requests.len(), connections.len());
     let end = Time(end_ms);
     format!("Timeline of {id}: requests {requests}, connections {connections}, {end}")
+}
+
+/// When the first thing happened, after a client's program had started; 0 if that took no time
+/// worth leaving out.
+fn begin(journal: &Journal, steps: &[Bar], end_ms: f64) -> f64 {
+    let asked = journal.requests.iter().map(|it| it.at_ms);
+    let opened = journal.connections.iter().map(|it| it.opened_ms);
+    let happened = journal.events.iter().map(|it| it.at_ms);
+    let stepped = steps.iter().map(|it| it.from);
+    let first = asked.chain(opened).chain(happened).chain(stepped).fold(end_ms, f64::min);
+    if first < end_ms * WORTH_LEAVING_OUT { 0.0 } else { first }
 }
 
 /// When the last thing happened.
@@ -191,8 +205,7 @@ fn in_words(asked: &Asked) -> String {
 fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<Event> {
     let happened: Vec<_> = happened.iter().filter(|it| it.server == server).collect();
     let prefix = if server == Which::Other { "other: " } else { "" };
-    let is_mood = |it: &&&Happened| MOODS.contains(&it.what.as_str());
-    let moods: Vec<_> = happened.iter().filter(is_mood).collect();
+    let moods: Vec<_> = happened.iter().filter(|it| is_mood(it)).collect();
     let mut events = Vec::new();
     if let Some(first) = moods.first().filter(|it| it.what == UP) {
         let label = format!("{prefix}not up yet");
@@ -210,7 +223,13 @@ fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<Event> {
     events
 }
 
-const UP: &str = "up";
+/// Whether it is about how a server treats those who connect.
+pub(super) fn is_mood(event: &Happened) -> bool {
+    MOODS.contains(&event.what.as_str())
+}
+
+pub(super) const UP: &str = "up";
+const WORTH_LEAVING_OUT: f64 = 0.1;
 const MOODS: &[&str] = &["black hole", "closes what connects", "down", "resets what connects", UP];
 const MOST_NAME: usize = 30;
 const MOST_ABOUT: usize = 80;

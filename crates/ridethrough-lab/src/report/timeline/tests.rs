@@ -1,4 +1,4 @@
-use super::scale::Scale;
+use super::layout::Layout;
 use super::story::{End, Kind};
 use super::*;
 use crate::Deed;
@@ -7,19 +7,39 @@ use crate::journal::{Asked, Happened, Journal, Marked, Visited, Which};
 use crate::score::{Figures, Verdict};
 
 #[test]
-fn bars_are_as_long_as_what_they_show() {
-    let score = score(vec![asked(500.0, &[(1000.0, Deed::Cut)])], 2000.0);
+fn bars_stand_where_their_time_is_and_are_as_long_as_it_is() {
+    let marks = |to| [(to, Deed::Cut)];
+    let requests = vec![asked(200.0, &marks(400.0)), asked(1000.0, &marks(1600.0))];
+    let score = score(requests, 2000.0);
+    let story = Story::of(&score);
 
-    let svg = drawn(&score);
+    for format in [Format::Narrow, Format::Wide] {
+        let layout = Layout::new(&story, format);
 
-    let scale = Scale::new(94.0, 734.0, 2000.0);
-    let (from, to) = (scale.x(500.0), scale.x(1000.0));
-    assert_eq!((from, to), (254.0, 414.0));
-    let bar = format!("<rect x=\"{from}\" y=\"Y\" width=\"{}\" height=\"17\"/>", to - from);
-    let (before, after) = bar.split_once('Y').unwrap();
-    let at = svg.find(before).expect("the bar begins where the request arrived");
-    let y = svg[at + before.len()..].find('"').unwrap();
-    assert!(svg[at + before.len() + y..].starts_with(after), "{svg}");
+        let [one, other] = &layout.lanes.last().unwrap().bars[..] else { panic!("two bars") };
+        let (one, other) = (&one.1, &other.1);
+        let is_close = |one: f64, other: f64| (one - other).abs() < 1e-6;
+        assert!(is_close(3.0 * (one.to - one.from), other.to - other.from), "{layout:?}");
+        assert!(is_close(4.0 * (one.to - one.from), other.from - one.from), "{layout:?}");
+        let (x, width) = ((one.from * 10.0).round() / 10.0, one.to - one.from);
+        let width = (width * 10.0).round() / 10.0;
+        let svg = drawn(&score);
+        let bar = svg.split("<rect ").find(|it| it.starts_with(&format!("x=\"{x}\" ")));
+        let bar = bar.expect("a bar begins where the request arrived");
+        assert!(bar.contains(&format!(" width=\"{width}\" height=\"18\"/>")), "{bar}");
+    }
+}
+
+#[test]
+fn the_time_in_which_a_program_starts_is_left_out() {
+    let mut score = score(vec![asked(1600.0, &[])], 2000.0);
+    score.journal.connections[0].opened_ms = 1500.0;
+
+    assert_eq!(Story::of(&score).begin_ms, 1500.0);
+
+    score.journal.connections[0].opened_ms = 150.0;
+
+    assert_eq!(Story::of(&score).begin_ms, 0.0);
 }
 
 #[test]
@@ -54,9 +74,10 @@ fn steps_follow_one_another_from_when_the_client_was_first_seen() {
 }
 
 #[test]
-fn steps_end_before_the_client_does_even_if_nobody_saw_it_begin() {
+fn steps_before_a_server_is_up_begin_as_late_as_they_can() {
     let mut score = score(vec![asked(900.0, &[])], 1000.0);
     score.journal.connections[0].opened_ms = 890.0;
+    score.journal.events = vec![happened(800.0, "up")];
     score.lines = vec![line(0, 950.0), line(1, 10.0)];
 
     let story = Story::of(&score);
@@ -79,7 +100,6 @@ fn a_step_that_never_ended_is_shown_until_the_client_was_stopped() {
 #[test]
 fn a_server_is_down_until_it_is_up() {
     let mut score = score(Vec::new(), 3000.0);
-    let happened = |at_ms, what: &str| Happened { at_ms, server: Which::Main, what: what.into() };
     score.journal.events = vec![
         happened(500.0, "up"),
         happened(800.0, "sessions forgotten"),
@@ -157,6 +177,10 @@ fn asked(at_ms: f64, marks: &[(f64, Deed)]) -> Asked {
         body_bytes: 0,
         marks: marks.collect(),
     }
+}
+
+fn happened(at_ms: f64, what: &str) -> Happened {
+    Happened { at_ms, server: Which::Main, what: what.to_owned() }
 }
 
 fn line(step: usize, elapsed_ms: f64) -> Line {
