@@ -31,15 +31,20 @@ fn list_names_every_scenario_and_show_tells_what_one_is_about() {
 #[test]
 fn our_own_client_is_the_default_and_what_was_seen_is_written() {
     let scratch = Scratch::new();
-    let file = scratch.path("seen.json");
+    let [json, junit, html] = ["json", "junit", "html"].map(|kind| scratch.path(kind));
+    let [j, u, h] = [&json, &junit, &html].map(|path| path.to_str().unwrap());
 
-    let run = lab(&["run", "--only", "C6,G2", "--json", file.to_str().unwrap()]);
+    let run = lab(&["run", "--only", "C6,G2", "--json", j, "--junit", u, "--html", h]);
 
     assert_eq!(run.status.code(), Some(0), "{run:?}");
     assert!(out(&run).contains("pass  C6 "), "{}", out(&run));
     assert!(out(&run).contains("ridethrough: 2 pass, 0 soft, 0 fail"), "{}", out(&run));
     assert!(!out(&run).contains('\x1b'));
-    let card: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let report: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    let card = &report["clients"][0];
+    let (junit, html) = (fs::read_to_string(junit).unwrap(), fs::read_to_string(html).unwrap());
+    assert!(junit.starts_with("<?xml") && junit.contains("C6"), "{junit}");
+    assert!(html.contains("<svg") && html.contains("G2"));
     assert_eq!(card["scores"][0]["id"], "C6");
     assert!(card["scores"][0]["journal"]["requests"].as_array().unwrap().len() > 10);
 }

@@ -18,7 +18,7 @@ use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, today};
 use tokio::time::Instant;
 
 use super::misuse::Misuse;
-use super::run::touch;
+use super::run::{ourselves, touch};
 use super::shelf::{self, Source};
 use super::until;
 use crate::out;
@@ -154,15 +154,12 @@ impl Contender {
     }
 }
 
-/// Our own client, by the same protocol as all others.
 async fn ours() -> Result<Contender> {
-    let this = std::env::current_exe().context("this program does not know its own path")?;
-    let program = Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]);
     Ok(Contender {
         name: "ridethrough".to_owned(),
         what: "this project".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        program: program.timed().await,
+        program: ourselves()?.timed().await,
     })
 }
 

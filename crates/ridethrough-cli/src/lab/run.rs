@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use ridethrough_lab::contestant::Program;
+use ridethrough_lab::report;
 use ridethrough_lab::run::run_all;
 use ridethrough_lab::scenario::Scenario;
 use ridethrough_lab::score::{Scorecard, Verdict};
+use ridethrough_lab::scorecard::today;
 use tokio::time::Instant;
 
 use super::misuse::Misuse;
@@ -36,6 +38,12 @@ pub(crate) struct Args {
     /// Write everything that was seen to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the verdicts to this file, as JUnit XML for continuous integration
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write a page with the table and a timeline of each scenario to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     source: Source,
 }
@@ -64,15 +72,19 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.json.iter()
+        [&self.json, &self.junit, &self.html].into_iter().flatten()
     }
 
     fn write(&self, card: &Scorecard) -> Result<()> {
-        if let Some(path) = &self.json {
-            let text = serde_json::to_string(card)?;
-            std::fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?;
-        }
-        Ok(())
+        let cards = std::slice::from_ref(card);
+        let texts = [
+            self.json.as_ref().map(|path| (path, report::json(cards))),
+            self.junit.as_ref().map(|path| (path, report::junit(card))),
+            self.html.as_ref().map(|path| (path, report::html(cards, &today()))),
+        ];
+        texts.into_iter().flatten().try_for_each(|(path, text)| {
+            std::fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))
+        })
     }
 }
 
@@ -95,15 +107,16 @@ impl Contender {
                 })?;
                 (command.clone(), program, command.clone())
             }
-            None => {
-                let this =
-                    std::env::current_exe().context("this program does not know its own path")?;
-                let program = Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]);
-                ("ridethrough lab drive".to_owned(), program, "ridethrough".to_owned())
-            }
+            None => ("ridethrough lab drive".to_owned(), ourselves()?, "ridethrough".to_owned()),
         };
         Ok(Self { name: args.name.clone().unwrap_or(name), command, program })
     }
+}
+
+/// Our own client, by the same protocol as all others.
+pub(super) fn ourselves() -> Result<Program> {
+    let this = std::env::current_exe().context("this program does not know its own path")?;
+    Ok(Program::new([this.as_os_str(), "lab".as_ref(), "drive".as_ref()]))
 }
 
 async fn run(
