@@ -52,10 +52,14 @@ impl CallError {
 
     /// The whole story in three parts: what happened, what was tried, what to do.
     pub fn report(&self) -> String {
-        let attempts = match self.attempts {
-            0 => "nothing was sent".to_owned(),
-            1 => "1 attempt".to_owned(),
-            n => format!("{n} attempts"),
+        let attempts = match (self.attempts, self.kind) {
+            // These come of an answer, so something was sent: what makes a session.
+            (0, Kind::Incompatible | Kind::SessionLost | Kind::Unauthorized) => {
+                "only the handshake was sent".to_owned()
+            }
+            (0, _) => "nothing was sent".to_owned(),
+            (1, _) => "1 attempt".to_owned(),
+            (n, _) => format!("{n} attempts"),
         };
         let is_held_back = self.may_have_run() && !self.is_repeatable;
         let held_back = if is_held_back && self.kind == Kind::Interrupted {
@@ -86,6 +90,9 @@ impl CallError {
             Kind::Closed => "make a new client: this one was closed".to_owned(),
             Kind::Config => "change what the call asks for".to_owned(),
             Kind::Unauthorized => "check the credentials for this server".to_owned(),
+            Kind::Rejected { status: 300..=399 } => {
+                "connect to the address that the server names, if you trust it".to_owned()
+            }
             Kind::Rejected { status: 403 } => "check what these credentials may do".to_owned(),
             Kind::Unreachable => self.way_to_reach().to_owned(),
             Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
@@ -304,6 +311,26 @@ mod tests {
              tried: nothing was sent in 10.0 s\n\
              hint: check the address and that the server is running"
         );
+    }
+
+    #[test]
+    fn a_handshake_that_was_answered_is_not_told_as_nothing_sent() {
+        let call = CallName { method: "initialize".into(), tool: None };
+        let error = CallError::new(Kind::Unauthorized, Delivery::NotSent, call, Reason::Nothing);
+
+        let report = error.report();
+
+        assert!(report.contains("tried: only the handshake was sent in 0.0 s"), "{report}");
+    }
+
+    #[test]
+    fn who_is_sent_elsewhere_is_told_to_look_there() {
+        let error = CallError { kind: Kind::Rejected { status: 308 }, ..interrupted() };
+        let error = CallError { delivery: Delivery::Refused, ..error };
+
+        let report = error.report();
+
+        assert!(report.ends_with("the address that the server names, if you trust it"), "{report}");
     }
 
     fn interrupted() -> CallError {
