@@ -78,7 +78,8 @@ async fn perform(acts: &'static [Act], show: &mut dyn Show) -> Result<bool> {
     let mut all = Vec::new();
     for act in acts {
         show.raise(all.len() + 1, act)?;
-        let played = play_act(act, show).await?;
+        let limit = LONGEST.min(WHOLE.saturating_sub(began.elapsed()));
+        let played = play_act(act, limit, show).await?;
         show.lower(&played)?;
         all.push(played);
     }
@@ -87,11 +88,11 @@ async fn perform(acts: &'static [Act], show: &mut dyn Show) -> Result<bool> {
 }
 
 /// Plays one act and shows its lines as they come.
-async fn play_act(act: &'static Act, show: &mut dyn Show) -> Result<Played> {
+async fn play_act(act: &'static Act, limit: Duration, show: &mut dyn Show) -> Result<Played> {
     let began = Instant::now();
     let (tell, mut told) = mpsc::unbounded_channel();
     // A task of its own: however slowly the lines are taken, the act keeps its time.
-    let mut acting = tokio::spawn(timeout(LONGEST, (act.play)(tell)));
+    let mut acting = tokio::spawn(timeout(limit, (act.play)(tell)));
     let mut lines = Vec::new();
     let ended = loop {
         tokio::select! {
@@ -110,7 +111,7 @@ async fn play_act(act: &'static Act, show: &mut dyn Show) -> Result<Played> {
             let record = record.context(act.name)?;
             ((act.judge)(&record), record.ends)
         }
-        Err(_) => (Verdict::endless(LONGEST), Vec::new()),
+        Err(_) => (Verdict::endless(limit), Vec::new()),
     };
     Ok(Played { act, lines, ends, verdict, took: began.elapsed() })
 }
@@ -127,7 +128,10 @@ fn gather(first: Line, told: &mut mpsc::UnboundedReceiver<Line>) -> Vec<Line> {
 const GATHER: Duration = Duration::from_millis(40);
 
 /// Longer than any act takes, by the client's own limits: 23 s for the longest.
-const LONGEST: Duration = Duration::from_secs(40);
+const LONGEST: Duration = Duration::from_secs(32);
+
+/// Even a client that hangs shows so in under a minute.
+const WHOLE: Duration = Duration::from_secs(58);
 
 #[cfg(test)]
 mod tests;
