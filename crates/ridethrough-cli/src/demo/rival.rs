@@ -11,6 +11,10 @@ use serde::Deserialize;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Scorecard {
+    /// When.
+    made: Option<String>,
+    /// By which command.
+    command: Option<String>,
     clients: Vec<Measured>,
 }
 
@@ -41,6 +45,12 @@ impl Scorecard {
     fn read(text: &str) -> Self {
         // A file that cannot be read is found by a test; here it must not spoil the demo.
         serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// When and how it was measured, if it was.
+    pub(super) fn source(&self) -> Option<String> {
+        let (made, command) = (self.made.as_ref()?, self.command.as_ref()?);
+        Some(format!("The other clients were measured on {made}, by `{command}`."))
     }
 
     /// How others did in this scenario: how many failed, and what the first of those did.
@@ -109,6 +119,7 @@ mod tests {
             assert_eq!(Scorecard::read(text).said_of("A1"), "not measured yet", "{text}");
         }
         assert_eq!(card().said_of("Z9"), "not measured yet");
+        assert_eq!(Scorecard::read("{}").source(), None);
     }
 
     #[test]
@@ -117,6 +128,13 @@ mod tests {
             card().said_of("A1"),
             "1 of 2 fail; mcp 2.3.0: not so that the call ends: no end after 40 s"
         );
+    }
+
+    #[test]
+    fn whoever_reads_it_can_measure_again() {
+        let source = card().source().unwrap();
+
+        assert_eq!(source, "The other clients were measured on 2026-11-15, by `lab compare`.");
     }
 
     #[test]
@@ -132,7 +150,7 @@ mod tests {
 
     fn card() -> Scorecard {
         Scorecard::read(
-            r#"{"made": "any", "clients": [
+            r#"{"made": "2026-11-15", "command": "lab compare", "clients": [
                 {"name": "ridethrough", "scenarios": {"A1": {"verdict": "fail"}}},
                 {"name": "other", "scenarios": {
                     "A1": {"verdict": "pass", "broken": null}, "B8": {"verdict": "soft"}}},

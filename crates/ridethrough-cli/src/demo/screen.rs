@@ -85,7 +85,11 @@ impl<W: Write> Show for Screen<W> {
 
     fn close(&mut self, all: &[Played], took: Duration) -> io::Result<()> {
         writeln!(self.out)?;
-        table::write(&mut self.out, self.is_colourful, all, &Scorecard::measured())?;
+        let others = Scorecard::measured();
+        table::write(&mut self.out, self.is_colourful, all, &others)?;
+        if let Some(source) = others.source() {
+            writeln!(self.out, "\n{}", wrapped(&source, ""))?;
+        }
         let held = all.iter().filter(|played| played.verdict.is_held()).count();
         let total = format!("{held} of {} promises held in {}", all.len(), seconds(took));
         let colour = if held == all.len() { Colour::Green } else { Colour::Red };
