@@ -135,5 +135,6 @@ fn score(id: &str, verdict: Verdict, executions: usize) -> Score {
     };
     let figures = Figures { executions, ..Figures::default() };
     let [id, title, why, stderr] = [id, "a | b", "it matters", ""].map(str::to_owned);
-    Score { id, title, why, verdict, findings, figures, lines: Vec::new(), stderr, journal }
+    let (script, lines) = (Vec::new(), Vec::new());
+    Score { id, title, why, verdict, findings, figures, script, lines, stderr, journal }
 }
