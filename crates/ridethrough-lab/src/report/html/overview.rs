@@ -97,15 +97,15 @@ fn table(page: &mut Markup, cards: &[Scorecard], scenarios: &[Row<'_>]) {
                     }
                 });
             });
-            let columns = if is_alone { 2 + FIGURES.len() } else { 1 + cards.len() };
             for group in Group::ALL {
-                rows(page, group, scenarios, columns);
+                rows(page, group, scenarios, cards);
             }
         });
     });
 }
 
-fn rows(page: &mut Markup, group: Group, scenarios: &[Row<'_>], columns: usize) {
+fn rows(page: &mut Markup, group: Group, scenarios: &[Row<'_>], cards: &[Scorecard]) {
+    let columns = if let [_] = cards { 2 + FIGURES.len() } else { 1 + cards.len() };
     let rows: Vec<_> = scenarios.iter().filter(|row| row.is_in(group)).collect();
     if rows.is_empty() {
         return;
@@ -118,13 +118,19 @@ fn rows(page: &mut Markup, group: Group, scenarios: &[Row<'_>], columns: usize) 
                     page.words("span", &[("class", &"letter")], group.letter());
                     page.text(group.title());
                 });
+                if let [_] = cards {
+                    let scores = rows.iter().flat_map(|row| row.scores.iter().flatten());
+                    let passed = scores.filter(|it| it.1.verdict == Verdict::Pass).count();
+                    let of = format!("{passed} of {} pass", rows.len());
+                    page.words("span", &[("class", &"dim")], of);
+                }
             });
         });
-        rows.iter().for_each(|row| scenario(page, row));
+        rows.iter().for_each(|row| scenario(page, row, cards));
     });
 }
 
-fn scenario(page: &mut Markup, row: &Row<'_>) {
+fn scenario(page: &mut Markup, row: &Row<'_>, cards: &[Scorecard]) {
     let marks = verdict::marks(row.scores.iter().flatten().map(|(_, score)| *score));
     page.element("tr", &[("class", &format_args!("item {marks}"))], |page| {
         page.element("th", &[("scope", &"row")], |page| {
@@ -137,15 +143,22 @@ fn scenario(page: &mut Markup, row: &Row<'_>) {
             }
         });
         for (place, score) in row.scores.iter().enumerate() {
-            page.element("td", &[("class", &"verdict")], |page| match score {
-                Some((_, score)) => {
-                    let to = format!("#{}", row.anchor(place));
-                    page.element("a", &[("href", &to)], |page| verdict::badge(page, score.verdict));
-                }
-                None => {
-                    page.words("span", &[("class", &"dim")], "not run");
-                }
-            });
+            let name = cards[place].client.as_str();
+            page.element(
+                "td",
+                &[("class", &"verdict"), ("data-name", &name)],
+                |page| match score {
+                    Some((_, score)) => {
+                        let to = format!("#{}", row.anchor(place));
+                        page.element("a", &[("href", &to)], |page| {
+                            verdict::badge(page, score.verdict)
+                        });
+                    }
+                    None => {
+                        page.words("span", &[("class", &"dim")], "not run");
+                    }
+                },
+            );
             if let (true, Some((_, score))) = (row.is_alone(), score) {
                 for (name, figure) in FIGURES.iter().zip(figures(score)) {
                     page.words("td", &[("class", &"number"), ("data-name", name)], figure);

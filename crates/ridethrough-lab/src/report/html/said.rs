@@ -84,7 +84,7 @@ fn of_one(outcome: &Outcome) -> Option<String> {
     let failed = if outcome.is_error == Some(true) { "the tool failed: " } else { "" };
     match (&outcome.text, &outcome.json) {
         (Some(text), _) => Some(format!("{failed}{text:?}")),
-        (None, Some(json)) => Some(format!("{failed}{json}")),
+        (None, Some(json)) => Some(format!("{failed}{}", shortened(&json.to_string(), MOST_JSON))),
         (None, None) => None,
     }
 }
@@ -92,6 +92,7 @@ fn of_one(outcome: &Outcome) -> Option<String> {
 const MOST_LINES: usize = 30;
 const MOST_NAME: usize = 60;
 /// Answers are seldom what a reader is after; errors are.
+const MOST_JSON: usize = 70;
 const MOST_TEXT: usize = 140;
 const MOST_ERROR: usize = 700;
 const MOST_STDERR: usize = 4000;
