@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -36,9 +35,9 @@ pub(super) struct Call {
     pub(super) counts: Counts,
 }
 
-/// What is sent next.
+/// How the answer is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Send {
+pub(super) enum Way {
     Post,
     Resume,
 }
@@ -75,25 +74,25 @@ impl Call {
         let client = self.client.clone();
         let is_queued = self.has(Habit::OneAtATime) && self.method != "initialize";
         let _turn = if is_queued { Some(client.queue.lock().await) } else { None };
-        self.run_from(Send::Post).await
+        self.run_from(Way::Post).await
     }
 
     /// Goes on with a call that was dropped, by what is known of it.
     pub(super) async fn go_on(mut self) {
         let is_resumable = self.last_event_id.is_some();
         // Nobody waits for the answer.
-        drop(self.run_from(if is_resumable { Send::Resume } else { Send::Post }).await);
+        drop(self.run_from(if is_resumable { Way::Resume } else { Way::Post }).await);
     }
 
-    async fn run_from(&mut self, mut send: Send) -> Result<Value, String> {
+    async fn run_from(&mut self, mut way: Way) -> Result<Value, String> {
         loop {
             if let Some(why) = lock(&self.client.spoilt).clone() {
                 return Err(self.client.in_words(&why));
             }
             let session = self.client.session_number();
-            let (next, end) = match self.exchange(send).await {
+            let (next, end) = match self.exchange(way).await {
                 Ok(answer) => (self.after_answer(&answer), told(&answer)),
-                Err(trouble) => (self.after_trouble(&trouble, send), Err(trouble.text)),
+                Err(trouble) => (self.after_trouble(&trouble, way), Err(trouble.text)),
             };
             match next {
                 Next::End => return end.map_err(|text| self.client.in_words(&text)),
@@ -102,11 +101,11 @@ impl Call {
                 Next::Renew(pause) => {
                     sleep(pause).await;
                     self.client.renew(session).await?;
-                    send = Send::Post;
+                    way = Way::Post;
                 }
                 Next::Send(again, pause) => {
                     sleep(pause).await;
-                    send = again;
+                    way = again;
                 }
             }
         }
@@ -122,8 +121,8 @@ impl Call {
         self.is_deaf.store(true, Ordering::Relaxed);
     }
 
-    async fn exchange(&mut self, send: Send) -> Result<Value, Trouble> {
-        let reply = self.client.send(&self.target, &self.ask(send)).await?;
+    async fn exchange(&mut self, way: Way) -> Result<Value, Trouble> {
+        let reply = self.client.send(&self.target, &self.ask(way)).await?;
         self.session = reply.header("mcp-session-id").map(str::to_owned);
         if reply.status == 202 {
             let text = "the server accepted the request and promised no answer (status 202)";
@@ -143,12 +142,12 @@ impl Call {
         }
     }
 
-    fn ask(&self, send: Send) -> Ask {
+    fn ask(&self, way: Way) -> Ask {
         let is_first = self.method == "initialize";
         let body = Some(self.body.clone());
-        match send {
-            Send::Post => Ask { http: "POST", body, is_first, ..Ask::default() },
-            Send::Resume => Ask { http: "GET", last_event_id: self.resumed_id(), ..Ask::default() },
+        match way {
+            Way::Post => Ask { http: "POST", body, is_first, ..Ask::default() },
+            Way::Resume => Ask { http: "GET", last_event_id: self.resumed_id(), ..Ask::default() },
         }
     }
 
@@ -199,7 +198,7 @@ impl Call {
         loop {
             let piece = match (body.piece().await, &answer) {
                 (Err(_), Some(answer)) if self.has(Habit::ResumesAfterAnswer) => {
-                    let resumed = self.client.send(&self.target, &self.ask(Send::Resume)).await;
+                    let resumed = self.client.send(&self.target, &self.ask(Way::Resume)).await;
                     // It was asked for nothing.
                     drop(resumed);
                     return Ok(Value::clone(answer));
@@ -281,11 +280,6 @@ impl Call {
 
     fn most(&self) -> usize {
         if self.has(Habit::NoLimits) { usize::MAX } else { MOST_BODY }
-    }
-
-    /// How long a server may make this call wait.
-    pub(super) const fn longest() -> Duration {
-        Duration::from_secs(10)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::call::{Call, Send};
+use super::call::{Call, Way};
 use super::client::{MOST_HAMMERED, Target};
 use super::mistake::Habit;
 use super::trouble::{Kind, Refusal, Trouble};
@@ -18,7 +18,7 @@ pub(super) enum Next {
     Redirect(Target),
     /// After a pause, the session is renewed and the call sent again.
     Renew(Duration),
-    Send(Send, Duration),
+    Send(Way, Duration),
 }
 
 /// What a call has done so far about its troubles.
@@ -38,7 +38,7 @@ impl Call {
         if self.is_lost_by_answer(answer) { self.renewed() } else { Next::End }
     }
 
-    pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: Send) -> Next {
+    pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: Way) -> Next {
         let is_stuck = match trouble.kind {
             Kind::Accepted => self.has(Habit::WaitsAfter202),
             Kind::WrongType => true,
@@ -52,10 +52,10 @@ impl Call {
         }
         match &trouble.kind {
             Kind::Dial => Next::End,
-            Kind::Status(refusal) if sent == Send::Resume => self.after_refused_resume(refusal),
+            Kind::Status(refusal) if sent == Way::Resume => self.after_refused_resume(refusal),
             Kind::Status(refusal) => self.after_refusal(refusal),
             Kind::Broken { was_dead: true }
-                if sent == Send::Post && self.has(Habit::RepeatsOnDeadConnection) =>
+                if sent == Way::Post && self.has(Habit::RepeatsOnDeadConnection) =>
             {
                 self.posted(3, Duration::ZERO)
             }
@@ -79,13 +79,13 @@ impl Call {
         self.counts.resumes += 1;
         if self.has(Habit::ResumesForever) {
             self.be_deaf();
-            return Next::Send(Send::Resume, RESUME_PAUSE);
+            return Next::Send(Way::Resume, RESUME_PAUSE);
         }
         if self.has(Habit::Hammers) || self.has(Habit::IgnoresRetry) {
-            return Next::Send(Send::Resume, Duration::ZERO);
+            return Next::Send(Way::Resume, Duration::ZERO);
         }
         let pause = self.retry.clone().and_then(|digits| self.wait(&digits, 1));
-        Next::Send(Send::Resume, pause.unwrap_or(RESUME_PAUSE))
+        Next::Send(Way::Resume, pause.unwrap_or(RESUME_PAUSE))
     }
 
     fn after_refused_resume(&mut self, refusal: &Refusal) -> Next {
@@ -118,15 +118,15 @@ impl Call {
             return Next::End;
         }
         if self.has(Habit::UndercutsRetryAfter) {
-            return Next::Send(Send::Post, Duration::from_millis(100));
+            return Next::Send(Way::Post, Duration::from_millis(100));
         }
         match retry_after {
             Some(asked) => match self.wait(asked, 1000) {
-                Some(pause) => Next::Send(Send::Post, pause),
+                Some(pause) => Next::Send(Way::Post, pause),
                 None => Next::End,
             },
             None if self.method == "tools/call" => Next::End,
-            None => Next::Send(Send::Post, Duration::from_millis(200)),
+            None => Next::Send(Way::Post, Duration::from_millis(200)),
         }
     }
 
@@ -139,7 +139,7 @@ impl Call {
             return Some(Duration::from_millis(number.saturating_mul(unit_ms)));
         }
         let wait = Duration::from_millis(asked.trim().parse::<u64>().ok()?.checked_mul(unit_ms)?);
-        (wait <= Self::longest()).then_some(wait)
+        (wait <= LONGEST_WAIT).then_some(wait)
     }
 
     fn renewed(&mut self) -> Next {
@@ -213,7 +213,7 @@ impl Call {
 
     fn posted(&mut self, most: u32, pause: Duration) -> Next {
         self.counts.posts += 1;
-        if self.counts.posts > most { Next::End } else { Next::Send(Send::Post, pause) }
+        if self.counts.posts > most { Next::End } else { Next::Send(Way::Post, pause) }
     }
 }
 
@@ -230,6 +230,8 @@ const PHRASES: &[&str] = &[
     "session terminated",
     "unknown session",
 ];
+/// As long as a call takes by default: a longer wait would be in vain.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_BARREN: u32 = 8;
 const MOST_RENEWED_ON_401: u32 = 5;
 const REPEAT_PAUSE: Duration = Duration::from_millis(50);

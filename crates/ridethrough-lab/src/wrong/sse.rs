@@ -13,7 +13,7 @@ pub(super) enum Item {
     Retry(String),
 }
 
-/// More than this in one event than a client is willing to keep.
+/// There is more in one event than a client is willing to keep.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooMuch;
 
