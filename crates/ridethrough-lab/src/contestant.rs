@@ -27,8 +27,8 @@ pub trait Contestant: Send + Sync {
     ) -> BoxFuture<'a, Performance>;
 
     /// How long it takes from its start until its first step. What a scenario counts from the start
-    /// of the client is counted from there, and the limit is longer by as much: an interpreter that
-    /// loads its libraries is neither slow to answer nor patient.
+    /// of the client is counted from there, and the limit is longer: an interpreter that loads its
+    /// libraries is neither slow to answer nor patient.
     fn lead(&self) -> Duration {
         Duration::ZERO
     }

@@ -30,9 +30,6 @@ pub enum NotInstalled {
     /// It was not brought.
     #[error(transparent)]
     NotBrought(#[from] NotBrought),
-    /// It is there, but does not do what it is told.
-    #[error("its adapter does not work: {0}")]
-    Broken(String),
 }
 
 impl Workshop {
@@ -52,7 +49,7 @@ impl Workshop {
         cache.unwrap_or_else(std::env::temp_dir).join("ridethrough/lab-clients")
     }
 
-    /// Makes sure that a client can be started, and tries it. `tell` hears what is going on.
+    /// Makes sure that a client can be started. `tell` hears what is going on.
     ///
     /// # Errors
     ///
@@ -76,8 +73,7 @@ impl Workshop {
             rival.manager.bring(&folder, &mut tell_name).await?;
             std::fs::write(&stamp, pins)?;
         }
-        let program = Program::new(rival.manager.words(&folder));
-        program.timed().await.map_err(NotInstalled::Broken)
+        Ok(Program::new(rival.manager.words(&folder)))
     }
 }
 

@@ -28,7 +28,9 @@ pub async fn run(scenario: &Scenario, client: &dyn Contestant) -> io::Result<Sco
 /// As [`run`], on a stage that is set already.
 pub async fn run_on(stage: &Stage, scenario: &Scenario, client: &dyn Contestant) -> Score {
     let (lead, limit) = (client.lead(), scenario.limit());
-    let performing = client.perform(stage.url(), &scenario.client, limit + lead);
+    // Twice: a start may take longer than the one that was measured, and a scenario has a limit to end
+    // clients that hang, not those that are late.
+    let performing = client.perform(stage.url(), &scenario.client, limit + 2 * lead);
     let performance = if lead.is_zero() {
         stage.begin();
         performing.await
@@ -79,4 +81,64 @@ pub async fn run_all(
     }
     scores.sort_by_key(|(place, _)| *place);
     Ok(scores.into_iter().map(|(_, score)| score).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::Step;
+    use crate::contestant::End;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_starts_slowly_is_waited_for() {
+        let scenario = Scenario::read(DOWN_FOR_A_SECOND).unwrap();
+        let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
+
+        let score = run_on(&stage, &scenario, &Slow).await;
+
+        let up = score.journal.events.iter().find(|it| it.what == "up").unwrap();
+        assert!((4000.0..4100.0).contains(&up.at_ms), "{up:?}");
+        assert!((16_000.0..16_100.0).contains(&score.figures.elapsed_ms), "{:?}", score.figures);
+    }
+
+    /// Takes 3 s to start, and then all the time that it has.
+    struct Slow;
+
+    impl Contestant for Slow {
+        fn perform<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a [Step],
+            limit: Duration,
+        ) -> BoxFuture<'a, Performance> {
+            Box::pin(async move {
+                sleep(limit).await;
+                Performance {
+                    lines: Vec::new(),
+                    garbage: Vec::new(),
+                    end: End::Stopped(limit),
+                    stderr: String::new(),
+                    said: String::new(),
+                    elapsed_ms: crate::journal::millis(limit),
+                }
+            })
+        }
+
+        fn lead(&self) -> Duration {
+            Duration::from_secs(3)
+        }
+    }
+
+    const DOWN_FOR_A_SECOND: &str = r#"
+        id = "I1"
+        title = "down at the start"
+        why = "a server may come up after its clients"
+        control = { mistake = "dials-once", breaks = "it ends" }
+        limit_s = 10
+        server = { starts = "down", up_after = 1.0 }
+        client = [{ op = "initialize" }]
+        [[must]]
+        that = "it ends"
+        step = { number = 0 }
+    "#;
 }

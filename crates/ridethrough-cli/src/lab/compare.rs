@@ -88,7 +88,7 @@ impl Args {
         scenarios: &[&Scenario],
     ) -> Result<Vec<Entry>> {
         let workshop = Workshop::new(self.dir.clone().unwrap_or_else(Workshop::default_folder));
-        let mut contenders = vec![ours().await?];
+        let mut contenders = vec![ours()?];
         for rival in rivals {
             contenders.push(theirs(&workshop, rival).await);
         }
@@ -146,29 +146,36 @@ struct Contender {
 impl Contender {
     async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<Entry> {
         let Self { name, what, version, program } = self;
+        let program = match program {
+            Ok(program) => {
+                let broken = |why| format!("its adapter does not work: {why}");
+                program.timed(at_once).await.map_err(broken)
+            }
+            Err(why) => Err(why),
+        };
         let outcome = match program {
-            Err(why) => Outcome::NotRun(why),
             Ok(program) => Outcome::Ran(scored(&name, &program, scenarios, at_once).await?),
+            Err(why) => {
+                eprintln!("{name} is not run: {why}");
+                Outcome::NotRun(why)
+            }
         };
         Ok(Entry { name, what, version, outcome })
     }
 }
 
-async fn ours() -> Result<Contender> {
+fn ours() -> Result<Contender> {
     Ok(Contender {
         name: "ridethrough".to_owned(),
         what: "this project".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        program: ourselves()?.timed().await,
+        program: Ok(ourselves()?),
     })
 }
 
 async fn theirs(workshop: &Workshop, rival: &Rival) -> Contender {
     let program = workshop.install(rival, |what| eprintln!("installing {what}")).await;
     let program = program.map_err(|error| error.to_string());
-    if let Err(why) = &program {
-        eprintln!("{} is not run: {why}", rival.name);
-    }
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
     Contender { name, what, version, program }
 }
