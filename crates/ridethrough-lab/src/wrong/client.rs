@@ -122,9 +122,7 @@ impl Client {
                 let number = session.number + 1;
                 *session = Session { id: call.session.take(), version, number };
             }
-            if !client.has(Habit::SkipsInitialized) {
-                client.notify("notifications/initialized", None).await;
-            }
+            client.notify("notifications/initialized", None).await;
             client.listen();
             Ok(result)
         }

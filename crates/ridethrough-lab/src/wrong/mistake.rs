@@ -60,7 +60,6 @@ pub(super) enum Habit {
     ResumesFromFirstId,
     ResumesWithoutId,
     ReusesBlindly,
-    SkipsInitialized,
     StandingHammers,
     StandingIsFatal,
     StandingTwice,
