@@ -126,3 +126,16 @@ fn made(step: &Step, run: &crate::journal::Ran) -> usize {
         _ => 0,
     }
 }
+
+/// What was seen, on one line and no longer than a reader wants.
+fn shortened(evidence: &str) -> String {
+    let words = evidence.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = words.chars().filter(|it| !it.is_control());
+    let mut short: String = shown.clone().take(MOST_EVIDENCE).collect();
+    if shown.count() > MOST_EVIDENCE {
+        short.push('…');
+    }
+    short
+}
+
+const MOST_EVIDENCE: usize = 240;

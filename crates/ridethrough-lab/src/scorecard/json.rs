@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs};
+use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs, shortened};
 use crate::scenario::Scenario;
 use crate::score::{Figures, Score, Verdict};
 
@@ -40,7 +40,7 @@ struct Short<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<&'a str>,
+    evidence: Option<String>,
     #[serde(skip_serializing_if = "is_false")]
     hung: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ fn short<'a>(scenario: &Scenario, score: &'a Score) -> Short<'a> {
     Short {
         verdict: score.verdict,
         broken: first.map(|it| it.that.as_str()),
-        evidence: first.map(|it| it.evidence.as_str()),
+        evidence: first.map(|it| shortened(&it.evidence)),
         hung: is_hung(score),
         most_runs: most_runs(scenario, score),
         figures: score.figures,

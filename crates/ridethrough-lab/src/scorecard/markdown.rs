@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs};
+use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs, shortened};
 use crate::scenario::{Group, Scenario};
 use crate::score::{Score, Verdict};
 
@@ -126,18 +126,11 @@ fn in_table(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Text of a client's: short, on one line, and no markup.
+/// Text of a client's: no markup.
 fn in_code(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'");
-    let shown = words.chars().filter(|it| !it.is_control());
-    let mut short: String = shown.clone().take(MOST_EVIDENCE).collect();
-    if shown.count() > MOST_EVIDENCE {
-        short += "…";
-    }
-    format!("`{short}`")
+    format!("`{}`", shortened(text).replace('`', "'"))
 }
 
-const MOST_EVIDENCE: usize = 240;
 const LEGEND: &str = "\
 **pass**: everything held. **soft**: what must hold held, an ideal was missed.\n\
 **fail**: something that must hold did not; the word leads to what was seen. **hung**: the client had \
