@@ -1,5 +1,7 @@
 //! The servers: what each is made of, and how it is installed and started.
 
+use ridethrough_lab::install::Manager;
+
 use crate::surface::Surface;
 
 /// One server of another SDK.
@@ -26,12 +28,11 @@ pub(crate) enum Installer {
 }
 
 impl Installer {
-    /// The program that must be there.
-    pub(crate) const fn program(self) -> &'static str {
+    pub(crate) const fn manager(self) -> Manager {
         match self {
-            Self::Cargo => "cargo",
-            Self::Npm { .. } => "npm",
-            Self::Pip => "python3",
+            Self::Cargo => Manager::Cargo,
+            Self::Npm { .. } => Manager::Npm,
+            Self::Pip => Manager::Pip,
         }
     }
 }
@@ -95,34 +96,11 @@ pub(crate) const SERVERS: &[Server] = &[
     },
 ];
 
-/// The version in a pin of this package: `mcp==2.3.0`, `"a/b": "1.2.3"`, `rmcp = { version = "=3.8.0"`.
-pub(crate) fn pinned<'a>(pins: &'a str, package: &str) -> Option<&'a str> {
-    pins.lines().find_map(|line| {
-        let line = line.trim().trim_start_matches('"');
-        let rest = line.strip_prefix(package)?;
-        let is_whole_name = rest.starts_with(['=', '"', ' ']);
-        let start = rest.find(|it: char| it.is_ascii_digit()).filter(|_| is_whole_name)?;
-        let version = &rest[start..];
-        let end = version.find(|it: char| !(it.is_ascii_alphanumeric() || it == '.'));
-        Some(&version[..end.unwrap_or(version.len())])
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use ridethrough_lab::rivals::pinned;
+
     use super::*;
-
-    #[test]
-    fn a_version_is_read_from_the_pins_of_every_package_manager() {
-        let cargo = "[dependencies]\nrmcp = { version = \"=3.8.0\", features = [] }";
-        let npm =
-            "\"dependencies\": {\n  \"@a/sdk-extra\": \"9.9.9\",\n  \"@a/sdk\": \"1.32.2\"\n}";
-
-        assert_eq!(pinned("mcp-types==9.9.9\nmcp==2.3.0\n", "mcp"), Some("2.3.0"));
-        assert_eq!(pinned(npm, "@a/sdk"), Some("1.32.2"));
-        assert_eq!(pinned(cargo, "rmcp"), Some("3.8.0"));
-        assert_eq!(pinned(cargo, "axum"), None);
-    }
 
     #[test]
     fn every_server_is_pinned_to_one_version() {

@@ -4,14 +4,12 @@
 //! reach its registry is no failure of ours: the server is skipped, and the run says so.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tokio::process::Command;
-use tokio::time::{Instant, timeout};
+use ridethrough_lab::install::NotBrought;
+use ridethrough_lab::rivals::pinned;
 
-use crate::catalog::{Installer, Server, pinned};
+use crate::catalog::{Installer, Server};
 use crate::process::Recipe;
 
 /// What became of an installation.
@@ -62,16 +60,17 @@ impl Places {
         if is_there {
             return Ok(Installed::Ready(recipe));
         }
-        for step in steps(server, &folder) {
-            if let Err(said) = step.run(server.name).await? {
-                return match silence(server.installer, &said) {
-                    Some(why) => Ok(Installed::Skipped(why)),
-                    None => Err(anyhow::anyhow!("{} was not installed: {said}", server.name)),
-                };
+        let mut tell = |what: &str| eprintln!("installing {}: {what}", server.name);
+        match server.installer.manager().bring(&folder, &mut tell).await {
+            Ok(()) => {
+                std::fs::write(&stamp, pins)?;
+                Ok(Installed::Ready(recipe))
+            }
+            Err(NotBrought::Silent(why)) => Ok(Installed::Skipped(why)),
+            Err(refused @ NotBrought::Refused { .. }) => {
+                Err(refused).context(format!("{} was not installed", server.name))
             }
         }
-        std::fs::write(&stamp, pins)?;
-        Ok(Installed::Ready(recipe))
     }
 
     /// The server's own files, and the one that two of them share.
@@ -128,141 +127,5 @@ fn recipe(server: &Server, folder: &Path) -> Recipe {
         ledger: folder.join("ledger"),
         log: folder.join("log"),
         announces,
-    }
-}
-
-/// One command of an installation.
-struct Step {
-    command: Command,
-    limit: Duration,
-}
-
-fn steps(server: &Server, folder: &Path) -> Vec<Step> {
-    let step = |program: &Path, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(folder);
-        Step { command, limit: LIMIT }
-    };
-    match server.installer {
-        Installer::Cargo => {
-            let mut build = step(Path::new("cargo"), &["build", "--quiet", "--locked"]);
-            build.command.env("CARGO_TARGET_DIR", folder.join("target"));
-            vec![build]
-        }
-        Installer::Npm { .. } => {
-            let arguments = ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"];
-            vec![step(Path::new("npm"), &arguments)]
-        }
-        Installer::Pip => {
-            let pip = folder.join("venv/bin/pip");
-            let venv = ["-m", "venv", "--clear", "venv"];
-            vec![step(Path::new("python3"), &venv), step(&pip, PIP_INSTALL)]
-        }
-    }
-}
-
-impl Step {
-    /// Runs it, telling that it still runs; the inner error is what it said.
-    async fn run(mut self, name: &str) -> Result<Result<(), String>> {
-        let began = Instant::now();
-        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        self.command.kill_on_drop(true);
-        let output = match self.command.spawn() {
-            Ok(child) => child.wait_with_output(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Err(MISSING.to_owned()));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        tokio::pin!(output);
-        loop {
-            if let Ok(output) = timeout(Duration::from_secs(2), &mut output).await {
-                let output = output?;
-                let said = [output.stdout, output.stderr].concat();
-                let said = String::from_utf8_lossy(&said).trim().to_owned();
-                return Ok(if output.status.success() { Ok(()) } else { Err(said) });
-            }
-            let elapsed = began.elapsed();
-            if elapsed > self.limit {
-                return Ok(Err(TOO_LONG.to_owned()));
-            }
-            if elapsed.as_secs() % 10 < 2 {
-                eprintln!("installing {name}: {} s", elapsed.as_secs());
-            }
-        }
-    }
-}
-
-/// Why a package manager did not answer; nothing if it did, and refused.
-fn silence(installer: Installer, said: &str) -> Option<String> {
-    let program = match installer {
-        Installer::Pip if said != MISSING => "pip",
-        other => other.program(),
-    };
-    if said == MISSING || said == TOO_LONG {
-        return Some(format!("{program} {said}"));
-    }
-    let words = SILENCE.iter().find(|words| said.contains(**words))?;
-    Some(format!("{program} did not answer (`{words}`)"))
-}
-
-const PIP_INSTALL: &[&str] = &[
-    "install",
-    "--quiet",
-    "--disable-pip-version-check",
-    "--retries=1",
-    "--timeout=20",
-    "--requirement=requirements.txt",
-    "--constraint=constraints.txt",
-];
-const MISSING: &str = "is missing";
-const TOO_LONG: &str = "did not answer within 300 s";
-const LIMIT: Duration = Duration::from_secs(300);
-
-/// What package managers say when they cannot reach their registry.
-const SILENCE: &[&str] = &[
-    "ConnectTimeoutError",
-    "Connection refused",
-    "Connection reset",
-    "Could not connect to server",
-    "Could not resolve host",
-    "EAI_AGAIN",
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ENOTFOUND",
-    "ETIMEDOUT",
-    "Name or service not known",
-    "NameResolutionError",
-    "NewConnectionError",
-    "ProxyError",
-    "ReadTimeoutError",
-    "Temporary failure in name resolution",
-    "spurious network error",
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_package_manager_that_cannot_reach_its_registry_did_not_answer() {
-        let npm = Installer::Npm { script: "", argument: None };
-        let pip = "WARNING: Retrying (Retry(total=0)) after connection broken by \
-                   'NewConnectionError(...)'\nERROR: No matching distribution found for mcp==2.3.0";
-
-        let why = silence(npm, "npm error code ECONNREFUSED\nnpm error FetchError");
-
-        assert_eq!(why.as_deref(), Some("npm did not answer (`ECONNREFUSED`)"));
-        assert_eq!(silence(npm, MISSING).as_deref(), Some("npm is missing"));
-        assert_eq!(silence(Installer::Pip, MISSING).as_deref(), Some("python3 is missing"));
-        assert!(silence(Installer::Pip, pip).is_some());
-    }
-
-    #[test]
-    fn a_package_manager_that_answers_and_refuses_is_a_failure() {
-        let pip = "ERROR: No matching distribution found for mcp==99";
-
-        assert_eq!(silence(Installer::Pip, pip), None);
-        assert_eq!(silence(Installer::Cargo, "error[E0308]: mismatched types"), None);
     }
 }

@@ -32,15 +32,6 @@ pub enum NotBrought {
 }
 
 impl Manager {
-    /// The program that must be there.
-    pub const fn program(self) -> &'static str {
-        match self {
-            Self::Cargo => "cargo",
-            Self::Npm => "npm",
-            Self::Pip => "python3",
-        }
-    }
-
     /// Brings what the pins in this folder name. `tell` hears every few seconds that it goes on.
     ///
     /// # Errors
