@@ -34,6 +34,16 @@ struct Score {
     broken: Option<String>,
     /// What was seen instead.
     evidence: Option<String>,
+    /// Whether the lab had to stop it.
+    hung: bool,
+    figures: Figures,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Figures {
+    attempts: u64,
+    elapsed_ms: f64,
 }
 
 impl Scorecard {
@@ -79,7 +89,12 @@ impl Measured {
 
 impl Score {
     fn words(&self) -> String {
-        let broken = self.broken.as_deref().map(|check| format!("not so that {check}"));
+        let Figures { attempts, elapsed_ms } = &self.figures;
+        if self.hung {
+            let seconds = elapsed_ms / 1e3;
+            return format!("hangs, stopped after {seconds:.0} s and {attempts} attempts");
+        }
+        let broken = self.broken.as_deref().map(|check| format!("does not hold that {check}"));
         let words: Vec<_> = broken.into_iter().chain(self.evidence.clone()).collect();
         match words.is_empty() {
             true => "fails".to_owned(),
@@ -126,8 +141,15 @@ mod tests {
     fn the_first_that_failed_is_named_with_what_it_did() {
         assert_eq!(
             card().said_of("A1"),
-            "1 of 2 fail; mcp 2.3.0: not so that the call ends: no end after 40 s"
+            "1 of 2 fail; mcp 2.3.0: does not hold that the call ends: no end after 40 s"
         );
+    }
+
+    #[test]
+    fn one_that_had_to_be_stopped_is_said_to_hang() {
+        let said = card().said_of("A2");
+
+        assert_eq!(said, "1 of 1 fail; mcp 2.3.0: hangs, stopped after 44 s and 43 attempts");
     }
 
     #[test]
@@ -156,6 +178,8 @@ mod tests {
                     "A1": {"verdict": "pass", "broken": null}, "B8": {"verdict": "soft"}}},
                 {"name": "mcp", "version": "2.3.0", "totals": {"fail": 1}, "scenarios": {
                     "A1": {"verdict": "fail", "broken": "the call ends", "evidence": "no end after 40 s"},
+                    "A2": {"verdict": "fail", "broken": "it ends", "hung": true,
+                        "figures": {"attempts": 43, "elapsed_ms": 44465.5}},
                     "B8": {"verdict": "not run"}}}
             ]}"#,
         )
