@@ -94,7 +94,7 @@ async fn a_server_that_cannot_be_reached_is_a_failed_step_and_no_wrong_usage() {
     let lines = driven.lines(2).await;
     let (code, more) = driven.end().await;
 
-    assert_has(&lines[0], &["could not reach the server", "the server did not run it"]);
+    assert_has(&lines[0], &["could not reach the server", "nothing was sent"]);
     assert!(lines[1].done.ok);
     assert_eq!((code, more), (Some(0), None));
 }

@@ -70,8 +70,13 @@ impl CallError {
         } else {
             String::new()
         };
-        let elapsed = self.elapsed.as_secs_f64();
-        format!("{self}\n  tried: {attempts} in {elapsed:.1} s{held_back}\nhint: {}", self.advice())
+        let ran = match (self.may_have_run(), self.attempts) {
+            (true, _) => "; the server may have run it",
+            (false, 0) => "",
+            (false, _) => "; the server did not run it",
+        };
+        let (elapsed, advice) = (self.elapsed.as_secs_f64(), self.advice());
+        format!("{self}\n  tried: {attempts} in {elapsed:.1} s{ran}{held_back}\nhint: {advice}")
     }
 
     fn advice(&self) -> String {
@@ -253,7 +258,7 @@ mod tests {
         assert_eq!(
             error.report(),
             "tools/call `deploy` was interrupted: connection reset\n  \
-             tried: 1 attempt in 2.3 s; not sent again, because `deploy` is not marked safe to repeat\n\
+             tried: 1 attempt in 2.3 s; the server may have run it; not sent again, because `deploy` is not marked safe to repeat\n\
              hint: check whether `deploy` took effect before you repeat it"
         );
     }
@@ -278,7 +283,7 @@ mod tests {
         let report = error.report();
 
         assert!(
-            report.ends_with("tried: 1 attempt in 2.3 s\nhint: `deploy` may be called again"),
+            report.ends_with("; the server may have run it\nhint: `deploy` may be called again"),
             "{report}"
         );
     }

@@ -83,8 +83,11 @@ const PROTOCOL: &str = r#"The script is a JSON list of steps:
 After each step one line is written to stdout:
   {"step":1,"ok":true,"result":{"text":"hi","isError":false},"error":null,
    "elapsed_ms":12.5,"notifications":["message:n1","tools/list_changed"]}
-(on one line). "result" is {"json":...} for initialize and request, and a list of
-such ends for several calls at once. A step that fails is reported with "ok":false
-and "error", and the next one is tried.
+(on one line, with all of these members). "result" is {"json":...} for initialize
+and request; for several calls at once a list of {"ok","result","error","elapsed_ms"},
+one for each. A step that fails is reported with "ok":false and "error", and the next
+one is tried. Log messages are reported as message:<data>, other notifications by their
+method without notifications/, with the step during which they came. Nothing else is
+written to stdout: the lab takes any other line for a fault. stderr is for people.
 
 Exit codes: 0 every step was reported, 2 the URL or the script cannot be used."#;

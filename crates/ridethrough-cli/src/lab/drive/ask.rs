@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::{Client, Error, Json};
+use ridethrough::{Client, Json};
 use ridethrough_lab::adapter::Outcome;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -35,7 +35,7 @@ impl ToolCall {
             // Letting go of the call is how a user of this client cancels it.
             Some(after) => timeout(after, call).await.map_err(|_| cancelled(&self.tool, after))?,
         };
-        let result = result.map_err(|error| told(&error))?;
+        let result = result.map_err(|error| error.report())?;
         let (text, is_error) = (Some(result.text()), Some(result.is_error));
         Ok(Outcome { text, is_error, json: None })
     }
@@ -52,12 +52,12 @@ pub(super) async fn request(
     if let Some(deadline) = deadline {
         call = call.deadline(deadline);
     }
-    whole(&call.await.map_err(|error| told(&error))?)
+    whole(&call.await.map_err(|error| error.report())?)
 }
 
 /// Connects, and says what the server is.
 pub(super) async fn connect(client: &Client) -> Result<Outcome, String> {
-    whole(&client.connect().await.map_err(|error| told(&error))?.result)
+    whole(&client.connect().await.map_err(|error| error.report())?.result)
 }
 
 fn whole(result: &Json) -> Result<Outcome, String> {
@@ -67,21 +67,7 @@ fn whole(result: &Json) -> Result<Outcome, String> {
     Ok(Outcome { json: Some(json), ..Outcome::default() })
 }
 
-/// What a user of the client learns from an error: its report, and if there was no answer also
-/// what `may_have_run` says, which the report leaves out where other advice matters more.
-fn told(error: &Error) -> String {
-    let report = error.report();
-    match (error.call(), error.may_have_run()) {
-        (None, _) => report,
-        (Some(_), true) => format!("{report}\ndelivery: the server may have run it"),
-        (Some(_), false) => format!("{report}\ndelivery: the server did not run it"),
-    }
-}
-
 fn cancelled(tool: &str, after: Duration) -> String {
     let after = after.as_secs_f64();
-    format!(
-        "tools/call `{tool}` was cancelled by its caller after {after} s\n\
-         delivery: the server may have run it"
-    )
+    format!("tools/call `{tool}` was cancelled by its caller after {after} s")
 }

@@ -2,7 +2,6 @@
 //! misspelt word would look like a client's fault.
 
 use std::path::Path;
-use std::time::Duration;
 
 use ridethrough_lab::adapter::Step;
 use serde_json::Value;
@@ -39,41 +38,9 @@ fn step_of(step: Value) -> Result<Step, String> {
     if !bearer.is_string() && !bearer.is_null() {
         return Err("`bearer` must be a string".to_owned());
     }
-    let step = serde_json::from_value(step).map_err(|error| error.to_string())?;
-    check(&step)?;
-    Ok(step)
+    let step: Step = serde_json::from_value(step).map_err(|error| error.to_string())?;
+    step.nonsense().map_or(Ok(step), Err)
 }
-
-fn check(step: &Step) -> Result<(), String> {
-    match step {
-        Step::Call { timeout_s, cancel_after_s, concurrency, .. } => {
-            check_time("timeout_s", *timeout_s)?;
-            check_time("cancel_after_s", *cancel_after_s)?;
-            check_concurrency(*concurrency)
-        }
-        Step::Request { timeout_s, .. } => check_time("timeout_s", *timeout_s),
-        Step::Sleep { s } => check_time("s", Some(*s)),
-        Step::Close {} | Step::Initialize { .. } => Ok(()),
-    }
-}
-
-fn check_time(name: &str, given: Option<f64>) -> Result<(), String> {
-    let Some(given) = given else { return Ok(()) };
-    let is_time = (0.0..=LONGEST.as_secs_f64()).contains(&given);
-    let most = LONGEST.as_secs();
-    is_time.then_some(()).ok_or(format!("`{name}` is {given}, must be 0 to {most} seconds"))
-}
-
-fn check_concurrency(given: Option<usize>) -> Result<(), String> {
-    let Some(given) = given else { return Ok(()) };
-    let fault = format!("`concurrency` is {given}, must be 1 to {MOST_AT_ONCE}");
-    (1..=MOST_AT_ONCE).contains(&given).then_some(()).ok_or(fault)
-}
-
-/// A script that waits for longer than a day has a mistake in its units.
-const LONGEST: Duration = Duration::from_secs(86_400);
-/// More than any client is asked for, and less than this process would die of.
-const MOST_AT_ONCE: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

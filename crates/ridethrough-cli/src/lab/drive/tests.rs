@@ -128,7 +128,7 @@ async fn a_call_ends_with_its_timeout_and_says_that_it_may_have_run() {
 
     let error = error(&lines[1]);
     assert!(error.contains("passed its deadline"), "{error}");
-    assert!(error.ends_with("delivery: the server may have run it"), "{error}");
+    assert!(error.contains("; the server may have run it"), "{error}");
     assert_eq!(lines[1].done.elapsed_ms.round(), 2500.0);
 }
 
@@ -157,7 +157,7 @@ async fn a_call_in_doubt_is_not_repeated_and_says_so() {
     let lines = rig.play(json!([{"op": "initialize"}, {"op": "call", "tool": "deploy"}])).await;
 
     let error = error(&lines[1]);
-    assert!(error.ends_with("delivery: the server may have run it"), "{error}");
+    assert!(error.contains("; the server may have run it"), "{error}");
     assert_eq!(rig.mcp.executions("deploy"), 1);
 }
 
@@ -182,7 +182,7 @@ async fn a_server_that_cannot_be_reached_is_a_failed_step_and_the_client_finds_i
 
     let error = error(&lines[0]);
     assert!(error.contains("`initialize` could not reach the server"), "{error}");
-    assert!(error.ends_with("delivery: the server did not run it"), "{error}");
+    assert!(error.contains("nothing was sent"), "{error}");
     assert!(lines[1].done.ok, "{lines:?}");
 }
 
