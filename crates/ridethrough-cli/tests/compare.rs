@@ -12,13 +12,16 @@ use serde_json::Value;
 fn a_client_whose_package_manager_is_missing_is_not_run_and_the_rest_is() {
     let folder = Folder::new("missing");
 
-    let output = compare(&folder, &["--only", "python", "--write", &folder.path("docs")]);
+    let output = compare(&folder, &["--clients", "python", "--write", &folder.path("docs")]);
 
     assert!(output.status.success(), "{}", said(&output.stderr));
     let page = std::fs::read_to_string(folder.path("docs/scorecard.md")).unwrap();
     assert!(page.contains("| **ridethrough** | this project | 0.1.0 | 1 | 0 | 0 |"), "{page}");
     assert!(page.contains("| not run: python3 is missing |"), "{page}");
-    assert!(page.contains("by `ridethrough lab compare --only python --write docs`"), "{page}");
+    assert!(
+        page.contains("by `ridethrough lab compare --clients python --scenarios ... --write docs`"),
+        "{page}"
+    );
     let file = std::fs::read(folder.path("docs/scorecard.json")).unwrap();
     let file: Value = serde_json::from_slice(&file).unwrap();
     assert_eq!(file["clients"][0]["scenarios"]["A1"]["verdict"], "pass");
@@ -29,7 +32,7 @@ fn a_client_whose_package_manager_is_missing_is_not_run_and_the_rest_is() {
 fn the_table_is_printed_and_nothing_else() {
     let folder = Folder::new("printed");
 
-    let output = compare(&folder, &["--only", "none"]);
+    let output = compare(&folder, &["--clients", "none"]);
 
     let table = said(&output.stdout);
     assert!(table.starts_with("# Scorecard\n"), "{table}");
@@ -41,7 +44,7 @@ fn the_table_is_printed_and_nothing_else() {
 fn a_client_that_nobody_knows_is_wrong_usage() {
     let folder = Folder::new("unknown");
 
-    let output = compare(&folder, &["--only", "pithon"]);
+    let output = compare(&folder, &["--clients", "pithon"]);
 
     assert_eq!(output.status.code(), Some(2));
     let told = said(&output.stderr);

@@ -139,7 +139,7 @@ fn an_interrupt_ends_the_run_and_leaves_no_process_behind() {
     let client = format!("sh {}", scratch.write("hang.sh", &text).display());
     let mut command = command(&["run", "--only", "C6", "--client", &client]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("the client runs", || fs::read_to_string(&ids).is_ok_and(|it| it.lines().count() == 2));
+    until("the client runs", || fs::read_to_string(&ids).is_ok_and(|it| it.lines().count() >= 2));
 
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let run = child.wait_with_output().unwrap();
@@ -226,7 +226,8 @@ fn err(output: &Output) -> String {
 #[cfg(unix)]
 fn assert_all_gone(ids: &std::path::Path, count: usize) {
     let ids = fs::read_to_string(ids).unwrap();
-    assert_eq!(ids.lines().count(), count, "{ids}");
+    // It is started once to see how long that takes, and once to be played.
+    assert!(ids.lines().count() >= count, "{ids}");
     for id in ids.lines() {
         until(&format!("process {id} is gone"), || {
             let stat = Command::new("ps").args(["-o", "stat=", "-p", id]).output().unwrap();

@@ -13,6 +13,7 @@ mod orphans;
 mod process;
 mod program;
 
+pub(crate) use orphans::Kin;
 pub use program::{NoProgram, Program};
 
 /// A client that can be put through a scenario.
@@ -108,6 +109,10 @@ pub(crate) struct Transcript {
 
 impl Transcript {
     pub(crate) fn hear(&mut self, text: &str) {
+        if self.said.len() + text.len() > MOST_SAID {
+            // Enough: a client that floods is as wrong as it will ever be.
+            return self.garbage.extend((!self.is_flooded()).then(|| FLOODED.to_owned()));
+        }
         self.said.push_str(text);
         self.said.push('\n');
         match serde_json::from_str(text) {
@@ -116,6 +121,10 @@ impl Transcript {
             Err(_) if self.garbage.len() < MOST_GARBAGE => self.garbage.push(beginning(text)),
             Err(_) => {}
         }
+    }
+
+    fn is_flooded(&self) -> bool {
+        self.garbage.iter().any(|it| it == FLOODED)
     }
 
     fn into_performance(self, end: End, stderr: String, began: Instant) -> Performance {
@@ -137,6 +146,9 @@ fn last_lines(text: &str) -> String {
 }
 
 const MOST_GARBAGE: usize = 5;
+/// Some scenarios have answers of many megabytes.
+const MOST_SAID: usize = 96 << 20;
+const FLOODED: &str = "[more than 96 MiB, the rest was not read]";
 const MOST_LAST_LINES: usize = 20;
 
 #[cfg(all(test, unix))]

@@ -69,6 +69,8 @@ impl Workshop {
         let is_there = std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins);
         // Cargo looks for itself whether anything changed.
         if !is_there || rival.manager == Manager::Cargo {
+            // What is half brought has no pins: the next run begins anew.
+            let _ = std::fs::remove_file(&stamp);
             let mut tell_name = |what: &str| tell(&format!("{}: {what}", rival.name));
             rival.manager.bring(&folder, &mut tell_name).await?;
             std::fs::write(&stamp, pins)?;

@@ -139,6 +139,6 @@ mod tests {
         client = [{ op = "initialize" }]
         [[must]]
         that = "it ends"
-        step = { number = 0 }
+        step = { number = 0, within = 99 }
     "#;
 }

@@ -112,7 +112,8 @@ impl Scenario {
 
     /// What is wrong with a scenario that could be read.
     fn nonsense(&self) -> Option<String> {
-        if self.group().is_none() || !self.id[1..].bytes().all(|it| it.is_ascii_digit()) {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+        if self.group().is_none() || !is_number(&self.id[1..]) {
             return Some("an id is the letter of a group and a number, such as `A1`".to_owned());
         }
         if !(self.limit_s > 0.0 && self.limit_s <= MOST_LIMIT_S) {
@@ -121,18 +122,18 @@ impl Scenario {
         if self.must.is_empty() {
             return Some("nothing must hold".to_owned());
         }
-        if !self.must.iter().any(|check| check.that == self.control.breaks) {
+        if !self.checks().any(|(check, _)| check.that == self.control.breaks) {
             return Some(format!(
-                "no `must` says `{}`, which its control breaks",
+                "no check says `{}`, which its control breaks",
                 self.control.breaks
             ));
         }
-        let settings = std::iter::once(&self.server).chain(&self.other);
-        let mut checks = self.checks();
+        let mut settings = std::iter::once(&self.server).chain(&self.other);
+        let (mut steps, mut checks) = (self.client.iter(), self.checks());
         settings
-            .into_iter()
             .find_map(Setting::nonsense)
-            .or_else(|| checks.find_map(|(check, _)| check.nonsense(&self.client)))
+            .or_else(|| steps.find_map(Step::nonsense))
+            .or_else(|| checks.find_map(|(check, _)| check.nonsense(self)))
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::journal::{Happened, Journal, Which, millis};
@@ -48,6 +49,8 @@ struct Place {
     other_url: String,
     up_after: Option<Duration>,
     events: Arc<Mutex<Vec<Happened>>>,
+    /// What happens later by itself; ends with the stage.
+    timers: Arc<Mutex<JoinSet<()>>>,
     /// By event id: what a stream that is resumed there is about.
     threads: Arc<Mutex<HashMap<String, Blanks>>>,
 }
@@ -118,10 +121,16 @@ impl Stage {
         Account { log, marks }
     }
 
-    /// Ends the servers: every connection is reset.
+    /// Ends the servers: every connection is reset, and nothing happens any more.
     pub async fn close(&self) {
         for place in self.places() {
+            // Handlers first, which could start more; and again, if one came back meanwhile.
             place.server.kill().await;
+            let mut timers = std::mem::take(&mut *lock(&place.timers));
+            timers.shutdown().await;
+            place.server.kill().await;
+            // Rules know their place, which knows the rules.
+            place.mcp.clear_rules();
         }
     }
 
@@ -148,8 +157,8 @@ impl Place {
         let url = format!("http://{authority}/mcp");
         let other_url = other_url.unwrap_or_default().to_owned();
         let up_after = setting.up_after.map(Duration::from_secs_f64);
-        let (events, threads) = (events.clone(), Arc::default());
-        let place = Self { which, server, mcp, url, other_url, up_after, events, threads };
+        let (events, timers, threads) = (events.clone(), Arc::default(), Arc::default());
+        let place = Self { which, server, mcp, url, other_url, up_after, events, timers, threads };
         place.furnish(setting);
         Ok(place)
     }
@@ -182,12 +191,20 @@ impl Place {
 
     fn begin(&self) {
         if let Some(wait) = self.up_after {
-            let place = self.clone();
-            tokio::spawn(async move {
-                tokio::time::sleep(wait).await;
-                place.be(Start::Up);
-            });
+            self.later(wait, |place| async move { place.be(Start::Up) });
         }
+    }
+
+    /// Does something after a while, unless the stage is closed before.
+    fn later<Doing>(&self, wait: Duration, act: impl FnOnce(Self) -> Doing + Send + 'static)
+    where
+        Doing: Future<Output = ()> + Send + 'static,
+    {
+        let place = self.clone();
+        lock(&self.timers).spawn(async move {
+            tokio::time::sleep(wait).await;
+            act(place).await;
+        });
     }
 
     /// Treats new connections so, and tells.

@@ -15,7 +15,7 @@ from player import main, words
 class Adapter:
     def __init__(self, url, bearer, hear):
         self.url, self.bearer, self.hear = url, bearer, hear
-        self.stack = AsyncExitStack()
+        self.stack, self.client = AsyncExitStack(), None
 
     async def __aenter__(self):
         server = self.url
@@ -44,14 +44,20 @@ class Adapter:
             self.hear(words(message.method, message.params))
 
     async def call(self, tool, args, timeout):
-        result = await self.client.call_tool(tool, args, read_timeout_seconds=timeout)
+        result = await self.connected().call_tool(tool, args, read_timeout_seconds=timeout)
         texts = [block.text for block in result.content if block.type == "text"]
         return "\n".join(texts), bool(result.is_error)
 
     async def request(self, method, params, timeout):
         request = types.Request[Any, str](method=method, params=params)
         anything = TypeAdapter(dict[str, Any])
-        return await self.client.session.send_request(request, anything, request_read_timeout_seconds=timeout)
+        session = self.connected().session
+        return await session.send_request(request, anything, request_read_timeout_seconds=timeout)
+
+    def connected(self):
+        if self.client is None:
+            raise RuntimeError("not connected")
+        return self.client
 
 
 def plain(model):

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_lab::contestant::Program;
@@ -28,11 +29,11 @@ use crate::out;
 #[command(after_long_help = AFTER)]
 pub(crate) struct Args {
     /// Only these clients beside ours, such as `python,rmcp`; `none` for ours alone
-    #[arg(long, value_name = "CLIENTS")]
-    only: Option<String>,
+    #[arg(long, value_name = "NAMES")]
+    clients: Option<String>,
     /// Only these scenarios and groups, such as `A,D4`
     #[arg(long, value_name = "IDS")]
-    pick: Option<String>,
+    only: Option<String>,
     /// How many scenarios are played at the same time [default: one for each processor]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
@@ -52,7 +53,7 @@ pub(crate) struct Args {
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
     let shelf = args.source.shelf()?;
-    let scenarios = match &args.pick {
+    let scenarios = match &args.only {
         Some(words) => shelf.pick(words).map_err(|it| shelf::unknown(&it))?,
         None => shelf.all().iter().collect(),
     };
@@ -73,7 +74,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     fn rivals(&self) -> Result<Vec<&'static Rival>, Misuse> {
-        let Some(names) = &self.only else { return Ok(RIVALS.iter().collect()) };
+        let Some(names) = &self.clients else { return Ok(RIVALS.iter().collect()) };
         let names = names.split(',').map(str::trim).filter(|it| !it.is_empty() && *it != "none");
         Rival::named(&names.collect::<Vec<_>>()).map_err(|unknown| Misuse {
             what: unknown.to_string(),
@@ -101,17 +102,19 @@ impl Args {
         Ok(entries)
     }
 
-    /// The command that makes the same table anywhere.
+    /// The command that makes the same table anywhere. Where things are on this machine is left out.
     fn command(&self) -> String {
-        let option = |name, value: &Option<String>| {
-            value.as_ref().map(|value| format!(" --{name} {value}")).unwrap_or_default()
-        };
-        format!(
-            "ridethrough lab compare{}{}{}",
-            option("only", &self.only),
-            option("pick", &self.pick),
-            if self.write.is_some() { " --write docs" } else { "" },
-        )
+        let mut command = "ridethrough lab compare".to_owned();
+        let jobs = self.jobs.map(|jobs| jobs.to_string());
+        for (name, value) in [("clients", &self.clients), ("only", &self.only), ("jobs", &jobs)] {
+            if let Some(value) = value {
+                command += &format!(" --{name} {value}");
+            }
+        }
+        if self.source.is_own() {
+            command += " --scenarios ...";
+        }
+        command + if self.write.is_some() { " --write docs" } else { "" }
     }
 
     fn pages(&self) -> Option<[PathBuf; 2]> {
@@ -149,7 +152,7 @@ impl Contender {
         let program = match program {
             Ok(program) => {
                 let broken = |why| format!("its adapter does not work: {why}");
-                program.timed(at_once).await.map_err(broken)
+                program.timed(at_once, LONGEST_START).await.map_err(broken)
             }
             Err(why) => Err(why),
         };
@@ -209,6 +212,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
 fn names_of(rivals: impl Iterator<Item = &'static Rival>) -> Vec<&'static str> {
     rivals.map(|rival| rival.name).collect()
 }
+
+/// An interpreter with many libraries on a busy machine.
+const LONGEST_START: Duration = Duration::from_secs(60);
 
 const AFTER: &str = "Clients are installed by the package managers of their languages: `python3` with \
 `venv`, `npm`, `cargo`. One that is missing, or cannot reach its registry, is no failure: the table \

@@ -84,6 +84,28 @@ fn told(fault: &Finding) -> String {
         Level::Ideal => "ideal",
         Level::Must => "must",
     };
-    let evidence = fault.evidence.replace('\n', "\n           ");
+    let evidence = harmless(&fault.evidence).replace('\n', "\n           ");
     format!("      {word}: {}\n      seen: {evidence}\n", fault.that)
+}
+
+/// What a client said, without the codes by which a terminal is told to lie.
+fn harmless(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() && it != '\n' { '\u{fffd}' } else { it }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_said_cannot_write_over_a_verdict() {
+        let evidence = "the error `\x1b[2K\rpass  C6 forged\x07`\n  more".to_owned();
+        let fault =
+            Finding { level: Level::Must, that: "it ends".to_owned(), held: false, evidence };
+
+        let told = told(&fault);
+
+        assert!(told.chars().all(|it| it == '\n' || !it.is_control()), "{told:?}");
+        assert!(told.contains("forged"), "{told:?}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ridethrough_lab::contestant::Program;
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// How many scenarios are played at the same time
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
+    /// Exit with 1 also if an ideal was missed
+    #[arg(long)]
+    strict: bool,
     /// Write everything that was seen to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -63,7 +67,8 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
         Ok(card) => {
             let card = card?;
             args.write(&card)?;
-            let is_good = card.count(Verdict::Fail) == 0;
+            let is_soft = card.count(Verdict::Soft) > 0;
+            let is_good = card.count(Verdict::Fail) == 0 && !(args.strict && is_soft);
             Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Err(stopped) => Ok(stopped.tell("the client and all that it started were ended")),
@@ -125,10 +130,12 @@ async fn run(
     at_once: usize,
 ) -> std::io::Result<Scorecard> {
     let began = Instant::now();
+    // A client that cannot even start is played all the same: each scenario says what is wrong.
+    let program = contender.program.clone().timed(at_once, LONGEST_START).await;
+    let program = program.unwrap_or(contender.program);
     let mut progress = Progress::new(scenarios.len());
     progress.begin(&contender.name);
-    let scores =
-        run_all(scenarios, &contender.program, at_once, |score| progress.tell(score)).await?;
+    let scores = run_all(scenarios, &program, at_once, |score| progress.tell(score)).await?;
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
     let Contender { name, command, .. } = contender;
     let card = Scorecard { client: name, command, scores, elapsed_ms };
@@ -138,7 +145,12 @@ async fn run(
 
 /// Sees that a file can be written, and leaves what is in it.
 pub(super) fn touch(path: &Path) -> Result<(), Misuse> {
+    let is_new = !path.exists();
     let opened = OpenOptions::new().create(true).append(true).open(path);
+    if is_new && opened.is_ok() {
+        // A run that is stopped leaves no empty report.
+        let _ = std::fs::remove_file(path);
+    }
     opened.map(drop).map_err(|error| Misuse {
         what: format!("`{}` cannot be written: {error}", path.display()),
         tried: "it was opened before the run; nothing was played".to_owned(),
@@ -146,9 +158,13 @@ pub(super) fn touch(path: &Path) -> Result<(), Misuse> {
     })
 }
 
+/// Enough for an interpreter with its libraries; one that hangs should not cost a minute.
+const LONGEST_START: Duration = Duration::from_secs(15);
+
 const AFTER: &str =
     "A client of any language can be scored: write a program that takes a URL and the \
 path of a script, and prints one line of JSON after each step. `ridethrough lab drive --help` \
 describes both.
 
-Exit codes: 0 nothing failed, 1 a scenario failed, 2 wrong usage, 130 stopped by Ctrl-C.";
+Exit codes: 0 nothing failed, 1 a scenario failed, 2 wrong usage, 128 and the number of the signal \
+if stopped by one: 130 by Ctrl-C.";

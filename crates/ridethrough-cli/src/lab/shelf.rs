@@ -17,6 +17,11 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Whether they are not those that come with the lab.
+    pub(super) fn is_own(&self) -> bool {
+        self.scenarios.is_some()
+    }
+
     /// Reads them all.
     pub(super) fn shelf(&self) -> Result<Shelf> {
         match &self.scenarios {
@@ -44,7 +49,8 @@ fn read(path: &Path) -> Result<Shelf> {
         let text = fs::read_to_string(file).map_err(|error| unusable(file, &error.to_string()))?;
         Ok(Scenario::read(&text).map_err(|error| unusable(file, &error.to_string()))?)
     };
-    files.iter().map(scenario).collect()
+    let scenarios: Result<Vec<_>> = files.iter().map(scenario).collect();
+    Ok(Shelf::new(scenarios?).map_err(|error| unusable(path, &error.to_string()))?)
 }
 
 fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {

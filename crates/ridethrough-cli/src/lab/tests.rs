@@ -28,6 +28,15 @@ async fn our_client_passes_every_scenario_without_a_soft_one() {
 }
 
 #[test]
+fn the_pages_say_how_many_scenarios_there_are() {
+    let number = Shelf::ours().unwrap().all().len();
+    let page = include_str!("../../../../README.md");
+
+    assert!(page.contains(&format!("through {number} faults")), "{number}");
+    assert!(page.contains(&format!("{number} scenarios")), "{number}");
+}
+
+#[test]
 fn every_group_that_the_lab_promises_has_scenarios() {
     let shelf = Shelf::ours().unwrap();
     let has = |group| shelf.all().iter().any(|it| it.group() == Some(group));

@@ -39,16 +39,26 @@ pub(super) fn stopped<T>(work: impl Future<Output = T>) -> Result<Result<T, Stop
 /// Ends when a signal comes, with the exit code that shells give to it.
 #[cfg(unix)]
 async fn asked() -> u8 {
+    use futures_util::future::select_all;
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        // Then the signals do what they do by default.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => 130,
-        _ = terminate.recv() => 143,
+    let kinds = [
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+        SignalKind::quit(),
+        SignalKind::terminate(),
+    ];
+    let heard = kinds.into_iter().filter_map(|kind| {
+        // One that cannot be heard does what it does by default.
+        let mut signal = signal(kind).ok()?;
+        Some(Box::pin(async move {
+            signal.recv().await;
+            u8::try_from(128 + kind.as_raw_value()).unwrap_or(u8::MAX)
+        }))
+    });
+    let heard: Vec<_> = heard.collect();
+    match heard.is_empty() {
+        true => std::future::pending().await,
+        false => select_all(heard).await.0,
     }
 }
 

@@ -59,7 +59,36 @@ impl Step {
             Self::Close {} | Self::Initialize { .. } | Self::Sleep { .. } => 0,
         }
     }
+
+    /// Why it cannot be played, though it could be read.
+    pub fn nonsense(&self) -> Option<String> {
+        match self {
+            Self::Call { timeout_s, cancel_after_s, concurrency, .. } => {
+                wrong_time("timeout_s", *timeout_s)
+                    .or_else(|| wrong_time("cancel_after_s", *cancel_after_s))
+                    .or_else(|| wrong_concurrency(*concurrency))
+            }
+            Self::Request { timeout_s, .. } => wrong_time("timeout_s", *timeout_s),
+            Self::Sleep { s } => wrong_time("s", Some(*s)),
+            Self::Close {} | Self::Initialize { .. } => None,
+        }
+    }
 }
+
+fn wrong_time(name: &str, given: Option<f64>) -> Option<String> {
+    let given = given.filter(|given| !(0.0..=LONGEST_S).contains(given))?;
+    Some(format!("`{name}` is {given}, must be 0 to {LONGEST_S} seconds"))
+}
+
+fn wrong_concurrency(given: Option<usize>) -> Option<String> {
+    let given = given.filter(|given| !(1..=MOST_AT_ONCE).contains(given))?;
+    Some(format!("`concurrency` is {given}, must be 1 to {MOST_AT_ONCE}"))
+}
+
+/// A script that waits for longer than a day has a mistake in its units.
+const LONGEST_S: f64 = 86_400.0;
+/// More than any client is asked for, and less than a process would die of.
+const MOST_AT_ONCE: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

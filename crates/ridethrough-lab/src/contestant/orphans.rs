@@ -3,14 +3,14 @@
 use tokio::process::Command;
 
 /// A process, its group, and whoever carries its mark.
-pub(super) struct Kin {
+pub(crate) struct Kin {
     id: Option<u32>,
     mark: String,
 }
 
 impl Kin {
     /// Gives a command a group and a mark of its own.
-    pub(super) fn mark(command: &mut Command) -> String {
+    pub(crate) fn mark(command: &mut Command) -> String {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -21,26 +21,33 @@ impl Kin {
         mark
     }
 
-    pub(super) fn new(id: Option<u32>, mark: String) -> Self {
+    pub(crate) fn new(id: Option<u32>, mark: String) -> Self {
         Self { id, mark }
     }
 
     /// Kills them all. Those that are gone already do not mind.
     #[cfg(unix)]
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         use rustix::process::{Pid, Signal, kill_process, kill_process_group};
         let pid = |id: u32| i32::try_from(id).ok().and_then(Pid::from_raw);
         if let Some(group) = self.id.and_then(pid) {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        for stray in self.strays().into_iter().filter_map(pid) {
-            let _ = kill_process(stray, Signal::KILL);
+        // One that forks while the list is read is on the next list.
+        for _ in 0..MOST_ROUNDS {
+            let strays = self.strays();
+            for stray in strays.iter().copied().filter_map(pid) {
+                let _ = kill_process(stray, Signal::KILL);
+            }
+            if strays.is_empty() {
+                break;
+            }
         }
     }
 
     /// Elsewhere the process itself is killed when its handle is dropped.
     #[cfg(not(unix))]
-    pub(super) fn kill(&self) {}
+    pub(crate) fn kill(&self) {}
 
     /// Processes that carry the mark, wherever they are. Only Linux lets others look.
     #[cfg(unix)]
@@ -56,5 +63,7 @@ impl Kin {
     }
 }
 
+/// More than any honest client needs.
+const MOST_ROUNDS: usize = 20;
 /// The name under which a client carries its mark.
 const VARIABLE: &str = "RIDETHROUGH_LAB_RUN";

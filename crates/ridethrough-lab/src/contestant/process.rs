@@ -34,6 +34,11 @@ impl Process {
         command.args(arguments).arg(url).arg(script);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
+        for variable in PROXIES {
+            // The server is on this machine; a proxy would be the fault that nobody asked for.
+            command.env_remove(variable).env_remove(variable.to_lowercase());
+        }
+        command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
         let mark = Kin::mark(&mut command);
         let mut child = command.spawn()?;
         let kin = Kin::new(child.id(), mark);
@@ -77,7 +82,7 @@ impl Process {
         let _ = self.child.wait().await;
         tokio::select! {
             said = &mut self.stderr => said.unwrap_or_default(),
-            () = sleep(AFTERMATH) => String::new(),
+            () = sleep(LAST_WORDS) => UNHEARD.to_owned(),
         }
     }
 }
@@ -116,7 +121,7 @@ impl Output {
     }
 }
 
-/// Reads to the end, and keeps the last part.
+/// Reads to the end, and keeps the last part, which is all but for a client that floods.
 async fn tail(mut stderr: ChildStderr) -> String {
     let mut kept = Vec::new();
     let mut buffer = vec![0; 8 << 10];
@@ -129,8 +134,13 @@ async fn tail(mut stderr: ChildStderr) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
+const PROXIES: [&str; 3] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"];
 /// How long output may take that is already written.
 const AFTERMATH: Duration = Duration::from_millis(300);
 /// An answer of many megabytes may be reported whole.
 const MOST_LINE: usize = 64 << 20;
-const MOST_STDERR: usize = 64 << 10;
+/// What is beyond this was not searched for secrets.
+const MOST_STDERR: usize = 16 << 20;
+/// How long stderr may stay open when everybody is dead who was known to write to it.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+const UNHEARD: &str = "[stderr was still open when the client was gone, and could not be read]";

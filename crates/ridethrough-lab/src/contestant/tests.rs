@@ -51,14 +51,14 @@ async fn a_program_that_hangs_is_stopped() {
 async fn the_time_that_a_program_takes_to_start_is_its_lead() {
     let slow = shell(r#"sleep 0.2; echo '{"step":0,"ok":true,"elapsed_ms":1}'"#);
 
-    let lead = slow.timed(2).await.unwrap().lead();
+    let lead = slow.timed(2, Duration::from_secs(60)).await.unwrap().lead();
 
     assert!(lead >= Duration::from_millis(200), "{lead:?}");
 }
 
 #[tokio::test]
 async fn a_program_that_says_nothing_is_broken() {
-    let why = shell("echo oops >&2; exit 3").timed(1).await.unwrap_err();
+    let why = shell("echo oops >&2; exit 3").timed(1, Duration::from_secs(60)).await.unwrap_err();
 
     assert!(why.contains("exit status: 3") && why.contains("oops"), "{why}");
 }

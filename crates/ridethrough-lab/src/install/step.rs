@@ -9,11 +9,14 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
+use crate::contestant::Kin;
+
 /// A command with a time limit.
 pub(super) struct Step {
     /// What people call it.
     pub(super) name: &'static str,
     command: Command,
+    mark: String,
     limit: Duration,
 }
 
@@ -39,7 +42,8 @@ impl Step {
         command.args(arguments).current_dir(folder);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
-        Self { name, command, limit: LIMIT }
+        let mark = Kin::mark(&mut command);
+        Self { name, command, mark, limit: LIMIT }
     }
 
     /// Sets a variable of its environment.
@@ -52,8 +56,12 @@ impl Step {
     pub(super) async fn run(mut self, tell: &mut dyn FnMut(&str)) -> Result<(), Failed> {
         tell(&format!("{} ...", self.name));
         let began = Instant::now();
-        let output = match self.command.spawn() {
-            Ok(child) => child.wait_with_output(),
+        let (output, _kin) = match self.command.spawn() {
+            Ok(child) => {
+                // Package managers have children: they end with it, also if nobody waits any more.
+                let kin = Ended(Kin::new(child.id(), std::mem::take(&mut self.mark)));
+                (child.wait_with_output(), kin)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Failed::Missing),
             Err(error) => return Err(Failed::Said(error.to_string())),
         };
@@ -69,6 +77,15 @@ impl Step {
             return if output.status.success() { Ok(()) } else { Err(Failed::Said(said())) };
         }
         Err(Failed::TooLong(self.limit))
+    }
+}
+
+/// Kills everybody when it is dropped.
+struct Ended(Kin);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.kill();
     }
 }
 

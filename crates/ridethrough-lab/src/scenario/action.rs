@@ -119,7 +119,7 @@ fn wrong_headers(headers: &Fields) -> Option<String> {
         .map(|(name, _)| format!("`{name}` is no header, or its value is none"))
 }
 
-const MOST_SECONDS: f64 = 3600.0;
+pub(super) const MOST_SECONDS: f64 = 3600.0;
 
 /// An answer on a stream.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Match;
-use crate::adapter::Step;
+use super::action::MOST_SECONDS;
+use super::{Match, Scenario};
 
 /// One sentence, and exactly one claim that makes it true.
 #[derive(Clone, Debug, Deserialize)]
@@ -70,19 +70,69 @@ impl Check {
         made.next().filter(|_| made.next().is_none())
     }
 
-    /// What is wrong with it, for a client that is asked to do this.
-    pub(super) fn nonsense(&self, script: &[Step]) -> Option<String> {
-        let Some(claim) = self.claim() else {
-            return Some(format!("`{}` needs exactly one claim", self.that));
+    /// What is wrong with it in this scenario. A claim that nothing can contradict is wrong too.
+    pub(super) fn nonsense(&self, scenario: &Scenario) -> Option<String> {
+        let wrong = match self.claim() {
+            Some(claim) => claim.nonsense(scenario)?,
+            None => "needs exactly one claim",
         };
-        let step = match claim {
-            Claim::Step(end) => Some(end.number),
-            Claim::Calls(calls) => Some(calls.step),
-            Claim::Told(told) => told.step,
+        Some(format!("`{}` {wrong}", self.that))
+    }
+}
+
+impl Claim<'_> {
+    fn nonsense(&self, scenario: &Scenario) -> Option<&'static str> {
+        let step = match self {
+            Self::Step(end) => Some(end.number),
+            Self::Calls(calls) => Some(calls.step),
+            Self::Told(told) => told.step,
             _ => None,
         };
-        let is_beyond = step.is_some_and(|step| step >= script.len());
-        is_beyond.then(|| format!("`{}` is about a step that is not in the script", self.that))
+        if step.is_some_and(|step| step >= scenario.client.len()) {
+            return Some("is about a step that is not in the script");
+        }
+        if matches!(self, Self::Requests(requests) if requests.at_other && scenario.other.is_none())
+        {
+            return Some("is about another server, and there is none");
+        }
+        if !self.times().all(|time| (0.0..=MOST_SECONDS).contains(&time)) {
+            return Some("has a time that is none");
+        }
+        let is_empty = match self {
+            Self::Calls(calls) => calls.answered.is_empty() && calls.quick.is_empty(),
+            Self::Step(end) => end.is_empty(),
+            Self::Unsaid(text) => text.is_empty(),
+            _ => self.bounds().any(|bounds| bounds.is_empty()),
+        };
+        if is_empty {
+            return Some("holds whatever happens");
+        }
+        let is_impossible = self.bounds().any(|bounds| bounds.is_impossible());
+        is_impossible.then_some("can never hold")
+    }
+
+    fn bounds(&self) -> impl Iterator<Item = &Bounds> {
+        let (one, other) = match self {
+            Self::Calls(calls) => (Some(&calls.answered), Some(&calls.quick)),
+            Self::Connections(bounds) | Self::Dials(bounds) | Self::Standing(bounds) => {
+                (Some(*bounds), None)
+            }
+            Self::Requests(requests) => (Some(&requests.times), None),
+            Self::Runs(runs) => (Some(&runs.times), None),
+            Self::Told(told) => (Some(&told.times), None),
+            Self::Pauses(_) | Self::Step(_) | Self::Unsaid(_) => (None, None),
+        };
+        one.into_iter().chain(other)
+    }
+
+    fn times(&self) -> impl Iterator<Item = f64> {
+        let (one, other) = match self {
+            Self::Calls(calls) => (calls.within, None),
+            Self::Pauses(pauses) => (Some(pauses.at_least), None),
+            Self::Step(end) => (end.within, end.after),
+            _ => (None, None),
+        };
+        one.into_iter().chain(other)
     }
 }
 
@@ -104,6 +154,17 @@ impl Bounds {
         self.at_least.is_none_or(|least| number >= least)
             && self.at_most.is_none_or(|most| number <= most)
             && self.exactly.is_none_or(|exact| number == exact)
+    }
+
+    /// Whether any number may be.
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether no number may be.
+    fn is_impossible(&self) -> bool {
+        let least = self.at_least.max(self.exactly).unwrap_or(0);
+        !self.hold(least)
     }
 }
 
@@ -128,6 +189,19 @@ pub struct StepEnd {
     pub within: Option<f64>,
     /// It ends after so many seconds at the least.
     pub after: Option<f64>,
+}
+
+impl StepEnd {
+    fn is_empty(&self) -> bool {
+        let Self { number: _, ok, text, json, is_error, error_has, within, after } = self;
+        ok.is_none()
+            && text.is_none()
+            && json.is_none()
+            && is_error.is_none()
+            && error_has.is_empty()
+            && within.is_none()
+            && after.is_none()
+    }
 }
 
 /// How the calls of one step must end that were made at once.

@@ -1,14 +1,12 @@
 //! The scenarios that come with the lab, and those that a person adds.
 
-use std::collections::BTreeMap;
-
 use super::{Scenario, Unreadable};
 
 /// Scenarios in order.
 #[derive(Clone, Debug)]
 pub struct Shelf(Vec<Scenario>);
 
-/// A name that no scenario and no group has.
+/// A name that no scenario and no group has, or no name at all.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no scenario `{0}`")]
 pub struct UnknownScenario(pub String);
@@ -20,7 +18,25 @@ impl Shelf {
     ///
     /// Fails if a file is no scenario, which a test of the lab rules out.
     pub fn ours() -> Result<Self, Unreadable> {
-        FILES.iter().map(|text| Scenario::read(text)).collect()
+        let scenarios: Result<_, _> = FILES.iter().map(|text| Scenario::read(text)).collect();
+        Self::new(scenarios?)
+    }
+
+    /// Puts them in the order of their ids.
+    ///
+    /// # Errors
+    ///
+    /// Fails if two have the same id.
+    pub fn new(mut scenarios: Vec<Scenario>) -> Result<Self, Unreadable> {
+        scenarios.sort_by_key(|scenario| place(&scenario.id));
+        let twice = scenarios.windows(2).find(|pair| place(&pair[0].id) == place(&pair[1].id));
+        match twice {
+            Some(pair) => {
+                let what = format!("`{}` has the same id", pair[0].title);
+                Err(Unreadable::Sense { id: pair[1].id.clone(), what })
+            }
+            None => Ok(Self(scenarios)),
+        }
     }
 
     /// All of them.
@@ -42,9 +58,12 @@ impl Shelf {
     ///
     /// # Errors
     ///
-    /// Fails at the first word that means none.
+    /// Fails at the first word that means none, and if there is no word.
     pub fn pick(&self, words: &str) -> Result<Vec<&Scenario>, UnknownScenario> {
         let words: Vec<_> = words.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
+        if words.is_empty() {
+            return Err(UnknownScenario(String::new()));
+        }
         for word in &words {
             if !self.0.iter().any(|scenario| is_meant(scenario, word)) {
                 return Err(UnknownScenario((*word).to_owned()));
@@ -52,14 +71,6 @@ impl Shelf {
         }
         let picked = self.0.iter().filter(|it| words.iter().any(|word| is_meant(it, word)));
         Ok(picked.collect())
-    }
-}
-
-impl FromIterator<Scenario> for Shelf {
-    /// Puts them in the order of their ids. Of several with the same id, the last one stays.
-    fn from_iter<It: IntoIterator<Item = Scenario>>(scenarios: It) -> Self {
-        let by_id: BTreeMap<_, _> = scenarios.into_iter().map(|it| (place(&it.id), it)).collect();
-        Self(by_id.into_values().collect())
     }
 }
 
@@ -178,7 +189,7 @@ mod tests {
         ours.sort();
 
         assert!(texts == ours, "the folder has {} files, the shelf {}", texts.len(), ours.len());
-        assert_eq!(Shelf::ours().unwrap().all().len(), texts.len(), "two have the same id");
+        assert_eq!(Shelf::ours().unwrap().all().len(), texts.len());
     }
 
     #[test]
@@ -193,6 +204,16 @@ mod tests {
     }
 
     #[test]
+    fn two_scenarios_with_one_id_are_refused() {
+        let scenario = Shelf::ours().unwrap().find("A1").unwrap().clone();
+        let other = Scenario { id: "A01".to_owned(), ..scenario.clone() };
+
+        let error = Shelf::new(vec![scenario, other]).unwrap_err().to_string();
+
+        assert!(error.contains("has the same id"), "{error}");
+    }
+
+    #[test]
     fn ids_and_groups_pick_scenarios_in_order_and_unknown_words_are_named() {
         let shelf = Shelf::ours().unwrap();
 
@@ -200,6 +221,7 @@ mod tests {
 
         assert_eq!(picked[..3], ["A2", "A10", "C1"]);
         assert_eq!(shelf.pick("A1,Q7").unwrap_err(), UnknownScenario("Q7".to_owned()));
+        assert!(shelf.pick(" , ").is_err(), "an empty choice is none");
         assert!(shelf.find("d4").is_ok() && shelf.find("D").is_err());
     }
 }

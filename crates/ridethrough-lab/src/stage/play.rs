@@ -100,7 +100,8 @@ impl Player {
         match act {
             Action::CloseIdle => server.close_idle(),
             Action::Down(lasts) => {
-                tokio::spawn(down(self.place.clone(), seconds(*lasts)));
+                let lasts = seconds(*lasts);
+                self.place.later(Duration::ZERO, move |place| down(place, lasts));
                 // The kill ends this very task.
                 pending::<()>().await;
             }
@@ -111,11 +112,8 @@ impl Player {
             Action::LostSession(lost) => mcp.lost_session(lost.status, lost.body.clone()),
             Action::Outage(outage) => {
                 self.place.be(outage.mood);
-                let (place, lasts) = (self.place.clone(), seconds(outage.lasts));
-                tokio::spawn(async move {
-                    sleep(lasts).await;
-                    place.be(Start::Up);
-                });
+                let lasts = seconds(outage.lasts);
+                self.place.later(lasts, |place| async move { place.be(Start::Up) });
             }
             Action::Push(message) => {
                 // How many were listening is for the scenario's checks to find out.

@@ -130,6 +130,34 @@ async fn a_server_that_starts_down_is_up_when_it_says() {
     assert!(stage.dial("main.test:80").await.is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_closed_stage_stays_closed() {
+    for rule in
+        ["do = ['pass', { outage = { mood = 'down', lasts = 1.0 } }]", "do = [{ down = 1.0 }]"]
+    {
+        let stage = stage(rule).await;
+        ask(&stage).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+
+        stage.close().await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+
+        assert!(stage.dial("main.test:80").await.is_err(), "{rule}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_stage_leaves_nothing_in_memory() {
+    let stage = stage("do = ['pass']").await;
+    ask(&stage).await;
+    let threads = Arc::downgrade(&stage.main.threads);
+
+    stage.close().await;
+    drop(stage);
+
+    assert!(threads.upgrade().is_none());
+}
+
 async fn stage(rule: &str) -> Stage {
     let scenario = scenario(rule).replacen(
         "[[server.rule]]",

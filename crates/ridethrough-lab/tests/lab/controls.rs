@@ -6,12 +6,15 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ridethrough_lab::contestant::Inside;
+use ridethrough_lab::adapter::Step;
+use ridethrough_lab::contestant::{Contestant, Inside};
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Scenario, Shelf};
 use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::wrong::{self, Dialed, Duplex, Mistake};
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedSender;
 
 #[test]
 fn every_scenario_is_failed_by_its_control_in_the_way_it_says() {
@@ -33,6 +36,27 @@ fn a_naive_client_fails_at_least_half_of_all_scenarios() {
     assert!(2 * failed >= shelf.all().len(), "{failed} of {}", shelf.all().len());
 }
 
+#[test]
+fn a_client_that_does_nothing_fails_every_scenario() {
+    let shelf = Shelf::ours().unwrap();
+    let idle = Inside(
+        |_url, script: Vec<Step>, said: UnboundedSender<String>| -> BoxFuture<'static, ()> {
+            Box::pin(async move {
+                for step in 0..script.len() {
+                    let line = json!({"step": step, "ok": false, "result": null, "error": "not connected",
+                    "elapsed_ms": 0, "notifications": []});
+                    said.send(line.to_string()).unwrap();
+                }
+            })
+        },
+    );
+
+    let is_failed = |it: &&Scenario| play(it, &idle).verdict == Verdict::Fail;
+    let others: Vec<_> = shelf.all().iter().filter(|it| !is_failed(it)).map(|it| &it.id).collect();
+
+    assert!(others.is_empty(), "{others:?}");
+}
+
 /// What is wrong with the control of this scenario.
 fn miss(scenario: &Scenario) -> Option<String> {
     let (id, name) = (&scenario.id, &scenario.control.mistake);
@@ -41,7 +65,7 @@ fn miss(scenario: &Scenario) -> Option<String> {
     };
     let breaks = &scenario.control.breaks;
     let score = put_through(scenario, mistake);
-    if score.verdict != Verdict::Fail || !broken(&score).contains(&breaks.as_str()) {
+    if score.verdict == Verdict::Pass || !broken(&score).contains(&breaks.as_str()) {
         return Some(format!("{id}: `{name}` does not break `{breaks}`, but {:?}", broken(&score)));
     }
     // Otherwise it would not be the mistake that breaks it.
@@ -55,9 +79,7 @@ fn broken(score: &Score) -> Vec<&str> {
 }
 
 fn put_through(scenario: &Scenario, mistake: &'static Mistake) -> Score {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    runtime.unwrap().block_on(async {
+    on_its_own(async {
         let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
         let doors = stage.clone();
         let client = Inside(move |url, script, said| -> BoxFuture<'static, ()> {
@@ -65,6 +87,20 @@ fn put_through(scenario: &Scenario, mistake: &'static Mistake) -> Score {
         });
         run_on(&stage, scenario, &client).await
     })
+}
+
+/// As [`put_through`], with a client that needs no doors.
+fn play(scenario: &Scenario, client: &dyn Contestant) -> Score {
+    on_its_own(async {
+        let stage = Stage::open(scenario, Doors::Pipes).await.unwrap();
+        run_on(&stage, scenario, client).await
+    })
+}
+
+fn on_its_own(work: impl Future<Output = Score>) -> Score {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.unwrap().block_on(work)
 }
 
 /// Dials through the pipes of this stage.
