@@ -6,11 +6,15 @@
 
 mod demo;
 mod lab;
+mod misuse;
 mod out;
+mod until;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use misuse::Misuse;
 
 /// MCP connections that ride through faults.
 #[derive(Parser)]
@@ -40,11 +44,14 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::play(&args),
         Command::Lab(command) => lab::play(command),
     };
-    match outcome {
-        Ok(code) => code,
+    outcome.unwrap_or_else(|error| match error.downcast::<Misuse>() {
+        Ok(misuse) => {
+            eprintln!("{misuse}");
+            ExitCode::from(2)
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
-    }
+    })
 }

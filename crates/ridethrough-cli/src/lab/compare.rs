@@ -18,11 +18,10 @@ use ridethrough_lab::score::{Scorecard, Verdict};
 use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, today};
 use tokio::time::Instant;
 
-use super::misuse::Misuse;
 use super::run::{ourselves, touch};
 use super::shelf::{self, Source};
-use super::until;
-use crate::out;
+use crate::misuse::Misuse;
+use crate::{out, until};
 
 /// What `lab compare` is asked for.
 #[derive(clap::Args)]

@@ -23,7 +23,7 @@ use ridethrough::Client;
 use ridethrough_lab::adapter::{Line, Step};
 use tokio::runtime;
 
-use super::misuse::Misuse;
+use crate::misuse::Misuse;
 
 /// What `lab drive` is asked for.
 #[derive(clap::Args)]

@@ -1,12 +1,11 @@
 //! `ridethrough lab`: the commands around the fault lab.
 //!
 //! Each command is a file of its own beside this one, with its arguments and a `play` that ends in
-//! an exit code. Here is only which of them was meant, and how wrong usage is told.
+//! an exit code. Here is only which of them was meant.
 
 mod compare;
 mod drive;
 mod list;
-mod misuse;
 #[cfg(test)]
 mod pipes;
 mod progress;
@@ -16,15 +15,12 @@ mod shelf;
 mod show;
 #[cfg(test)]
 mod tests;
-mod until;
 mod wrong;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
-
-use misuse::Misuse;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -46,7 +42,7 @@ pub(crate) enum Command {
 
 /// Carries a command out.
 pub(crate) fn play(command: Command) -> Result<ExitCode> {
-    let outcome = match command {
+    match command {
         Command::Compare(args) => compare::play(&args),
         Command::Drive(args) => drive::play(&args),
         Command::List(args) => list::play(&args),
@@ -54,10 +50,5 @@ pub(crate) fn play(command: Command) -> Result<ExitCode> {
         Command::Serve(args) => serve::play(&args),
         Command::Show(args) => show::play(&args),
         Command::Wrong(args) => wrong::play(args),
-    };
-    outcome.or_else(|error| {
-        let misuse = error.downcast::<Misuse>()?;
-        eprintln!("{misuse}");
-        Ok(ExitCode::from(2))
-    })
+    }
 }

@@ -14,10 +14,10 @@ use ridethrough_lab::score::{Scorecard, Verdict};
 use ridethrough_lab::scorecard::today;
 use tokio::time::Instant;
 
-use super::misuse::Misuse;
 use super::progress::Progress;
 use super::shelf::{self, Source};
-use super::until;
+use crate::misuse::Misuse;
+use crate::until;
 
 /// What `lab run` is asked for.
 #[derive(clap::Args)]

@@ -14,10 +14,9 @@ use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::{Protocol, Request, Server, Turn};
 use tokio::sync::Mutex;
 
-use super::misuse::Misuse;
 use super::shelf::{self, Source};
-use super::until;
-use crate::out;
+use crate::misuse::Misuse;
+use crate::{out, until};
 
 /// What `lab serve` is asked for.
 #[derive(clap::Args)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use ridethrough_lab::scenario::{Scenario, Shelf, UnknownScenario};
 
-use super::misuse::Misuse;
+use crate::misuse::Misuse;
 
 /// Where scenarios are taken from.
 #[derive(clap::Args)]

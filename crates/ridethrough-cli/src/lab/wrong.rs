@@ -14,7 +14,7 @@ use tokio::runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::drive::read_script;
-use super::misuse::Misuse;
+use crate::misuse::Misuse;
 use crate::out;
 
 /// What `lab wrong` is asked for.

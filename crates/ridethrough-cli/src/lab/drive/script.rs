@@ -6,7 +6,7 @@ use std::path::Path;
 use ridethrough_lab::adapter::Step;
 use serde_json::Value;
 
-use crate::lab::misuse::Misuse;
+use crate::misuse::Misuse;
 
 /// Reads the steps in a file.
 pub(in crate::lab) fn read(path: &Path) -> Result<Vec<Step>, Misuse> {

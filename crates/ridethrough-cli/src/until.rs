@@ -8,20 +8,20 @@ use tokio::runtime;
 
 /// A person, or whoever minds this process, asked it to stop.
 #[derive(Debug)]
-pub(super) struct Stopped {
+pub(crate) struct Stopped {
     code: u8,
 }
 
 impl Stopped {
     /// Says so, and what became of what was under way.
-    pub(super) fn tell(&self, what_became: &str) -> ExitCode {
+    pub(crate) fn tell(&self, what_became: &str) -> ExitCode {
         eprintln!("\nstopped: {what_became}");
         ExitCode::from(self.code)
     }
 }
 
 /// Runs `work` to its end, or drops it when this process is asked to stop.
-pub(super) fn stopped<T>(work: impl Future<Output = T>) -> Result<Result<T, Stopped>> {
+pub(crate) fn stopped<T>(work: impl Future<Output = T>) -> Result<Result<T, Stopped>> {
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -38,7 +38,7 @@ pub(super) fn stopped<T>(work: impl Future<Output = T>) -> Result<Result<T, Stop
 
 /// Ends when a signal comes, with the exit code that shells give to it.
 #[cfg(unix)]
-async fn asked() -> u8 {
+pub(crate) async fn asked() -> u8 {
     use futures_util::future::select_all;
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
@@ -63,7 +63,7 @@ async fn asked() -> u8 {
 }
 
 #[cfg(not(unix))]
-async fn asked() -> u8 {
+pub(crate) async fn asked() -> u8 {
     match tokio::signal::ctrl_c().await {
         Ok(()) => 130,
         Err(_) => std::future::pending().await,

@@ -4,13 +4,13 @@ use std::fmt;
 
 /// What is wrong with how a command was asked for. It ends with exit code 2.
 #[derive(Debug)]
-pub(super) struct Misuse {
+pub(crate) struct Misuse {
     /// What happened.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// What was tried.
-    pub(super) tried: String,
+    pub(crate) tried: String,
     /// What to do.
-    pub(super) hint: String,
+    pub(crate) hint: String,
 }
 
 impl fmt::Display for Misuse {
