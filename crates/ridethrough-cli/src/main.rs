@@ -5,8 +5,11 @@
 //! reported, whatever became of it, and with 2 if URL or script cannot be used.
 
 mod demo;
+mod import;
 mod lab;
 mod misuse;
+#[allow(dead_code, reason = "for the commands that take a server, each of which comes by itself")]
+mod names;
 mod out;
 mod until;
 
@@ -34,6 +37,8 @@ enum Command {
     /// Ends with 0 if every promise held, with 1 if not. Colour is for terminals; NO_COLOR=1 says
     /// no to it.
     Demo(demo::Args),
+    /// Puts our bridge in place of `mcp-remote` in the config files of MCP hosts.
+    Import(import::Args),
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
     Lab(lab::Command),
@@ -42,6 +47,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Demo(args) => demo::play(&args),
+        Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
     };
     outcome.unwrap_or_else(|error| match error.downcast::<Misuse>() {

@@ -1,0 +1,296 @@
+//! `ridethrough import`: puts our bridge in place of `mcp-remote` in the config files of MCP hosts.
+//!
+//! Without `--write` it only tells. What it writes is as little as possible: the program and the words
+//! that start `mcp-remote`; every other byte of the file stays. `--undo` goes back.
+//!
+//! ```text
+//! places -> file (document -> tree, entry) -> plan (line) -> ask -> disk
+//!                                                \-> show     undo -> disk
+//! ```
+
+mod ask;
+mod disk;
+mod document;
+mod entry;
+mod file;
+mod host;
+mod jsonc;
+mod line;
+mod places;
+mod plan;
+mod reach;
+mod servers;
+mod show;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod undo;
+mod variables;
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+pub(crate) use host::Host;
+pub(crate) use reach::{Address, Reached};
+pub(crate) use servers::{Server, Servers};
+pub(crate) use show::safe;
+
+use crate::misuse::Misuse;
+use crate::out;
+use crate::until::{self, Stopped};
+use ask::Heard;
+use entry::Entry;
+use file::{File, Unread};
+use places::{Folders, Place};
+use plan::Verdict;
+use show::{Report, shown};
+
+/// What `import` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// Config files, JSON or TOML [default: those in the usual places of this project and this user]
+    files: Vec<PathBuf>,
+    /// Only the server of this name; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Write the changes, with a backup beside each file
+    #[arg(long)]
+    write: bool,
+    /// Bring back what was replaced, and leave everything else as it is by now
+    #[arg(long, conflicts_with_all = ["write", "offline", "by_name"])]
+    undo: bool,
+    /// Do not ask the servers whether they let us in
+    #[arg(long)]
+    offline: bool,
+    /// Write `ridethrough` without its folder, for hosts that find it by themselves
+    #[arg(long)]
+    by_name: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries the command out.
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    let folders = Folders::here();
+    let places = args.places(&folders)?;
+    if args.undo { undo::play(args, places) } else { args.import(places, &folders) }
+}
+
+/// What is known of a file: a plan, or why it cannot be read.
+type Plan = Result<Planned, (Place, Unread)>;
+
+/// A file, and what would become of its servers.
+struct Planned {
+    file: File,
+    verdicts: Vec<Verdict>,
+    /// The backup, or why nothing was written; `None` if nothing was to be.
+    written: Option<Result<PathBuf, String>>,
+}
+
+impl Planned {
+    fn write(&mut self) {
+        let edits = self.verdicts.iter().filter_map(|verdict| match verdict {
+            Verdict::Replace(replacement) => Some(replacement.edits.clone()),
+            _ => None,
+        });
+        let edits: Vec<_> = edits.flatten().collect();
+        if !edits.is_empty() {
+            let document = &self.file.document;
+            let new = document.with(&edits);
+            let written = disk::replace(&self.file.place.path, &document.text, &new);
+            self.written = Some(written.map_err(|error| format!("{error:#}")));
+        }
+    }
+}
+
+impl Args {
+    fn places(&self, folders: &Folders) -> Result<Vec<Place>> {
+        if self.files.is_empty() {
+            return Ok(folders.files());
+        }
+        let missing = self.files.iter().find(|path| !path.is_file());
+        match missing {
+            None => Ok(self.files.iter().map(|path| Folders::named(path)).collect()),
+            Some(path) => Err(Misuse {
+                what: format!("there is no file {}", shown(path)),
+                tried: "nothing was read or written".to_owned(),
+                hint: "name a config file, or none for those in the usual places".to_owned(),
+            }
+            .into()),
+        }
+    }
+
+    fn import(&self, places: Vec<Place>, folders: &Folders) -> Result<ExitCode> {
+        let plan = |place: Place| match File::read(place.clone()) {
+            Ok(file) => Ok(self.plan(file, folders)),
+            Err(why) => Err((place, why)),
+        };
+        let mut plans: Vec<Plan> = places.into_iter().map(plan).collect();
+        self.check_names(plans.iter().flatten().map(|plan| &plan.file))?;
+        if !self.offline
+            && let Some(stopped) = self.ask(&mut plans, folders)?
+        {
+            return Ok(stopped.tell("nothing was written"));
+        }
+        if self.write {
+            plans.iter_mut().flatten().for_each(Planned::write);
+        }
+        self.tell(&plans)
+    }
+
+    fn plan(&self, file: File, folders: &Folders) -> Planned {
+        let program = self.program(folders.is_shared(&file.place));
+        let judge = |entry: &Entry| match plan::judge(entry, &program) {
+            Verdict::Replace(_) if !self.wants(entry) => {
+                Verdict::Left("another was asked for".to_owned())
+            }
+            Verdict::Replace(_) if self.offline && plan::may_be_old(entry) => Verdict::Left(
+                "its URL ends as those of the older transport do; without --offline it is asked"
+                    .to_owned(),
+            ),
+            verdict => verdict,
+        };
+        let verdicts = file.entries.iter().map(judge).collect();
+        Planned { file, verdicts, written: None }
+    }
+
+    /// What a host starts. Hosts with windows do not have the search path of a shell, so that they
+    /// are told the folder; a file that others read too must not.
+    fn program(&self, is_shared: bool) -> String {
+        let by_name = "ridethrough".to_owned();
+        if self.by_name || is_shared {
+            return by_name;
+        }
+        let path = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
+        path.filter(|path| line::is_ours(path)).unwrap_or(by_name)
+    }
+
+    fn wants(&self, entry: &Entry) -> bool {
+        self.only.is_empty() || self.only.contains(&entry.name)
+    }
+
+    fn check_names<'a>(&self, files: impl Iterator<Item = &'a File>) -> Result<(), Misuse> {
+        let names: Vec<_> = files.flat_map(|file| &file.entries).map(|it| &it.name).collect();
+        match self.only.iter().find(|name| !names.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(Misuse {
+                what: format!("there is no server `{}`", safe(name)),
+                tried: "the names in all these files were compared".to_owned(),
+                hint: "without --only all of them are listed".to_owned(),
+            }),
+        }
+    }
+
+    /// Lets servers speak for themselves, unless a person stops that.
+    fn ask(&self, plans: &mut [Plan], folders: &Folders) -> Result<Option<Stopped>> {
+        let mut verdicts = Vec::new();
+        let mut servers = Vec::new();
+        for Planned { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
+            for (entry, verdict) in file.entries.iter().zip(judged) {
+                if matches!(verdict, Verdict::Could | Verdict::Replace(_)) && self.wants(entry) {
+                    servers.push(ask::address(file, entry, folders));
+                    verdicts.push(verdict);
+                }
+            }
+        }
+        if servers.is_empty() {
+            return Ok(None);
+        }
+        eprintln!(
+            "asking {} whether they let us in (--offline does not)",
+            servers_of(servers.len())
+        );
+        let heard = match until::stopped(ask::ask(servers))? {
+            Ok(heard) => heard,
+            Err(stopped) => return Ok(Some(stopped)),
+        };
+        for (verdict, heard) in verdicts.into_iter().zip(heard) {
+            if let Some(why) = objection(heard) {
+                *verdict = Verdict::Left(why);
+            }
+        }
+        Ok(None)
+    }
+
+    fn tell(&self, plans: &[Plan]) -> Result<ExitCode> {
+        let reports: Vec<_> = plans.iter().map(report).collect();
+        let is_whole = reports.iter().all(Report::is_whole);
+        if self.json {
+            let json = show::in_json(&reports);
+            out::print(|out| {
+                serde_json::to_writer_pretty(&mut *out, &json)?;
+                writeln!(out)
+            })?;
+        } else {
+            let is_colourful = out::is_colourful(&io::stdout());
+            out::print(|out| show::in_words(&reports, is_colourful, out))?;
+            self.hint(&reports);
+        }
+        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn hint(&self, reports: &[Report<'_>]) {
+        let done = reports.iter().filter(|it| it.is_whole());
+        let verdicts = done.flat_map(|it| it.servers.iter().flatten());
+        let count = verdicts.filter(|(_, it)| matches!(it, Verdict::Replace(_))).count();
+        match (reports.is_empty(), count, self.write) {
+            (true, ..) => eprintln!("no config file was found\n\nhint: name one"),
+            (false, 0, _) => eprintln!("nothing to replace"),
+            (false, count, false) => {
+                eprintln!("{} can be replaced\n\nhint: --write does it", servers_of(count));
+            }
+            (false, count, true) => eprintln!(
+                "{} replaced; restart the programs that read these files\n\n\
+                 hint: `ridethrough import --undo{}` goes back",
+                servers_of(count),
+                self.files.iter().map(|path| format!(" {}", shown(path))).collect::<String>()
+            ),
+        }
+    }
+}
+
+/// Why a server's own words speak against changing its entry.
+fn objection(heard: Heard) -> Option<String> {
+    match heard {
+        Heard::Fine => None,
+        Heard::Unauthorized => {
+            Some("it wants authorization, which is not there yet: it stays as it is".to_owned())
+        }
+        Heard::Unknown(why) => Some(format!("it could not be asked: {why}")),
+    }
+}
+
+fn report(plan: &Plan) -> Report<'_> {
+    match plan {
+        Ok(Planned { file, verdicts, written }) => Report {
+            place: &file.place,
+            servers: Ok(file.entries.iter().zip(verdicts).collect()),
+            written: written.as_ref(),
+        },
+        Err((place, why)) => Report { place, servers: Err(why), written: None },
+    }
+}
+
+fn servers_of(count: usize) -> String {
+    if count == 1 { "1 server".to_owned() } else { format!("{count} servers") }
+}
+
+const AFTER: &str = "Looks for the files of Claude Code, Claude Desktop, Codex, Copilot CLI, Cursor, \
+VS Code and Windsurf. Each server is listed with what would become of it:
+
+  replace  mcp-remote is replaced by `ridethrough bridge`, which takes the same arguments
+  could    a remote server that its host reaches by itself; it stays as it is
+  already  goes through ridethrough
+  left     stays as it is, and why
+
+A server is asked first, with a handshake and nothing else: one that wants authorization by a browser, \
+or does not answer, is left. Values of headers and variables are never shown. A file of a project, \
+which may have come from anywhere, has no variables of your environment unless you name it.
+
+Ends with 0, with 1 if a file could not be read or written, and with 2 for wrong usage.";

@@ -1,0 +1,93 @@
+//! Asks servers whether they let us in, before anything is written.
+//!
+//! A server that wants authorization by a browser must keep its `mcp-remote`, and so must one that
+//! speaks the older transport. Both can only be learnt from the server.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ridethrough::{Client, Error, Kind, RecoveryPolicy, StaticBearer};
+use secrecy::ExposeSecret;
+use tokio::time::timeout;
+
+use super::entry::Entry;
+use super::file::{File, Trust};
+use super::places::{Folders, Scope};
+use super::reach::{Address, Reached};
+
+/// What a server said, or why it was not asked.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// It shook hands.
+    Fine,
+    /// It wants authorization.
+    Unauthorized,
+    /// It could not be asked, or its answer is none.
+    Unknown(String),
+}
+
+/// Asks all of them at once. What is heard comes in the same order.
+pub(super) async fn ask(servers: Vec<Result<Address, String>>) -> Vec<Heard> {
+    join_all(servers.into_iter().map(|server| async {
+        match server {
+            Ok(address) => shake_hands(&address).await,
+            Err(why) => Heard::Unknown(why),
+        }
+    }))
+    .await
+}
+
+/// Where to ask, and with what.
+///
+/// A project's file may have come from anywhere and could send any variable of the environment to any
+/// server; looking at it must not do that. It gets them only if a person named it.
+pub(super) fn address(file: &File, entry: &Entry, folders: &Folders) -> Result<Address, String> {
+    let is_trusted = file.place.scope != Scope::Project;
+    let trust = if is_trusted { Trust::Full } else { Trust::None };
+    match file.reach(entry, folders, trust) {
+        Ok(Reached::Remote(address)) => Ok(address),
+        Ok(Reached::Local(_)) => Err("it is a local program".to_owned()),
+        Err(why) if is_trusted => Err(why.to_string()),
+        Err(why) => Err(format!("{why} for a project's file unless you name the file")),
+    }
+}
+
+async fn shake_hands(address: &Address) -> Heard {
+    let client = match client(address) {
+        Ok(client) => client,
+        Err(why) => return Heard::Unknown(why),
+    };
+    let heard = match timeout(PATIENCE, client.connect()).await {
+        Err(_) => Heard::Unknown(format!("no answer within {} s", PATIENCE.as_secs())),
+        Ok(Ok(_)) => Heard::Fine,
+        Ok(Err(error)) if error.kind() == Some(Kind::Unauthorized) => Heard::Unauthorized,
+        Ok(Err(error)) => Heard::Unknown(told(&error)),
+    };
+    // A session that is not given back ends by itself.
+    let _ = timeout(FAREWELL, client.close()).await;
+    heard
+}
+
+fn client(address: &Address) -> Result<Client, String> {
+    let mut builder = Client::builder(address.url.expose_secret()).policy(RecoveryPolicy::never());
+    for (name, value) in &address.headers {
+        builder = builder.header(name, value.expose_secret());
+    }
+    if let Some(token) = &address.bearer {
+        let token = StaticBearer::new(token.expose_secret()).map_err(|error| error.to_string())?;
+        builder = builder.credentials(token);
+    }
+    builder.build().map_err(|error| error.to_string().replace('\n', " "))
+}
+
+/// What went wrong, in one line and in our own words.
+fn told(error: &Error) -> String {
+    match error {
+        Error::Server(answer) => format!("it answered with error {}", answer.rpc.code),
+        error => error.to_string().replace('\n', " "),
+    }
+}
+
+/// A server that is there answers in less, and a person waits.
+const PATIENCE: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(1);

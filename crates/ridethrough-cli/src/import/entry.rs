@@ -1,0 +1,248 @@
+//! One server as a config file has it, whatever the file's format.
+//!
+//! All formats are read by the same rules, because people paste entries from one into another: a
+//! `command` is a local program, a `url` is a remote server, synonyms are taken for each other, and
+//! what nobody knows is left out of account. An entry that makes no sense says why.
+
+use std::ops::Range;
+
+use secrecy::SecretString;
+
+use super::document::Document;
+use super::tree::{Node, Value};
+
+/// One server of a config file. Whatever may be a secret prints as nothing.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// The project that it is for, in a file that has several.
+    pub(super) project: Option<String>,
+    pub(super) is_disabled: bool,
+    pub(super) env: Vec<(String, SecretString)>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Local(Local),
+    Remote(Remote),
+    /// Why it is neither.
+    Unknown(&'static str),
+}
+
+/// A program to start.
+#[derive(Debug)]
+pub(super) struct Local {
+    pub(super) command: Word,
+    pub(super) args: Vec<Word>,
+    /// Where the list of arguments stands, if there is one.
+    pub(super) args_span: Option<Range<usize>>,
+    pub(super) cwd: Option<String>,
+}
+
+/// A text and where it stands. Arguments too hold secrets.
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) text: SecretString,
+    pub(super) span: Range<usize>,
+}
+
+/// A server at a URL.
+#[derive(Debug)]
+pub(super) struct Remote {
+    pub(super) url: SecretString,
+    pub(super) transport: Transport,
+    pub(super) headers: Vec<(String, SecretString)>,
+    /// Headers whose values are in variables of these names.
+    pub(super) env_headers: Vec<(String, String)>,
+    /// The variable that holds a bearer token.
+    pub(super) bearer_env: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    Http,
+    /// The older one of two endpoints, from before 2025-03-26.
+    Sse,
+    Unknown,
+}
+
+/// All servers of a file, in its order.
+pub(super) fn entries(document: &Document) -> Vec<Entry> {
+    let root = &document.root;
+    let mut entries = under(root, None);
+    // VS Code's settings.json has them one level down.
+    if let Some(nested) = root.get("mcp") {
+        entries.extend(under(nested, None));
+    }
+    // Claude Code keeps those of each project apart in `~/.claude.json`.
+    for (project, node) in root.get("projects").map(Node::members).unwrap_or_default() {
+        entries.extend(under(node, Some(project)));
+    }
+    entries
+}
+
+fn under(node: &Node, project: Option<&String>) -> Vec<Entry> {
+    let tables = ROOTS.iter().filter_map(|key| node.get(key));
+    let mut entries: Vec<Entry> = Vec::new();
+    for (name, server) in tables.flat_map(Node::members) {
+        // Of two with the same name the last one counts.
+        entries.retain(|entry| entry.name != *name);
+        entries.push(entry(name, project, server));
+    }
+    entries
+}
+
+fn entry(name: &str, project: Option<&String>, node: &Node) -> Entry {
+    let is_disabled = node.get("disabled").is_some_and(|it| it.is(true))
+        || node.get("enabled").is_some_and(|it| it.is(false));
+    Entry {
+        name: name.to_owned(),
+        project: project.cloned(),
+        is_disabled,
+        env: secrets(node.get("env")),
+        kind: kind(node),
+    }
+}
+
+fn kind(node: &Node) -> Kind {
+    if !node.is_object() {
+        return Kind::Unknown("it is not an object");
+    }
+    let url = URLS.iter().find_map(|key| node.get(key));
+    match (node.get("command"), url) {
+        (Some(_), Some(_)) => Kind::Unknown("it has both a `command` and a `url`"),
+        (Some(command), None) => local(node, command).map_or_else(Kind::Unknown, Kind::Local),
+        (None, Some(url)) => remote(node, url).map_or_else(Kind::Unknown, Kind::Remote),
+        (None, None) => Kind::Unknown("it has neither a `command` nor a `url`"),
+    }
+}
+
+fn local(node: &Node, command: &Node) -> Result<Local, &'static str> {
+    let command = word(command).ok_or("its `command` is not a text")?;
+    let (args, args_span) = match node.get("args") {
+        None => (Vec::new(), None),
+        Some(Node { value: Value::Array(items), span }) => {
+            let args: Option<Vec<_>> = items.iter().map(word).collect();
+            (args.ok_or("one of its `args` is not a text")?, Some(span.clone()))
+        }
+        Some(_) => return Err("its `args` are not a list"),
+    };
+    let cwd = node.get("cwd").and_then(Node::text).map(str::to_owned);
+    Ok(Local { command, args, args_span, cwd })
+}
+
+fn remote(node: &Node, url: &Node) -> Result<Remote, &'static str> {
+    let url = url.text().ok_or("its `url` is not a text")?;
+    let transport = TYPES.iter().find_map(|key| node.get(key)).map_or(Some("http"), Node::text);
+    let pairs = |key: &str| secrets(node.get(key));
+    let mut headers = pairs("headers");
+    headers.extend(pairs("http_headers"));
+    let env_headers = node.get("env_http_headers").map(Node::members).unwrap_or_default();
+    let env_headers = env_headers.iter();
+    Ok(Remote {
+        url: url.into(),
+        transport: match transport.unwrap_or_default().to_ascii_lowercase().as_str() {
+            "http" | "streamable-http" | "streamablehttp" | "streamable_http" => Transport::Http,
+            "sse" => Transport::Sse,
+            _ => Transport::Unknown,
+        },
+        headers,
+        env_headers: env_headers
+            .filter_map(|(name, it)| Some((name.clone(), it.word()?)))
+            .collect(),
+        bearer_env: node.get("bearer_token_env_var").and_then(Node::text).map(str::to_owned),
+    })
+}
+
+fn word(node: &Node) -> Option<Word> {
+    node.text().map(|text| Word { text: text.into(), span: node.span.clone() })
+}
+
+/// Names and values of an object; a value that is a list or an object is left out.
+fn secrets(node: Option<&Node>) -> Vec<(String, SecretString)> {
+    let members = node.map(Node::members).unwrap_or_default().iter();
+    members.filter_map(|(name, it)| Some((name.clone(), it.word()?.into()))).collect()
+}
+
+/// What the table of servers is called: most, VS Code, Codex, Zed.
+const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_servers"];
+const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+const TYPES: [&str; 3] = ["type", "transport", "transportType"];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Vec<Entry> {
+        entries(&Document::read(Path::new(name), text.into()).ok().unwrap())
+    }
+
+    fn one(server: &str) -> Entry {
+        read("a.json", &format!(r#"{{"mcpServers":{{"it":{server}}}}}"#)).pop().unwrap()
+    }
+
+    #[test]
+    fn servers_are_found_under_every_name_that_their_table_has() {
+        let server = r#"{"url":"https://a.example/mcp"}"#;
+        for root in ROOTS {
+            assert_eq!(
+                read("a.json", &format!(r#"{{"{root}":{{"x":{server}}}}}"#)).len(),
+                1,
+                "{root}"
+            );
+        }
+        let settings = format!(r#"{{"mcp":{{"servers":{{"x":{server}}}}}}}"#);
+        assert_eq!(read("settings.json", &settings).len(), 1);
+        let projects = format!(r#"{{"projects":{{"/work":{{"mcpServers":{{"x":{server}}}}}}}}}"#);
+        assert_eq!(read(".claude.json", &projects)[0].project.as_deref(), Some("/work"));
+        assert_eq!(read("config.toml", "[mcp_servers.x]\nurl = 'https://a.example'\n").len(), 1);
+    }
+
+    #[test]
+    fn what_makes_no_sense_says_why_and_does_not_hide_the_others() {
+        let cases = [
+            ("7", "it is not an object"),
+            ("{}", "it has neither a `command` nor a `url`"),
+            (r#"{"command":"a","url":"b"}"#, "it has both a `command` and a `url`"),
+            (r#"{"command":{"path":"a"}}"#, "its `command` is not a text"),
+            (r#"{"command":"a","args":"b"}"#, "its `args` are not a list"),
+            (r#"{"command":"a","args":[1]}"#, "one of its `args` is not a text"),
+            (r#"{"url":[]}"#, "its `url` is not a text"),
+        ];
+        for (server, why) in cases {
+            let Kind::Unknown(said) = one(server).kind else { panic!("{server}") };
+
+            assert_eq!(said, why);
+        }
+    }
+
+    #[test]
+    fn synonyms_are_taken_for_each_other() {
+        let transport = |server: &str| match one(server).kind {
+            Kind::Remote(remote) => remote.transport,
+            _ => panic!("{server}"),
+        };
+
+        assert_eq!(transport(r#"{"serverUrl":"https://a.example"}"#), Transport::Http);
+        assert_eq!(transport(r#"{"url":"u","type":"streamableHttp"}"#), Transport::Http);
+        assert_eq!(transport(r#"{"url":"u","transport":"sse"}"#), Transport::Sse);
+        assert_eq!(transport(r#"{"url":"u","type":"websocket"}"#), Transport::Unknown);
+        assert!(one(r#"{"command":"a","disabled":true}"#).is_disabled);
+        assert!(one(r#"{"command":"a","enabled":false}"#).is_disabled);
+    }
+
+    #[test]
+    fn secrets_do_not_print_themselves() {
+        let entry =
+            one(r#"{"command":"x","args":["--key","s3cret"],"env":{"KEY":"s3cret","PORT":80}}"#);
+        let remote = one(r#"{"url":"https://a.example/s3cret","headers":{"K":"s3cret"}}"#);
+
+        assert!(!format!("{entry:?} {remote:?}").contains("s3cret"));
+        assert_eq!(entry.env[1].1.expose_secret(), "80");
+    }
+}

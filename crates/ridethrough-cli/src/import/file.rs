@@ -1,0 +1,72 @@
+//! One config file with its servers, or why it cannot be read.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::io;
+
+use super::document::Document;
+use super::entry::{Entry, entries};
+use super::places::{Folders, Place, Scope};
+use super::reach::{self, Reached, Unreached};
+use super::tree::Broken;
+use super::variables;
+
+/// A config file and the servers in it.
+pub(super) struct File {
+    pub(super) place: Place,
+    pub(super) document: Document,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// What a file may be given of this user's: variables of the environment, and files that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    Full,
+    None,
+}
+
+/// Why a config file cannot be read.
+#[derive(Debug)]
+pub(super) enum Unread {
+    Broken(Broken),
+    Lost(io::Error),
+}
+
+impl File {
+    pub(super) fn read(place: Place) -> Result<Self, Unread> {
+        let bytes = fs::read(&place.path).map_err(Unread::Lost)?;
+        let document = Document::read(&place.path, bytes).map_err(Unread::Broken)?;
+        let entries = entries(&document);
+        Ok(Self { place, document, entries })
+    }
+
+    /// How one of its servers is reached, with variables filled in.
+    pub(super) fn reach(
+        &self,
+        entry: &Entry,
+        folders: &Folders,
+        trust: Trust,
+    ) -> Result<Reached, Unreached> {
+        let workspace = self.place.workspace();
+        // A file of the user's own is for whatever project is being worked on.
+        let workspace = match self.place.scope {
+            Scope::User => Some(folders.work.as_path()),
+            Scope::Named | Scope::Project => workspace.as_deref(),
+        };
+        let home = folders.home.as_deref();
+        let may_read = trust == Trust::Full;
+        let environment = |name: &str| env::var(name).ok().filter(|_| may_read);
+        let scope = variables::Scope { environment: &environment, home, workspace, may_read };
+        reach::reach(entry, self.place.host.dialect(), scope)
+    }
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(broken) => write!(f, "it is broken at {broken}"),
+            Self::Lost(error) => write!(f, "it cannot be read: {error}"),
+        }
+    }
+}

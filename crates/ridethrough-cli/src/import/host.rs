@@ -1,0 +1,110 @@
+//! The programs whose config files we know, told apart by where the file lies and how it is named.
+
+use std::fmt;
+use std::path::Path;
+
+use super::variables::Dialect;
+
+/// A program that reads a config file and starts or reaches MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    ClaudeCode,
+    ClaudeDesktop,
+    Codex,
+    Copilot,
+    Cursor,
+    /// A file of another name, which is read all the same if it looks like one of these.
+    Other,
+    VsCode,
+    Windsurf,
+}
+
+impl Host {
+    /// Whose file this is.
+    pub(super) fn of(path: &Path) -> Self {
+        let name = |path: &Path| path.file_name().and_then(|it| it.to_str()).map(str::to_owned);
+        let folder = path.parent().and_then(name);
+        match (name(path).as_deref().unwrap_or_default(), folder.as_deref().unwrap_or_default()) {
+            (".mcp.json" | ".claude.json", _) => Self::ClaudeCode,
+            ("claude_desktop_config.json", _) => Self::ClaudeDesktop,
+            ("config.toml", _) => Self::Codex,
+            ("mcp-config.json", _) => Self::Copilot,
+            ("mcp.json", ".cursor") => Self::Cursor,
+            ("mcp.json", ".vscode" | "User") => Self::VsCode,
+            ("mcp_config.json", _) => Self::Windsurf,
+            _ => Self::Other,
+        }
+    }
+
+    /// The host of this short name.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        ALL.into_iter().find(|host| host.word() == word)
+    }
+
+    /// The short name, for command lines and JSON.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Cursor => "cursor",
+            Self::Other => "other",
+            Self::VsCode => "vscode",
+            Self::Windsurf => "windsurf",
+        }
+    }
+
+    /// How variables are written in its files.
+    pub(super) const fn dialect(self) -> Dialect {
+        match self {
+            Self::ClaudeCode => Dialect::Shell,
+            Self::ClaudeDesktop | Self::Codex => Dialect::None,
+            Self::Cursor | Self::VsCode | Self::Windsurf => Dialect::Editor,
+            Self::Copilot | Self::Other => Dialect::Any,
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::Codex => "Codex",
+            Self::Copilot => "Copilot CLI",
+            Self::Cursor => "Cursor",
+            Self::Other => "Config file",
+            Self::VsCode => "VS Code",
+            Self::Windsurf => "Windsurf",
+        })
+    }
+}
+
+const ALL: [Host; 8] = [
+    Host::ClaudeCode,
+    Host::ClaudeDesktop,
+    Host::Codex,
+    Host::Copilot,
+    Host::Cursor,
+    Host::Other,
+    Host::VsCode,
+    Host::Windsurf,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_tells_whose_it_is_by_its_name_and_folder() {
+        let of = |path: &str| Host::of(Path::new(path));
+
+        assert_eq!(of("/home/me/.cursor/mcp.json"), Host::Cursor);
+        assert_eq!(of("work/.vscode/mcp.json"), Host::VsCode);
+        assert_eq!(of("/home/me/.config/Code/User/mcp.json"), Host::VsCode);
+        assert_eq!(of(".mcp.json"), Host::ClaudeCode);
+        assert_eq!(of("mcp.json"), Host::Other);
+        assert!(ALL.into_iter().all(|host| Host::named(host.word()) == Some(host)));
+    }
+}

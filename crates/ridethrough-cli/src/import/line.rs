@@ -1,0 +1,267 @@
+//! Recognises what a program line starts: `npx -y mcp-remote URL ...` in all its spellings, our own
+//! bridge, another bridge, or something that is none of our business.
+
+use secrecy::ExposeSecret;
+
+use super::entry::{Local, Word};
+
+/// What a program line starts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Another bridge to a remote server.
+    Another(&'static str),
+    /// `mcp-remote`, and how it was asked for.
+    McpRemote(Request),
+    /// `mcp-remote`, in a way that is not taken apart.
+    Obscure,
+    /// `ridethrough bridge`.
+    Ours(Request),
+    /// Any other program.
+    Program,
+}
+
+/// What a bridge is asked for. Numbers are places among the arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    /// The arguments before this one start the bridge; from here on they are its own.
+    pub(super) own: usize,
+    pub(super) url: Option<usize>,
+    /// The port on which `mcp-remote` waits for a browser.
+    pub(super) port: Option<usize>,
+    pub(super) flags: Vec<Flag>,
+    /// Arguments that mean nothing there.
+    pub(super) strays: Vec<usize>,
+}
+
+/// One flag of a bridge.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Flag {
+    pub(super) at: usize,
+    pub(super) name: &'static str,
+    /// Where its value is, if it has one.
+    pub(super) value: Option<usize>,
+    pub(super) meaning: Meaning,
+}
+
+/// What our bridge makes of a flag of `mcp-remote`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// It has no such thing.
+    Missing,
+    /// It does so without being told.
+    Needless,
+    /// It belongs to authorization by a browser.
+    OAuth,
+    /// The same.
+    Same,
+}
+
+impl Line {
+    pub(super) fn read(local: &Local) -> Self {
+        let words: Vec<&str> = std::iter::once(&local.command)
+            .chain(&local.args)
+            .map(|word: &Word| word.text.expose_secret())
+            .collect();
+        let start = usize::from(program(words[0]) == "cmd" && is_slash_c(words.get(1))) * 2;
+        let package = words.get(start..).and_then(launched).map(|skipped| start + skipped);
+        let named = package.and_then(|at| words.get(at)).copied().unwrap_or_default();
+        match (package, bare_name(named)) {
+            // Words begin with the command, arguments after it.
+            (Some(at), "mcp-remote") => Self::McpRemote(Request::read(&local.args, at)),
+            (_, "supergateway") => Self::Another("supergateway"),
+            (_, "mcp-proxy") => Self::Another("mcp-proxy"),
+            _ if is_ours(words[0]) && words.get(1) == Some(&"bridge") => {
+                Self::Ours(Request::read(&local.args, 1))
+            }
+            _ if words.iter().any(|word| word.contains("mcp-remote")) => Self::Obscure,
+            _ => Self::Program,
+        }
+    }
+}
+
+impl Request {
+    fn read(args: &[Word], own: usize) -> Self {
+        let mut request =
+            Self { own, url: None, port: None, flags: Vec::new(), strays: Vec::new() };
+        let text = |at: usize| args.get(at).map(|word| word.text.expose_secret());
+        let mut at = own;
+        while let Some(word) = text(at) {
+            let known = FLAGS.iter().find(|(name, ..)| *name == word);
+            let value = at + 1;
+            if let Some(&(name, Takes::Value, meaning)) = known.filter(|_| value < args.len()) {
+                request.flags.push(Flag { at, name, value: Some(value), meaning });
+                at = value;
+            } else if let Some(&(name, Takes::Nothing, meaning)) = known {
+                request.flags.push(Flag { at, name, value: None, meaning });
+            } else if request.url.is_none() && !word.starts_with('-') {
+                request.url = Some(at);
+            } else if request.port.is_none() && word.parse::<u16>().is_ok() {
+                request.port = Some(at);
+            } else {
+                request.strays.push(at);
+            }
+            at += 1;
+        }
+        request
+    }
+}
+
+/// Whether this names our own program.
+pub(super) fn is_ours(word: &str) -> bool {
+    program(word).starts_with("ridethrough")
+}
+
+/// How many words lead to the package that a line starts.
+fn launched(words: &[&str]) -> Option<usize> {
+    let second = words.get(1).copied().unwrap_or_default();
+    let skipped = match (program(words.first()?).as_str(), second) {
+        ("npx" | "bunx" | "pnpx" | "uvx", _) => 1,
+        ("npm", "exec" | "x") | ("pnpm" | "yarn", "dlx") | ("bun", "x") => 2,
+        ("mcp-remote" | "mcp-proxy" | "supergateway", _) => return Some(0),
+        _ => return None,
+    };
+    let is_harmless = |word: &&&str| HARMLESS.contains(*word);
+    Some(skipped + words[skipped..].iter().take_while(is_harmless).count())
+}
+
+/// The name of a program without its folder and without what Windows puts behind it.
+fn program(word: &str) -> String {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let endings = [".cmd", ".exe", ".ps1"];
+    let bare = endings.iter().find_map(|ending| name.strip_suffix(ending));
+    bare.unwrap_or(&name).to_owned()
+}
+
+/// The name of a package without its version, or that of a program without its folder.
+fn bare_name(word: &str) -> &str {
+    if word.starts_with('@') {
+        // A package of somebody's own, whatever its last name is.
+        return word;
+    }
+    let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.split('@').next().unwrap_or_default();
+    name.strip_suffix(".cmd").or(name.strip_suffix(".exe")).unwrap_or(name)
+}
+
+fn is_slash_c(word: Option<&&str>) -> bool {
+    word.is_some_and(|word| word.eq_ignore_ascii_case("/c"))
+}
+
+/// Options of package runners that change nothing about what is run.
+const HARMLESS: [&str; 7] =
+    ["-y", "--yes", "-q", "--quiet", "--prefer-offline", "--prefer-online", "--"];
+
+#[derive(Clone, Copy)]
+enum Takes {
+    Nothing,
+    Value,
+}
+
+/// The flags of mcp-remote 0.15, and ours. One that is not here is a stray, and the line is left alone.
+const FLAGS: [(&str, Takes, Meaning); 30] = [
+    ("--allow-http", Takes::Nothing, Meaning::Same),
+    ("--auth-timeout", Takes::Value, Meaning::OAuth),
+    ("--authorize-param", Takes::Value, Meaning::OAuth),
+    ("--bearer-env", Takes::Value, Meaning::Same),
+    ("--body-timeout", Takes::Value, Meaning::Needless),
+    ("--callback-path", Takes::Value, Meaning::OAuth),
+    ("--client-credentials", Takes::Nothing, Meaning::OAuth),
+    ("--client-metadata-url", Takes::Value, Meaning::OAuth),
+    ("--connect-timeout", Takes::Value, Meaning::Same),
+    ("--debug", Takes::Nothing, Meaning::Same),
+    ("--device-code", Takes::Nothing, Meaning::OAuth),
+    ("--disable-cookies", Takes::Nothing, Meaning::Needless),
+    ("--disable-resource-parameter", Takes::Nothing, Meaning::OAuth),
+    ("--enable-proxy", Takes::Nothing, Meaning::Needless),
+    ("--header", Takes::Value, Meaning::Same),
+    ("--header-file", Takes::Value, Meaning::Same),
+    ("--headers-timeout", Takes::Value, Meaning::Needless),
+    ("--host", Takes::Value, Meaning::OAuth),
+    ("--ignore-tool", Takes::Value, Meaning::Same),
+    ("--ipv4", Takes::Nothing, Meaning::Needless),
+    ("--keep-alive", Takes::Nothing, Meaning::Needless),
+    ("--ping-interval", Takes::Value, Meaning::Needless),
+    ("--protocol", Takes::Value, Meaning::Missing),
+    ("--resource", Takes::Value, Meaning::OAuth),
+    ("--silent", Takes::Nothing, Meaning::Same),
+    ("--static-oauth-client-info", Takes::Value, Meaning::OAuth),
+    ("--static-oauth-client-metadata", Takes::Value, Meaning::OAuth),
+    ("--token-endpoint", Takes::Value, Meaning::OAuth),
+    ("--transport", Takes::Value, Meaning::Same),
+    ("--use-id-token", Takes::Nothing, Meaning::OAuth),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_mcp_remote_is_recognised() {
+        let lines = [
+            ("npx mcp-remote URL", 1),
+            ("npx -y mcp-remote@latest URL", 2),
+            ("/opt/node/bin/npx --yes --quiet mcp-remote@0.1.16 URL", 3),
+            (r"C:\node\npx.cmd -y mcp-remote URL", 2),
+            ("cmd /c npx -y mcp-remote URL", 4),
+            ("CMD.EXE /C npx mcp-remote URL", 3),
+            ("bunx mcp-remote URL", 1),
+            ("bun x mcp-remote URL", 2),
+            ("pnpm dlx mcp-remote URL", 2),
+            ("npm exec -- mcp-remote URL", 3),
+            ("/usr/local/bin/mcp-remote URL", 0),
+        ];
+        for (line, own) in lines {
+            let Line::McpRemote(request) = read(line) else { panic!("{line}") };
+
+            assert_eq!((request.own, request.url), (own, Some(own)), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_taken_apart_is_not_guessed_at() {
+        let cases = [
+            ("npx -p mcp-remote@latest mcp-remote-client URL", Line::Obscure),
+            ("npx --package=mcp-remote mcp-remote URL", Line::Obscure),
+            ("node /lib/mcp-remote/dist/proxy.js URL", Line::Obscure),
+            ("npx @fork/mcp-remote URL", Line::Obscure),
+            ("npx -y supergateway --streamableHttp URL", Line::Another("supergateway")),
+            ("uvx mcp-proxy URL", Line::Another("mcp-proxy")),
+            ("npx -y @modelcontextprotocol/server-everything", Line::Program),
+            ("npx", Line::Program),
+            ("ridethrough call URL", Line::Program),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(read(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_ports_and_strays_are_told_apart() {
+        let line = "npx mcp-remote URL 9696 --header A:b --debug --host h --new-flag x --header";
+
+        let Line::McpRemote(request) = read(line) else { panic!("{line}") };
+
+        assert_eq!((request.url, request.port), (Some(1), Some(2)));
+        let flags: Vec<_> = request.flags.iter().map(|it| (it.name, it.value)).collect();
+        assert_eq!(flags, [("--header", Some(4)), ("--debug", None), ("--host", Some(7))]);
+        assert_eq!(request.strays, [8, 9, 10]);
+    }
+
+    #[test]
+    fn our_own_bridge_is_known_by_any_path() {
+        for line in
+            ["ridethrough bridge URL --header A:b", "/opt/bin/ridethrough bridge URL --header A:b"]
+        {
+            let Line::Ours(request) = read(line) else { panic!("{line}") };
+
+            assert_eq!((request.url, request.flags.len()), (Some(1), 1));
+        }
+    }
+
+    fn read(line: &str) -> Line {
+        let word = |text: &str| Word { text: text.into(), span: 0..0 };
+        let mut words = line.split(' ').map(word);
+        let command = words.next().unwrap();
+        Line::read(&Local { command, args: words.collect(), args_span: None, cwd: None })
+    }
+}

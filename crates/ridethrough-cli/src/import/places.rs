@@ -1,0 +1,188 @@
+//! Where hosts keep their config files: beside a project, and in the folders of the user.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::host::Host;
+
+/// A config file and why it is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) host: Host,
+    pub(super) scope: Scope,
+}
+
+/// Who answers for what a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// A person named it.
+    Named,
+    /// It lies in a project, and may have come with it from anywhere.
+    Project,
+    /// It is the user's own.
+    User,
+}
+
+/// The folders in which files are looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Folders {
+    pub(super) home: Option<PathBuf>,
+    /// Where programs keep their settings on this system.
+    settings: Option<PathBuf>,
+    codex: Option<PathBuf>,
+    pub(super) work: PathBuf,
+}
+
+impl Folders {
+    /// Those of this process.
+    pub(super) fn here() -> Self {
+        let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+        let home = env::home_dir().filter(|it| !it.as_os_str().is_empty());
+        let below = |path: &str| home.as_ref().map(|home| home.join(path));
+        let settings = if cfg!(target_os = "macos") {
+            below("Library/Application Support")
+        } else if cfg!(windows) {
+            folder("APPDATA")
+        } else {
+            folder("XDG_CONFIG_HOME").or_else(|| below(".config"))
+        };
+        let codex = folder("CODEX_HOME").or_else(|| below(".codex"));
+        Self { settings, codex, work: env::current_dir().unwrap_or_default(), home }
+    }
+
+    /// Those of a home and a working directory, as on Linux.
+    #[cfg(test)]
+    pub(super) fn at(home: &Path, work: &Path) -> Self {
+        Self {
+            home: Some(home.to_owned()),
+            settings: Some(home.join(".config")),
+            codex: Some(home.join(".codex")),
+            work: work.to_owned(),
+        }
+    }
+
+    /// The files that are there. Those of the project come first, as they do for the hosts.
+    pub(super) fn files(&self) -> Vec<Place> {
+        let mine = self.users();
+        let theirs = self.projects().into_iter();
+        let theirs = theirs.filter(|it| !mine.iter().any(|mine| mine.path == it.path));
+        let all: Vec<_> = theirs.chain(mine.iter().cloned()).collect();
+        all.into_iter().filter(|place| place.path.is_file()).collect()
+    }
+
+    /// A file that a person named.
+    pub(super) fn named(path: &Path) -> Place {
+        Place { path: path.to_owned(), host: Host::of(path), scope: Scope::Named }
+    }
+
+    /// Whether others too will read this file: what is written into it must not be true of this
+    /// machine only.
+    pub(super) fn is_shared(&self, place: &Place) -> bool {
+        let is_projects = matches!(place.host, Host::ClaudeCode | Host::Cursor | Host::VsCode);
+        let path = std::path::absolute(&place.path).unwrap_or_else(|_| place.path.clone());
+        is_projects && !self.users().iter().any(|mine| mine.path == path)
+    }
+
+    fn users(&self) -> Vec<Place> {
+        let under = |folder: &Option<PathBuf>, path: &str| Some(folder.as_ref()?.join(path));
+        let paths = [
+            under(&self.home, ".claude.json"),
+            under(&self.settings, "Claude/claude_desktop_config.json"),
+            under(&self.codex, "config.toml"),
+            under(&self.home, ".copilot/mcp-config.json"),
+            under(&self.home, ".cursor/mcp.json"),
+            under(&self.settings, "Code/User/mcp.json"),
+            under(&self.home, ".codeium/windsurf/mcp_config.json"),
+        ];
+        let place = |path: PathBuf| Place { host: Host::of(&path), path, scope: Scope::User };
+        paths.into_iter().flatten().map(place).collect()
+    }
+
+    /// Those of the working directory, and of the folders above it up to the repository's.
+    fn projects(&self) -> Vec<Place> {
+        let top = self.work.ancestors().find(|folder| folder.join(".git").exists());
+        let top = top.unwrap_or(&self.work);
+        let folders = self.work.ancestors().take_while(|folder| folder.starts_with(top));
+        let files = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
+        folders
+            .flat_map(|folder| files.map(|file| folder.join(file)))
+            .map(|path| Place { host: Host::of(&path), path, scope: Scope::Project })
+            .collect()
+    }
+}
+
+impl Place {
+    /// The project that the file belongs to, as far as its path tells.
+    pub(super) fn workspace(&self) -> Option<PathBuf> {
+        let path = std::path::absolute(&self.path).ok()?;
+        let folder = path.parent()?;
+        let is_hidden = [".cursor", ".vscode"].iter().any(|name| folder.ends_with(name));
+        let project = if is_hidden { folder.parent()? } else { folder };
+        (self.scope != Scope::User).then(|| project.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_of_the_project_and_of_the_user_are_found_each_once() {
+        let root = env::temp_dir().join(format!("ridethrough-places-{}", std::process::id()));
+        let home = root.join("home");
+        let folders = Folders::at(&home, &home.join("work/deep"));
+        let files = [
+            "work/.mcp.json",
+            "work/deep/.vscode/mcp.json",
+            ".cursor/mcp.json",
+            ".config/Claude/claude_desktop_config.json",
+            ".codex/config.toml",
+        ];
+        for file in files {
+            fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+            fs::write(home.join(file), "").unwrap();
+        }
+        let found = |folders: &Folders| -> Vec<_> {
+            let name = |it: &Place| it.path.strip_prefix(&home).unwrap().display().to_string();
+            folders.files().iter().map(|it| (name(it), it.scope)).collect()
+        };
+
+        let alone = found(&folders);
+        fs::create_dir_all(home.join(".git")).unwrap();
+        let within = found(&folders);
+
+        fs::remove_dir_all(&root).unwrap();
+        let mine = [
+            (files[3].to_owned(), Scope::User),
+            (files[4].to_owned(), Scope::User),
+            (files[2].to_owned(), Scope::User),
+        ];
+        let deep = (files[1].to_owned(), Scope::Project);
+        assert_eq!(alone, [&[deep.clone()], &mine[..]].concat());
+        let above = (files[0].to_owned(), Scope::Project);
+        assert_eq!(within, [&[deep, above], &mine[..]].concat(), "up to the repository's folder");
+    }
+
+    #[test]
+    fn a_users_own_file_is_not_shared_and_a_projects_is() {
+        let home = std::path::absolute("/home/me").unwrap();
+        let folders = Folders::at(&home, &home.join("work"));
+        let is_shared = |path: PathBuf| folders.is_shared(&Folders::named(&path));
+
+        assert!(is_shared(home.join("work/.cursor/mcp.json")));
+        assert!(is_shared(home.join("work/.mcp.json")));
+        assert!(!is_shared(home.join(".cursor/mcp.json")));
+        assert!(!is_shared(home.join("claude_desktop_config.json")));
+    }
+
+    #[test]
+    fn the_workspace_is_the_folder_around_an_editors_folder() {
+        let workspace = |path: &str| Folders::named(Path::new(path)).workspace().unwrap();
+
+        assert_eq!(workspace("/work/.vscode/mcp.json"), std::path::absolute("/work").unwrap());
+        assert_eq!(workspace("/work/.mcp.json"), std::path::absolute("/work").unwrap());
+    }
+}

@@ -1,0 +1,332 @@
+//! How a server of a config file is reached, once its variables are filled in.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::entry::{Entry, Kind, Local, Remote, Transport, Word};
+use super::line::{Line, Request};
+use super::variables::{self, Dialect, Scope, Unfilled};
+
+/// Where a server is and what it must be told. Whatever may be a secret prints as nothing.
+#[derive(Debug)]
+pub(crate) enum Reached {
+    Local(Program),
+    Remote(Address),
+}
+
+/// A program to start.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) command: String,
+    pub(crate) args: Vec<SecretString>,
+    pub(crate) env: Vec<(String, SecretString)>,
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// A server at a URL.
+#[derive(Debug, Default)]
+pub(crate) struct Address {
+    /// Paths and queries too hold keys.
+    pub(crate) url: SecretString,
+    /// What stands after `Authorization: Bearer`.
+    pub(crate) bearer: Option<SecretString>,
+    /// All headers but `Authorization`.
+    pub(crate) headers: Vec<(String, SecretString)>,
+}
+
+impl Reached {
+    /// Whether both are the same server, reached the same way.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Local(one), Self::Local(two)) => {
+                let is_same = |(one, two): (&SecretString, &SecretString)| {
+                    one.expose_secret() == two.expose_secret()
+                };
+                one.command == two.command
+                    && one.cwd == two.cwd
+                    && one.args.len() == two.args.len()
+                    && one.args.iter().zip(&two.args).all(is_same)
+                    && open(&one.env) == open(&two.env)
+            }
+            (Self::Remote(one), Self::Remote(two)) => {
+                let bearer =
+                    |it: &Address| it.bearer.clone().map(|it| it.expose_secret().to_owned());
+                one.url.expose_secret() == two.url.expose_secret()
+                    && bearer(one) == bearer(two)
+                    && open(&one.headers) == open(&two.headers)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Names and values in an order that does not matter.
+fn open(pairs: &[(String, SecretString)]) -> BTreeMap<&str, &str> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect()
+}
+
+/// Why a server cannot be reached from here.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unreached(String);
+
+impl fmt::Display for Unreached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Fills in the variables of one entry.
+pub(super) fn reach(
+    entry: &Entry,
+    dialect: Dialect,
+    scope: Scope<'_>,
+) -> Result<Reached, Unreached> {
+    let env = entry.env.iter().map(|(name, value)| {
+        let value = filled(&format!("env.{name}"), value, dialect, scope)?;
+        Ok((name.clone(), value))
+    });
+    let env = env.collect::<Result<Vec<_>, Unreached>>()?;
+    match &entry.kind {
+        Kind::Unknown(why) => Err(Unreached((*why).to_owned())),
+        Kind::Remote(remote) => address(remote, dialect, scope).map(Reached::Remote),
+        Kind::Local(local) => match Line::read(local) {
+            Line::McpRemote(request) | Line::Ours(request) => {
+                bridged(local, &request, &env, dialect, scope).map(Reached::Remote)
+            }
+            _ => program(local, env, dialect, scope).map(Reached::Local),
+        },
+    }
+}
+
+fn address(remote: &Remote, dialect: Dialect, scope: Scope<'_>) -> Result<Address, Unreached> {
+    match remote.transport {
+        Transport::Http => {}
+        Transport::Sse => return Err(Unreached(OLD.to_owned())),
+        Transport::Unknown => return Err(Unreached("its transport is not known".to_owned())),
+    }
+    let mut address =
+        Address { url: filled("url", &remote.url, dialect, scope)?, ..Address::default() };
+    for (name, value) in &remote.headers {
+        let field = format!("headers.{name}");
+        address.add(name, filled(&field, value, dialect, scope)?)?;
+    }
+    let read = |field: &str, name: &str| {
+        let value = (scope.environment)(name).map(SecretString::from);
+        value.ok_or_else(|| unfilled(field, &Unfilled::Unset(name.to_owned())))
+    };
+    for (name, variable) in &remote.env_headers {
+        address.add(name, read("env_http_headers", variable)?)?;
+    }
+    if let Some(variable) = &remote.bearer_env {
+        address.bearer = Some(read("bearer_token_env_var", variable)?);
+    }
+    Ok(address)
+}
+
+/// The server behind `mcp-remote` or our own bridge.
+fn bridged(
+    local: &Local,
+    request: &Request,
+    env: &[(String, SecretString)],
+    dialect: Dialect,
+    scope: Scope<'_>,
+) -> Result<Address, Unreached> {
+    let arg = |at: usize| filled("args", &local.args[at].text, dialect, scope);
+    let url = request.url.ok_or_else(|| Unreached("it names no URL".to_owned()))?;
+    let mut address = Address { url: arg(url)?, ..Address::default() };
+    // The bridge sees what its host adds to the environment before everything else.
+    let environment = |name: &str| {
+        let own = env.iter().find(|(own, _)| own == name);
+        own.map(|(_, value)| value.expose_secret().to_owned()).or_else(|| (scope.environment)(name))
+    };
+    let scope = Scope { environment: &environment, ..scope };
+    for flag in &request.flags {
+        let Some(value) = flag.value else { continue };
+        match flag.name {
+            "--bearer-env" => {
+                let name = arg(value)?.expose_secret().to_owned();
+                let token = environment(&name).ok_or(Unfilled::Unset(name));
+                address.bearer = Some(token.map_err(|it| unfilled(flag.name, &it))?.into());
+            }
+            "--header" => address.add_line(arg(value)?.expose_secret(), scope)?,
+            "--header-file" => {
+                let lines = header_file(&arg(value)?, scope.may_read)?;
+                let lines = lines.expose_secret().lines().map(str::trim);
+                for line in lines.filter(|it| !it.is_empty() && !it.starts_with('#')) {
+                    address.add_line(line, scope)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(address)
+}
+
+fn header_file(path: &SecretString, may_read: bool) -> Result<SecretString, Unreached> {
+    if !may_read {
+        return Err(Unreached("its `--header-file` is not read".to_owned()));
+    }
+    let text = fs::read_to_string(path.expose_secret());
+    let text = text.map_err(|error| Unreached(format!("its `--header-file`: {error}")))?;
+    Ok(text.into())
+}
+
+fn program(
+    local: &Local,
+    env: Vec<(String, SecretString)>,
+    dialect: Dialect,
+    scope: Scope<'_>,
+) -> Result<Program, Unreached> {
+    let text = |field: &str, text: &SecretString| filled(field, text, dialect, scope);
+    let args = local.args.iter().map(|word: &Word| text("args", &word.text));
+    let cwd = local.cwd.as_ref().map(|cwd| text("cwd", &cwd.as_str().into())).transpose()?;
+    Ok(Program {
+        command: text("command", &local.command.text)?.expose_secret().to_owned(),
+        args: args.collect::<Result<_, _>>()?,
+        env,
+        cwd: cwd.map(|cwd| cwd.expose_secret().into()),
+    })
+}
+
+impl Address {
+    /// Adds a header as the command line has it: `Name: value`.
+    fn add_line(&mut self, line: &str, scope: Scope<'_>) -> Result<(), Unreached> {
+        let (name, value) =
+            line.split_once(':').ok_or_else(|| Unreached("a header has no colon".to_owned()))?;
+        let field = format!("--header {}", name.trim());
+        let value = filled(&field, &value.trim().into(), Dialect::Shell, scope)?;
+        self.add(name.trim(), value)
+    }
+
+    fn add(&mut self, name: &str, value: SecretString) -> Result<(), Unreached> {
+        if !name.eq_ignore_ascii_case("authorization") {
+            self.headers.push((name.to_owned(), value));
+            return Ok(());
+        }
+        let (scheme, token) = value.expose_secret().trim().split_once(' ').unwrap_or_default();
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Unreached(
+                "its `Authorization` is not a bearer token, and no other is spoken yet".to_owned(),
+            ));
+        }
+        self.bearer = Some(token.trim().into());
+        Ok(())
+    }
+}
+
+fn filled(
+    field: &str,
+    text: &SecretString,
+    dialect: Dialect,
+    scope: Scope<'_>,
+) -> Result<SecretString, Unreached> {
+    let expanded = variables::expand(text.expose_secret(), dialect, scope);
+    expanded.map(SecretString::from).map_err(|it| unfilled(field, &it))
+}
+
+fn unfilled(field: &str, unfilled: &Unfilled) -> Unreached {
+    Unreached(format!("its `{field}` needs {unfilled}"))
+}
+
+pub(super) const OLD: &str =
+    "it speaks the older transport of two endpoints (SSE), which we do not";
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::document::Document;
+    use super::super::entry::entries;
+    use super::*;
+
+    fn reached(server: &str, dialect: Dialect) -> Result<Reached, Unreached> {
+        let text = format!(r#"{{"mcpServers":{{"it":{server}}}}}"#);
+        let document = Document::read(Path::new("a.json"), text.into()).ok().unwrap();
+        let environment = |name: &str| (name == "TOKEN").then(|| "t0k".to_owned());
+        let scope =
+            Scope { environment: &environment, home: None, workspace: None, may_read: false };
+        reach(&entries(&document)[0], dialect, scope)
+    }
+
+    fn remote(server: &str, dialect: Dialect) -> Address {
+        match reached(server, dialect) {
+            Ok(Reached::Remote(address)) => address,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn plain(secret: &SecretString) -> &str {
+        secret.expose_secret()
+    }
+
+    #[test]
+    fn a_remote_entry_gives_its_url_headers_and_token() {
+        let server = r#"{"url":"https://a.example/${TOKEN}",
+            "headers":{"Authorization":"Bearer ${TOKEN}","X-Team":"blue"}}"#;
+
+        let address = remote(server, Dialect::Shell);
+
+        assert_eq!(plain(&address.url), "https://a.example/t0k");
+        assert_eq!(plain(address.bearer.as_ref().unwrap()), "t0k");
+        assert_eq!((&*address.headers[0].0, plain(&address.headers[0].1)), ("X-Team", "blue"));
+        assert_eq!(address.headers.len(), 1);
+        assert!(!format!("{address:?}").contains("t0k"));
+    }
+
+    #[test]
+    fn mcp_remote_is_seen_through_with_the_environment_that_its_host_gives_it() {
+        let server = r#"{"command":"npx","args":["mcp-remote","https://a.example/mcp","--header",
+            "Authorization:${AUTH}","--header","X-Id: ${TOKEN}"],"env":{"AUTH":"Bearer own"}}"#;
+
+        let address = remote(server, Dialect::None);
+
+        assert_eq!(plain(address.bearer.as_ref().unwrap()), "own");
+        assert_eq!(plain(&address.headers[0].1), "t0k");
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_names_its_field() {
+        let server = r#"{"url":"https://a.example","headers":{"X-Key":"${NOWHERE}"}}"#;
+
+        let error = reached(server, Dialect::Shell).unwrap_err();
+
+        let words = "its `headers.X-Key` needs the variable `NOWHERE`, which is not set";
+        assert_eq!(error.to_string(), words);
+    }
+
+    #[test]
+    fn codex_names_variables_and_they_are_read() {
+        let server = r#"{"url":"https://a.example","bearer_token_env_var":"TOKEN",
+            "env_http_headers":{"X-Key":"TOKEN"}}"#;
+
+        let address = remote(server, Dialect::None);
+
+        assert_eq!(plain(address.bearer.as_ref().unwrap()), "t0k");
+        assert_eq!(plain(&address.headers[0].1), "t0k");
+    }
+
+    #[test]
+    fn a_local_server_is_a_program_with_its_variables_filled_in() {
+        let server = r#"{"command":"serve","args":["${TOKEN}"],"env":{"A":"${TOKEN}"},"cwd":"/w"}"#;
+
+        let Ok(Reached::Local(program)) = reached(server, Dialect::Shell) else { panic!() };
+
+        assert_eq!((&*program.command, plain(&program.args[0])), ("serve", "t0k"));
+        assert_eq!((plain(&program.env[0].1), program.cwd), ("t0k", Some("/w".into())));
+    }
+
+    #[test]
+    fn what_we_cannot_speak_is_refused_without_its_value() {
+        let basic = r#"{"url":"https://a.example","headers":{"authorization":"Basic s3cret"}}"#;
+        let old = r#"{"url":"https://a.example","type":"sse"}"#;
+
+        let error = reached(basic, Dialect::Shell).unwrap_err();
+
+        assert!(error.to_string().contains("bearer") && !error.to_string().contains("s3cret"));
+        assert_eq!(reached(old, Dialect::Shell).unwrap_err().to_string(), OLD);
+    }
+}

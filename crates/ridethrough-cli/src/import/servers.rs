@@ -1,0 +1,110 @@
+//! The servers in all config files that are found from here, by their names.
+
+use std::path::{Path, PathBuf};
+
+use super::entry::Entry;
+use super::file::{File, Trust, Unread};
+use super::host::Host;
+use super::places::{Folders, Place};
+use super::reach::{Reached, Unreached};
+
+/// What the config files of this project and this user have.
+pub(crate) struct Servers {
+    folders: Folders,
+    files: Vec<File>,
+    unread: Vec<(Place, Unread)>,
+}
+
+/// One server of one file.
+#[derive(Clone, Copy)]
+pub(crate) struct Server<'a> {
+    folders: &'a Folders,
+    file: &'a File,
+    entry: &'a Entry,
+}
+
+impl Servers {
+    /// Reads the files that are found from here.
+    pub(crate) fn here() -> Self {
+        Self::of(Folders::here())
+    }
+
+    /// Reads those of a home and a working directory.
+    #[cfg(test)]
+    pub(crate) fn at(home: &Path, work: &Path) -> Self {
+        Self::of(Folders::at(home, work))
+    }
+
+    fn of(folders: Folders) -> Self {
+        let mut servers = Self { files: Vec::new(), unread: Vec::new(), folders };
+        for place in servers.folders.files() {
+            match File::read(place.clone()) {
+                Ok(file) => servers.files.push(file),
+                Err(why) => servers.unread.push((place, why)),
+            }
+        }
+        servers
+    }
+
+    /// Those of this name, perhaps of one host only. A host that has it in several files sees the one
+    /// of the project, and so do we; one that is switched off counts only if no other is there.
+    pub(crate) fn named(&self, name: &str, host: Option<Host>) -> Vec<Server<'_>> {
+        let all = self.all().filter(|it| it.entry.name == name);
+        let all = all.filter(|it| host.is_none_or(|host| it.host() == host));
+        let (off, on): (Vec<_>, Vec<_>) = all.partition(|it| it.entry.is_disabled);
+        let all = if on.is_empty() { off } else { on };
+        let mut seen: Vec<Server<'_>> = Vec::new();
+        for server in all {
+            match seen.iter().position(|it| it.host() == server.host()) {
+                // Claude Code looks first at what it keeps for this very project.
+                Some(at) if server.entry.project.is_some() => seen[at] = server,
+                Some(_) => {}
+                None => seen.push(server),
+            }
+        }
+        seen
+    }
+
+    /// All names, each once.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.all().map(|it| it.entry.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The files that were found, and those that cannot be read with the reason.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Path, Option<String>)> {
+        let read = self.files.iter().map(|it| (it.place.path.as_path(), None));
+        let unread = self.unread.iter();
+        read.chain(unread.map(|(place, why)| (place.path.as_path(), Some(why.to_string()))))
+    }
+
+    /// Those for everybody, and those for the project that is being worked on.
+    fn all(&self) -> impl Iterator<Item = Server<'_>> {
+        let folders = &self.folders;
+        let server = move |file, entry| Server { folders, file, entry };
+        let is_here = |it: &Server<'_>| {
+            let project = it.entry.project.as_ref();
+            project.is_none_or(|project| folders.work.starts_with(project))
+        };
+        let all = self.files.iter();
+        all.flat_map(move |file| file.entries.iter().map(move |entry| server(file, entry)))
+            .filter(is_here)
+    }
+}
+
+impl Server<'_> {
+    pub(crate) const fn host(&self) -> Host {
+        self.file.place.host
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.file.place.path.clone()
+    }
+
+    /// How it is reached, with the variables of this process.
+    pub(crate) fn reach(&self) -> Result<Reached, Unreached> {
+        self.file.reach(self.entry, self.folders, Trust::Full)
+    }
+}

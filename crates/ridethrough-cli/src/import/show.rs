@@ -1,0 +1,176 @@
+//! The plan and what was done, for people and for programs.
+//!
+//! Names come from files that may have come from anywhere: nothing in them reaches a terminal as
+//! anything but text.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::entry::Entry;
+use super::file::Unread;
+use super::places::Place;
+use super::plan::{Verdict, header_names, shown_url};
+use super::tree::Broken;
+use crate::out::{Colour, painted};
+
+/// What became of one file.
+pub(super) struct Report<'a> {
+    pub(super) place: &'a Place,
+    pub(super) servers: Result<Vec<(&'a Entry, &'a Verdict)>, &'a Unread>,
+    /// The backup, or why nothing was written.
+    pub(super) written: Option<&'a Result<PathBuf, String>>,
+}
+
+impl Report<'_> {
+    /// Whether the file was read, and written if it was to be.
+    pub(super) fn is_whole(&self) -> bool {
+        self.servers.is_ok() && !matches!(self.written, Some(Err(_)))
+    }
+}
+
+/// Everything in lines.
+pub(super) fn in_words(
+    reports: &[Report<'_>],
+    is_colourful: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for Report { place, servers, written } in reports {
+        let heading = format!("{}  {}", place.host, shown(&place.path));
+        writeln!(out, "{}", painted(&heading, Colour::Bold, is_colourful))?;
+        let wrong = |text: &str| painted(&safe(text), Colour::Red, is_colourful);
+        match servers {
+            Err(why) => writeln!(out, "  {}", wrong(&why.to_string()))?,
+            Ok(servers) if servers.is_empty() => writeln!(out, "  no servers in it")?,
+            Ok(servers) => servers
+                .iter()
+                .try_for_each(|(entry, verdict)| line(entry, verdict, is_colourful, out))?,
+        }
+        match written {
+            None => {}
+            Some(Ok(backup)) => writeln!(out, "  written; as it was: {}", shown(backup))?,
+            Some(Err(why)) => writeln!(out, "  {}", wrong(&format!("not written: {why}")))?,
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn line(
+    entry: &Entry,
+    verdict: &Verdict,
+    is_colourful: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (word, colour) = match verdict {
+        Verdict::Already => ("already", Colour::Green),
+        Verdict::Could => ("could", Colour::Yellow),
+        Verdict::Left(_) => ("left", Colour::Faint),
+        Verdict::Replace(_) => ("replace", Colour::Green),
+    };
+    let name = match &entry.project {
+        Some(project) => format!("{} (in {})", safe(&entry.name), safe(project)),
+        None => safe(&entry.name),
+    };
+    let word = painted(&format!("{word:<8}"), colour, is_colourful);
+    writeln!(out, "  {word} {name}: {}", safe(&story(entry, verdict)))
+}
+
+/// What is so, or would become so, in one sentence.
+fn story(entry: &Entry, verdict: &Verdict) -> String {
+    let url = shown_url(entry).unwrap_or_default();
+    let headers = match header_names(entry).as_slice() {
+        [] => String::new(),
+        names => format!(", with {}", names.join(", ")),
+    };
+    match verdict {
+        Verdict::Already => format!("it goes through ridethrough to {url}{headers}"),
+        Verdict::Could => format!("{url}{headers}: could go through `ridethrough bridge`"),
+        Verdict::Left(why) if url.is_empty() => why.clone(),
+        Verdict::Left(why) => format!("{url}: {why}"),
+        Verdict::Replace(replacement) => {
+            let dropped = match replacement.dropped.as_slice() {
+                [] => String::new(),
+                flags => format!("; needs no {}", flags.join(", ")),
+            };
+            format!("mcp-remote by `ridethrough bridge {url}`{headers}{dropped}")
+        }
+    }
+}
+
+/// Everything as one object.
+pub(super) fn in_json(reports: &[Report<'_>]) -> Value {
+    let files = reports.iter().map(|Report { place, servers, written }| {
+        let mut file = json!({ "path": place.path.to_string_lossy(), "host": place.host.word() });
+        match servers {
+            Ok(servers) => {
+                let servers = servers.iter().map(|(entry, verdict)| server(entry, verdict));
+                file["servers"] = servers.collect();
+            }
+            Err(Unread::Broken(Broken { line, column, what })) => {
+                file["broken"] = json!({ "line": line, "column": column, "what": what });
+            }
+            Err(Unread::Lost(error)) => file["broken"] = json!({ "what": error.to_string() }),
+        }
+        match written {
+            None => {}
+            Some(Ok(backup)) => file["backup"] = backup.to_string_lossy().into(),
+            Some(Err(why)) => file["unwritten"] = why.as_str().into(),
+        }
+        file
+    });
+    json!({ "files": files.collect::<Vec<_>>() })
+}
+
+fn server(entry: &Entry, verdict: &Verdict) -> Value {
+    let word = match verdict {
+        Verdict::Already => "already",
+        Verdict::Could => "could",
+        Verdict::Left(_) => "left",
+        Verdict::Replace(_) => "replace",
+    };
+    let mut server = json!({ "name": entry.name, "verdict": word });
+    if let Some(project) = &entry.project {
+        server["project"] = project.as_str().into();
+    }
+    if let Some(url) = shown_url(entry) {
+        server["url"] = url.into();
+        server["headers"] = header_names(entry).into();
+    }
+    match verdict {
+        Verdict::Left(why) => server["why"] = why.as_str().into(),
+        Verdict::Replace(replacement) => server["dropped"] = json!(replacement.dropped),
+        Verdict::Already | Verdict::Could => {}
+    }
+    server
+}
+
+/// A path for a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    safe(&path.display().to_string())
+}
+
+/// Text of unknown origin for a terminal: what would steer it, or turn the direction of writing, is
+/// spelt out.
+pub(crate) fn safe(text: &str) -> String {
+    let is_steering = |it: char| {
+        it.is_control()
+            || matches!(it, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let spelt = |it: char| match is_steering(it) {
+        true => it.escape_unicode().to_string(),
+        false => it.to_string(),
+    };
+    text.chars().map(spelt).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_steers_the_terminal() {
+        assert_eq!(safe("a\x1b[31mb\r\u{202e}ü"), "a\\u{1b}[31mb\\u{d}\\u{202e}ü");
+    }
+}

@@ -1,0 +1,84 @@
+//! A config file as a tree whose parts know where they stand in the text, so that one part can be
+//! changed and all the others keep their bytes. JSON and TOML become the same tree.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A value and where it stands. It has no `Debug`: config files hold secrets.
+pub(super) struct Node {
+    /// The bytes of the value, quotes and brackets included.
+    pub(super) span: Range<usize>,
+    pub(super) value: Value,
+}
+
+pub(super) enum Value {
+    Array(Vec<Node>),
+    Flag(bool),
+    Object(Vec<(String, Node)>),
+    /// A number, a date or a null, as it is written.
+    Other(String),
+    Text(String),
+}
+
+impl Node {
+    /// The member of this name. Of several the last one counts, as it does for every host.
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+        self.members().iter().rev().find(|(key, _)| key == name).map(|(_, node)| node)
+    }
+
+    /// The members of an object; those of anything else are none.
+    pub(super) fn members(&self) -> &[(String, Self)] {
+        match &self.value {
+            Value::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    pub(super) const fn is_object(&self) -> bool {
+        matches!(self.value, Value::Object(_))
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A text, a number or a flag as the environment of a process would hold it.
+    pub(super) fn word(&self) -> Option<String> {
+        match &self.value {
+            Value::Flag(flag) => Some(flag.to_string()),
+            Value::Other(text) | Value::Text(text) => Some(text.clone()),
+            Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    pub(super) const fn is(&self, wanted: bool) -> bool {
+        matches!(self.value, Value::Flag(flag) if flag == wanted)
+    }
+}
+
+/// A file that cannot be read as what it should be. Never quotes the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    pub(super) line: usize,
+    pub(super) column: usize,
+    pub(super) what: String,
+}
+
+impl Broken {
+    /// Something wrong at this byte of the text.
+    pub(super) fn at(text: &[u8], place: usize, what: impl Into<String>) -> Self {
+        let before = String::from_utf8_lossy(&text[..place.min(text.len())]);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Self { line, column, what: what.into() }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.what)
+    }
+}

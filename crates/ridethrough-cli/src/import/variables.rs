@@ -1,0 +1,162 @@
+//! Variables in config files, as each host writes them. What a host does not know as a variable stays
+//! as it is written; what it knows and cannot be filled in is an error that names it.
+
+use std::fmt;
+use std::path::Path;
+
+/// How variables are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Both below: for files that several hosts read.
+    Any,
+    /// `${env:NAME}`, `${userHome}`, `${workspaceFolder}`: VS Code and its relatives.
+    Editor,
+    /// There are none.
+    None,
+    /// `${NAME}` and `${NAME:-default}`: Claude Code.
+    Shell,
+}
+
+/// What can stand for what is only named.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
+    pub(super) home: Option<&'a Path>,
+    /// The project that a file belongs to.
+    pub(super) workspace: Option<&'a Path>,
+    /// Whether files that are named may be read.
+    pub(super) may_read: bool,
+}
+
+/// A variable that cannot be filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unfilled {
+    /// The host asks a person, or a command of its own.
+    Asked(String),
+    /// It is set nowhere.
+    Unset(String),
+}
+
+impl fmt::Display for Unfilled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked(name) => write!(f, "`${{{name}}}`, which only the editor can ask for"),
+            Self::Unset(name) => write!(f, "the variable `{name}`, which is not set"),
+        }
+    }
+}
+
+/// The text with its variables filled in.
+pub(super) fn expand(text: &str, dialect: Dialect, scope: Scope<'_>) -> Result<String, Unfilled> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        expanded.push_str(before);
+        let Some((inside, behind)) = after.split_once('}') else {
+            expanded.push_str("${");
+            rest = after;
+            continue;
+        };
+        match filled(inside, dialect, scope)? {
+            Some(value) => expanded.push_str(&value),
+            None => expanded.extend(["${", inside, "}"]),
+        }
+        rest = behind;
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+/// What stands for `${inside}`; `None` if this is no variable here.
+fn filled(inside: &str, dialect: Dialect, scope: Scope<'_>) -> Result<Option<String>, Unfilled> {
+    let set = |name: &str| {
+        (scope.environment)(name).ok_or_else(|| Unfilled::Unset(name.to_owned())).map(Some)
+    };
+    let is_editor = matches!(dialect, Dialect::Any | Dialect::Editor);
+    let is_shell = matches!(dialect, Dialect::Any | Dialect::Shell);
+    let path = |path: Option<&Path>| {
+        let path = path.ok_or_else(|| Unfilled::Unset(inside.to_owned()))?;
+        Ok(Some(path.to_string_lossy().into_owned()))
+    };
+    match inside.split_once(':') {
+        Some(("env", name)) if is_editor => set(name),
+        Some(("input" | "command", _)) if is_editor => Err(Unfilled::Asked(inside.to_owned())),
+        Some((name, default)) if is_shell && is_name(name) && default.starts_with('-') => {
+            // As in a shell: what is set to nothing counts as not set.
+            let value = (scope.environment)(name).filter(|value| !value.is_empty());
+            Ok(Some(value.unwrap_or_else(|| default[1..].to_owned())))
+        }
+        None if is_editor && inside == "userHome" => path(scope.home),
+        None if is_editor && inside == "workspaceFolder" => path(scope.workspace),
+        None if is_shell && is_name(inside) => set(inside),
+        _ => Ok(None),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let is_part = |it: char| it == '_' || it.is_ascii_alphanumeric();
+    !text.is_empty()
+        && text.chars().all(is_part)
+        && !text.starts_with(|it: char| it.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str, dialect: Dialect) -> Result<String, Unfilled> {
+        let environment = |name: &str| match name {
+            "TOKEN" => Some("t0k".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let home = Some(Path::new("/home/me"));
+        expand(
+            text,
+            dialect,
+            Scope { environment: &environment, home, workspace: None, may_read: false },
+        )
+    }
+
+    #[test]
+    fn each_dialect_fills_in_its_own_variables_and_leaves_the_others() {
+        let text = "${TOKEN} ${env:TOKEN} $TOKEN ${userHome}";
+        let cases = [
+            (Dialect::Any, "t0k t0k $TOKEN /home/me"),
+            (Dialect::Editor, "${TOKEN} t0k $TOKEN /home/me"),
+            (Dialect::None, text),
+        ];
+        for (dialect, expected) in cases {
+            assert_eq!(filled(text, dialect).as_deref(), Ok(expected), "{dialect:?}");
+        }
+        assert_eq!(filled("${TOKEN} ${env:TOKEN}", Dialect::Shell).unwrap(), "t0k ${env:TOKEN}");
+        let unset = Err(Unfilled::Unset("userHome".to_owned()));
+        assert_eq!(filled(text, Dialect::Shell), unset, "to a shell this is a name like any other");
+    }
+
+    #[test]
+    fn a_default_stands_in_for_what_is_not_set_or_empty() {
+        let shell = |text| filled(text, Dialect::Shell).unwrap();
+
+        assert_eq!(shell("${TOKEN:-none}"), "t0k");
+        assert_eq!(shell("${NOWHERE:-https://a.example}/mcp"), "https://a.example/mcp");
+        assert_eq!(shell("${EMPTY:-}x${EMPTY}"), "x");
+    }
+
+    #[test]
+    fn what_cannot_be_filled_in_is_named() {
+        let unset = filled("a ${NOWHERE}", Dialect::Shell).unwrap_err();
+        let asked = filled("${input:api-key}", Dialect::Editor).unwrap_err();
+
+        assert_eq!(unset.to_string(), "the variable `NOWHERE`, which is not set");
+        assert_eq!(asked.to_string(), "`${input:api-key}`, which only the editor can ask for");
+        assert!(filled("${workspaceFolder}", Dialect::Editor).is_err());
+    }
+
+    #[test]
+    fn what_is_no_variable_stays() {
+        for text in ["${", "a ${TOKEN", "${}", "${a b}", "${1}", "$${x y}$", "}${"] {
+            assert_eq!(filled(text, Dialect::Shell).unwrap(), text);
+        }
+    }
+}

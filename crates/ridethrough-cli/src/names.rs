@@ -1,0 +1,83 @@
+//! What a person may type where a command wants a server: a URL, or a name from a config file of an
+//! MCP host, such as `github` or `cursor:github`.
+//!
+//! Whoever uses a name trusts the file that it stands in: a project's file may name any server, any
+//! variable and any program. So a command should say which file a name came from.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::import::{Address, Host, Reached, Server, Servers, safe};
+use crate::misuse::Misuse;
+
+/// The server that a word means. Whatever may be a secret prints as nothing.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    /// Its name and the file that has it, unless the word was a URL.
+    pub(crate) named: Option<(String, PathBuf)>,
+    pub(crate) reached: Reached,
+}
+
+/// Finds the server that a word means. A word that means none, or several, is wrong usage.
+pub(crate) fn resolve(word: &str) -> Result<Resolved> {
+    if word.contains("://") {
+        let address = Address { url: word.into(), ..Address::default() };
+        return Ok(Resolved { named: None, reached: Reached::Remote(address) });
+    }
+    Ok(resolve_among(word, &Servers::here())?)
+}
+
+fn resolve_among(word: &str, servers: &Servers) -> Result<Resolved, Misuse> {
+    let (host, name) = match word.split_once(':') {
+        Some((host, name)) if Host::named(host).is_some() => (Host::named(host), name),
+        _ => (None, word),
+    };
+    let found = servers.named(name, host);
+    let Some(first) = found.first() else { return Err(unknown(name, servers)) };
+    let reached = first.reach().map_err(|why| Misuse {
+        what: format!("the server `{}` cannot be reached by its name: {why}", safe(name)),
+        tried: format!("its entry in {} was read", safe(&first.path().to_string_lossy())),
+        hint: "set what is missing, or type the URL of the server".to_owned(),
+    })?;
+    let is_same = |it: &Server<'_>| it.reach().is_ok_and(|it| it.is_same(&reached));
+    if !found.iter().all(is_same) {
+        return Err(ambiguous(name, &found));
+    }
+    Ok(Resolved { named: Some((name.to_owned(), first.path())), reached })
+}
+
+fn ambiguous(name: &str, found: &[Server<'_>]) -> Misuse {
+    let name = safe(name);
+    let choice = |it: &Server<'_>| {
+        format!("`{}:{name}` in {}", it.host().word(), safe(&it.path().to_string_lossy()))
+    };
+    Misuse {
+        what: format!("there are several servers `{name}`, and they are not the same"),
+        tried: "the config files of this project and of the user were read".to_owned(),
+        hint: format!("say which: {}", found.iter().map(choice).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn unknown(name: &str, servers: &Servers) -> Misuse {
+    let files = servers.files().map(|(path, why)| {
+        let path = safe(&path.to_string_lossy());
+        why.map_or(path.clone(), |why| format!("{path} ({})", safe(&why)))
+    });
+    let files: Vec<_> = files.collect();
+    let names: Vec<_> = servers.names().into_iter().map(|it| format!("`{}`", safe(it))).collect();
+    Misuse {
+        what: format!("`{}` is no URL, and no server of that name is known", safe(name)),
+        tried: match files.as_slice() {
+            [] => "no config file of an MCP host was found".to_owned(),
+            files => format!("the names in {} were compared", files.join(", ")),
+        },
+        hint: match names.as_slice() {
+            [] => "type a URL such as https://example.com/mcp".to_owned(),
+            names => format!("these are known: {}", names.join(", ")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

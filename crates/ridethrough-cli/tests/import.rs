@@ -1,0 +1,313 @@
+//! `ridethrough import` as a person runs it: the built binary, real files, real sockets.
+
+#![cfg(test)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use ridethrough_lab::{Mcp, Protocol, Server};
+use serde_json::Value;
+
+#[test]
+fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
+    let home = Home::furnished();
+
+    let plain = home.import(&["--offline"]);
+    let json = home.import(&["--offline", "--json"]);
+
+    assert_eq!(plain.status.code(), Some(0), "{plain:?}");
+    let said = out(&plain);
+    for words in [
+        "Claude Desktop  ",
+        "replace  weather: mcp-remote by `ridethrough bridge https://weather.example/...`, with Authorization",
+        "replace  notes: mcp-remote by `ridethrough bridge https://notes.example/...`; needs no --keep-alive",
+        "left     tickets: https://tickets.example/...: it names a port for authorization",
+        "left     files: it is a local program",
+        "Codex  ",
+        "could    search engine: https://search.example/..., with X-Key, Authorization",
+        "left     odd: it has neither a `command` nor a `url`",
+        "left     off: https://off.example/...: it is switched off",
+        "left     old: https://old.example/...: it speaks the older transport",
+        "could    calendar (in /work/blue): https://blue.calendar.example/..., with X-Key",
+    ] {
+        assert!(said.contains(words), "{words} is missing: {said}");
+    }
+    for output in [&plain, &json] {
+        assert!(!out(output).contains("s3cret") && !err(output).contains("s3cret"), "{output:?}");
+        assert!(!out(output).contains('\x1b'));
+    }
+    assert!(err(&plain).contains("hint: --write does it"), "{}", err(&plain));
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let files = json["files"].as_array().unwrap();
+    let hosts: Vec<_> = files.iter().map(|file| file["host"].as_str().unwrap()).collect();
+    assert_eq!(
+        hosts,
+        [
+            "claude-code",
+            "cursor",
+            "vscode",
+            "claude-code",
+            "claude-desktop",
+            "codex",
+            "copilot",
+            "windsurf"
+        ]
+    );
+    assert_eq!(files[1]["servers"][1]["dropped"][0], "--enable-proxy");
+    assert_eq!(home.files(), Home::furnished().files(), "nothing was written");
+}
+
+#[test]
+fn what_is_written_can_be_undone_to_the_byte() {
+    let home = Home::furnished();
+    let before = home.files();
+
+    let written = home.import(&["--offline", "--write"]);
+    let between = home.files();
+    let again = home.import(&["--offline", "--write"]);
+    let same = home.files();
+    let undone = home.import(&["--undo"]);
+
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    assert!(err(&written).contains("hint: `ridethrough import --undo` goes back"));
+    assert_eq!(between.len(), before.len() * 2, "each has a backup");
+    for (path, text) in &before {
+        let backup = PathBuf::from(format!("{}.ridethrough-backup", path.display()));
+        assert_eq!(between.iter().find(|(it, _)| *it == backup).unwrap().1, *text);
+        let new = &between.iter().find(|(it, _)| it == path).unwrap().1;
+        assert!(new.contains("\"bridge\"") && new != text, "{new}");
+        let is_projects = path.starts_with("work");
+        assert_eq!(new.contains("\"ridethrough\""), is_projects, "a project's has no path: {new}");
+    }
+    assert_eq!(again.status.code(), Some(0));
+    assert_eq!(same, between, "the second time there is nothing to do");
+    assert_eq!(undone.status.code(), Some(0), "{undone:?}");
+    assert!(err(&undone).contains("9 servers restored"), "{}", err(&undone));
+    assert_eq!(home.files(), before, "and no backup is left that says the same");
+}
+
+#[test]
+fn only_the_named_server_is_written() {
+    let home = Home::new();
+    home.copy("claude-desktop/claude_desktop_config.json", "mine.json");
+
+    let written =
+        home.import(&["--offline", "--write", "--only", "notes", "--by-name", "mine.json"]);
+    let unknown = home.import(&["--offline", "--only", "nobody", "mine.json"]);
+
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    let text = home.read("mine.json");
+    assert_eq!(text.matches("\"ridethrough\"").count(), 1, "{text}");
+    assert!(text.contains("\"mcp-remote\",\n        \"https://weather.example"), "{text}");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(err(&unknown).contains("there is no server `nobody`"), "{}", err(&unknown));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_wants_authorization_stays_as_it_is() {
+    let (open, closed, keyed) = (Mcp::new(), Mcp::new(), Mcp::new());
+    closed.require_bearer(Some("other"));
+    keyed.require_bearer(Some("s3cret"));
+    let [open, closed, keyed] = [listen(&open).await, listen(&closed).await, listen(&keyed).await];
+    let home = Home::new();
+    let entry = |url: &str, more: &str| {
+        format!(
+            r#"{{"command":"npx","args":["-y","mcp-remote","{url}"{more}],"env":{{"T":"s3cret"}}}}"#
+        )
+    };
+    let key = r#","--header","Authorization: Bearer ${T}""#;
+    let text = format!(
+        r#"{{"mcpServers":{{"open":{},"closed":{},"keyed":{},"gone":{}}}}}"#,
+        entry(&open, ""),
+        entry(&closed, ""),
+        entry(&keyed, key),
+        entry("http://127.0.0.1:1/", "")
+    );
+    home.write("mine.json", &text);
+
+    let written = home.import(&["--write", "mine.json"]);
+
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    let said = out(&written);
+    assert!(said.contains("replace  open: ") && said.contains("replace  keyed: "), "{said}");
+    assert!(said.contains("closed: ") && said.contains("it wants authorization"), "{said}");
+    assert!(said.contains("gone: ") && said.contains("it could not be asked: "), "{said}");
+    assert!(!said.contains("s3cret") && !err(&written).contains("s3cret"), "{written:?}");
+    let (before, after) = (servers(&text), servers(&home.read("mine.json")));
+    assert_eq!(after["closed"], before["closed"]);
+    assert_eq!(after["gone"], before["gone"]);
+    assert_eq!(after["open"]["args"][0], "bridge");
+    assert_eq!(after["keyed"]["args"][0], "bridge");
+}
+
+/// A project may come from anywhere, and looking at it must not send what the environment holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projects_file_gets_no_variable_unless_it_is_named() {
+    let mcp = Mcp::new();
+    let url = listen(&mcp).await;
+    let home = Home::new();
+    let text = format!(
+        r#"{{"mcpServers":{{"it":{{"url":"{url}","headers":{{"X-Key":"${{MY_KEY}}"}}}}}}}}"#
+    );
+    home.write("work/.mcp.json", &text);
+
+    let found = home.import(&[]);
+    let asked_unnamed = mcp.log().len();
+    let named = home.import(&[".mcp.json"]);
+
+    assert!(out(&found).contains("unless you name the file"), "{}", out(&found));
+    assert_eq!(asked_unnamed, 0);
+    assert!(out(&named).contains("could    it: "), "{}", out(&named));
+    assert_eq!(mcp.log()[0].header("x-key"), Some("k3y"));
+    assert!(!out(&named).contains("k3y") && !err(&named).contains("k3y"));
+}
+
+#[test]
+fn a_broken_file_is_told_by_line_and_column_and_does_not_stop_the_others() {
+    let home = Home::furnished();
+    home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": s3cret\n  }\n}\n");
+    home.write("work/.mcp.json", r#"{"mcpServers":{"a\u001b]0;b":{"command":"\u001b[2J"}}}"#);
+
+    let run = home.import(&["--offline"]);
+    let json = home.import(&["--offline", "--json"]);
+
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert!(out(&run).contains("it is broken at line 3, column 10: "), "{}", out(&run));
+    assert!(out(&run).contains("replace  weather: "), "{}", out(&run));
+    assert!(!out(&run).contains("s3cret") && !out(&run).contains('\x1b'), "{}", out(&run));
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let broken = json["files"].as_array().unwrap().iter().find(|it| it["broken"].is_object());
+    assert_eq!(broken.unwrap()["broken"]["line"], 3);
+}
+
+#[test]
+fn wrong_usage_and_nothing_to_do_are_told() {
+    let home = Home::new();
+
+    let missing = home.import(&["nowhere.json"]);
+    let nothing = home.import(&[]);
+    let no_backup = home.import(&["--undo"]);
+
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(err(&missing).contains("there is no file nowhere.json"), "{}", err(&missing));
+    assert_eq!(nothing.status.code(), Some(0));
+    assert!(err(&nothing).contains("no config file was found"), "{}", err(&nothing));
+    assert!(err(&no_backup).contains("0 servers restored"), "{}", err(&no_backup));
+}
+
+async fn listen(mcp: &Mcp) -> String {
+    let address = Server::new(Protocol::Http1, mcp.clone()).listen().await.unwrap();
+    format!("http://{address}/mcp")
+}
+
+fn servers(text: &str) -> Value {
+    serde_json::from_str::<Value>(text).unwrap()["mcpServers"].take()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A user's folder with a project `work` in it.
+struct Home(PathBuf);
+
+impl Home {
+    fn new() -> Self {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ridethrough-import-test-{}-{number}", std::process::id());
+        let home = std::env::temp_dir().join(name);
+        fs::create_dir_all(home.join("work")).unwrap();
+        Self(home)
+    }
+
+    /// With a file of every host. What is in a project has no user's file of the same host beside it.
+    fn furnished() -> Self {
+        let home = Self::new();
+        home.copy("claude-code/.mcp.json", "work/.mcp.json");
+        home.copy("cursor/.cursor/mcp.json", "work/.cursor/mcp.json");
+        home.copy("vscode/.vscode/mcp.json", "work/.vscode/mcp.json");
+        home.copy("claude-code/.claude.json", ".claude.json");
+        let settings = format!("{SETTINGS}/Claude/claude_desktop_config.json");
+        home.copy("claude-desktop/claude_desktop_config.json", &settings);
+        home.copy("codex/config.toml", ".codex/config.toml");
+        home.copy("copilot/mcp-config.json", ".copilot/mcp-config.json");
+        home.copy("windsurf/mcp_config.json", ".codeium/windsurf/mcp_config.json");
+        home
+    }
+
+    fn copy(&self, fixture: &str, to: &str) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs").join(fixture);
+        self.write(to, &fs::read_to_string(from).unwrap());
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.join(path)).unwrap()
+    }
+
+    /// Every file below it with its text, in order.
+    fn files(&self) -> Vec<(PathBuf, String)> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.0.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let text = fs::read_to_string(&path).unwrap();
+                    files.push((path.strip_prefix(&self.0).unwrap().to_owned(), text));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+
+    /// Runs the command in the project; files that are not in it lie beside it.
+    fn import(&self, args: &[&str]) -> Output {
+        let is_beside = |arg: &&str| self.0.join(arg).is_file();
+        let args = args.iter().map(|arg| match is_beside(arg) {
+            true => format!("../{arg}"),
+            false => (*arg).to_owned(),
+        });
+        Command::new(env!("CARGO_BIN_EXE_ridethrough"))
+            .arg("import")
+            .args(args)
+            .current_dir(self.0.join("work"))
+            .env("HOME", &self.0)
+            .env("USERPROFILE", &self.0)
+            .env("APPDATA", self.0.join("AppData"))
+            .env("MY_KEY", "k3y")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("CODEX_HOME")
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const SETTINGS: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support"
+} else if cfg!(windows) {
+    "AppData"
+} else {
+    ".config"
+};
