@@ -129,8 +129,8 @@ impl Reader<'_> {
             if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
-                let end = rest.find("*/").ok_or_else(|| self.wrong("this comment has no end"))?;
-                self.at += end + 2;
+                let end = rest[2..].find("*/");
+                self.at += end.ok_or_else(|| self.wrong("this comment has no end"))? + 4;
             } else if rest.starts_with([' ', '\t', '\r', '\n']) {
                 self.at += 1;
             } else {
@@ -184,6 +184,7 @@ mod tests {
             ("{ 'a': 1 }", 1, 3),
             ("{} x", 1, 4),
             ("{ /* s3cret", 1, 3),
+            ("{ /*/ }", 1, 3),
             ("[1 2]", 1, 4),
             ("", 1, 1),
         ];

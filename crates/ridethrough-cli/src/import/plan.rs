@@ -76,7 +76,8 @@ pub(super) fn shown_url(entry: &Entry) -> Option<String> {
     Some(match Endpoint::parse(url) {
         Ok(endpoint) if endpoint.path() == "/" => endpoint.origin(),
         Ok(endpoint) => format!("{}/...", endpoint.origin()),
-        Err(_) => "a URL with variables".to_owned(),
+        Err(_) if url.contains("${") => "a URL with variables".to_owned(),
+        Err(_) => "a URL that cannot be used".to_owned(),
     })
 }
 

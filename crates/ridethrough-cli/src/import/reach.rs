@@ -135,15 +135,16 @@ fn bridged(
     dialect: Dialect,
     scope: Scope<'_>,
 ) -> Result<Address, Unreached> {
-    let arg = |at: usize| filled("args", &local.args[at].text, dialect, scope);
-    let url = request.url.ok_or_else(|| Unreached("it names no URL".to_owned()))?;
-    let mut address = Address { url: arg(url)?, ..Address::default() };
     // The bridge sees what its host adds to the environment before everything else.
     let environment = |name: &str| {
         let own = env.iter().find(|(own, _)| own == name);
         own.map(|(_, value)| value.expose_secret().to_owned()).or_else(|| (scope.environment)(name))
     };
     let scope = Scope { environment: &environment, ..scope };
+    // What the host does not fill in, the bridge does: either way it comes from there.
+    let arg = |at: usize| filled("args", &local.args[at].text, dialect, scope);
+    let url = request.url.ok_or_else(|| Unreached("it names no URL".to_owned()))?;
+    let mut address = Address { url: arg(url)?, ..Address::default() };
     for flag in &request.flags {
         let Some(value) = flag.value else { continue };
         match flag.name {
@@ -282,10 +283,12 @@ mod tests {
         let server = r#"{"command":"npx","args":["mcp-remote","https://a.example/mcp","--header",
             "Authorization:${AUTH}","--header","X-Id: ${TOKEN}"],"env":{"AUTH":"Bearer own"}}"#;
 
-        let address = remote(server, Dialect::None);
+        for dialect in [Dialect::None, Dialect::Shell] {
+            let address = remote(server, dialect);
 
-        assert_eq!(plain(address.bearer.as_ref().unwrap()), "own");
-        assert_eq!(plain(&address.headers[0].1), "t0k");
+            assert_eq!(plain(address.bearer.as_ref().unwrap()), "own");
+            assert_eq!(plain(&address.headers[0].1), "t0k");
+        }
     }
 
     #[test]

@@ -193,8 +193,8 @@ fn bridged() -> impl Strategy<Value = Vec<Piece>> {
                 true => (String::new(), "\"bridge\", ".to_owned()),
                 false => (words.join(&format!("{gap},")), "\"bridge\"".to_owned()),
             };
-            let comma = if words.is_empty() { "" } else { "," };
-            let url = same(&format!("{comma}{gap}\"https://a.example/mcp\"{flags}{gap}]"));
+            let after = if words.is_empty() { String::new() } else { format!(",{gap}") };
+            let url = same(&format!("{after}\"https://a.example/mcp\"{flags}{gap}]"));
             let first = same(&format!("\"command\"{gap}:"));
             let list = same(&format!("\"args\":{gap}[{gap}"));
             let between = same(&format!(",{gap}\"env\":{{\"K\":\"s3cret\"}},"));
