@@ -128,8 +128,8 @@ impl Reader<'_> {
             let rest = &self.text[self.at..];
             if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if rest.starts_with("/*") {
-                let end = rest[2..].find("*/");
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                let end = comment.find("*/");
                 self.at += end.ok_or_else(|| self.wrong("this comment has no end"))? + 4;
             } else if rest.starts_with([' ', '\t', '\r', '\n']) {
                 self.at += 1;

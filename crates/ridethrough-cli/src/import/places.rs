@@ -161,7 +161,7 @@ mod tests {
             (files[2].to_owned(), Scope::User),
         ];
         let deep = (files[1].to_owned(), Scope::Project);
-        assert_eq!(alone, [&[deep.clone()], &mine[..]].concat());
+        assert_eq!(alone, [std::slice::from_ref(&deep), &mine[..]].concat());
         let above = (files[0].to_owned(), Scope::Project);
         assert_eq!(within, [&[deep, above], &mine[..]].concat(), "up to the repository's folder");
     }

@@ -131,7 +131,7 @@ proptest! {
 
         match Document::read(&path, bytes) {
             Ok(document) => {
-                let text = document.text.clone();
+                let text = document.text;
                 prop_assert_eq!(undone(&path, &rewritten(&path, &text), &text), text);
             }
             Err(broken) => {
