@@ -1,0 +1,101 @@
+//! The bridge as whoever starts it sees it: what it is made of, how it runs, how it ends.
+
+use std::fmt;
+use std::time::Duration;
+
+use ridethrough::Client;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use crate::catalogue::Catalogue;
+use crate::hidden::Hidden;
+use crate::lines::Lines;
+use crate::router::{LINE_LIMIT, Router, Voice};
+
+/// An MCP server for one host, in front of a client.
+#[must_use = "a bridge does nothing until it is run"]
+pub struct Bridge {
+    pub(crate) client: Client,
+    pub(crate) hidden: Hidden,
+    pub(crate) catalogue: Option<Catalogue>,
+    pub(crate) voice: Voice,
+}
+
+/// Why a bridge ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The host closed its end, or reads no more.
+    HostLeft,
+    /// It was asked to stop.
+    Stopped,
+}
+
+impl Bridge {
+    /// A bridge to the server of this client, which must not have connected yet: who it is, is for the
+    /// host to say. The bridge takes its inbox and closes it.
+    pub fn new(client: Client) -> Self {
+        Self { client, hidden: Hidden::default(), catalogue: None, voice: Voice::default() }
+    }
+
+    /// Hides these tools from the host.
+    pub fn hide(mut self, hidden: Hidden) -> Self {
+        self.hidden = hidden;
+        self
+    }
+
+    /// Starts from what is kept here if the server is down, and keeps it up to date. Without it, the
+    /// host of a server that is down is told that there may be lists later.
+    pub fn catalogue(mut self, catalogue: Catalogue) -> Self {
+        self.catalogue = Some(catalogue);
+        self
+    }
+
+    /// Tells people what goes on, a line at a time and safe for a terminal: that it recovers, and that
+    /// it is back.
+    pub fn tell(mut self, tell: impl FnMut(&str) + Send + 'static) -> Self {
+        self.voice.tell = Some(Box::new(tell));
+        self
+    }
+
+    /// Tells every event of the link, too; payloads and secrets are in none.
+    pub const fn tell_everything(mut self) -> Self {
+        self.voice.is_detailed = true;
+        self
+    }
+
+    /// Serves the host until it leaves or `stop` ends, gives the session back and closes the client.
+    ///
+    /// The end takes less than a second: answers that come within 300 ms are still written to a host
+    /// that only closed its own end, so that a script may be piped in.
+    pub async fn run<R, W>(self, reader: R, writer: W, stop: impl Future<Output = ()>) -> Ended
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        let client = self.client.clone();
+        let mut router = Router::new(self, writer);
+        let mut lines = Lines::new(reader, LINE_LIMIT);
+        let ended = tokio::select! {
+            biased;
+            () = stop => Ended::Stopped,
+            () = router.serve(&mut lines) => Ended::HostLeft,
+        };
+        if ended == Ended::HostLeft {
+            // Whether it is over by then or not, the bridge ends.
+            let _ = timeout(LAST_ANSWERS, router.finish()).await;
+        }
+        // Calls that are dropped are cancelled before the session is given back.
+        drop(router);
+        let _ = timeout(GOODBYE, client.close()).await;
+        ended
+    }
+}
+
+impl fmt::Debug for Bridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bridge").field("hidden", &self.hidden).finish_non_exhaustive()
+    }
+}
+
+const LAST_ANSWERS: Duration = Duration::from_millis(300);
+const GOODBYE: Duration = Duration::from_millis(600);

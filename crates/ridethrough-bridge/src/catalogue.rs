@@ -1,0 +1,214 @@
+//! What an upstream said of itself when it was last there, on disk: so that a host that starts while
+//! it is down has something to start with.
+//!
+//! One file for each URL and set of credentials, readable by its owner only. It holds the upstream's
+//! description and its lists. The URL and the credentials are in its name only, as a digest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest;
+use ridethrough_core::message::Json;
+use serde::{Deserialize, Serialize};
+
+/// A file with the last good description of one upstream.
+#[derive(Debug)]
+pub struct Catalogue {
+    path: PathBuf,
+    kept: Kept,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    /// The result of `initialize`.
+    initialize: Option<Json>,
+    /// Whole results, by the method that asks for them.
+    lists: BTreeMap<String, Json>,
+}
+
+impl Catalogue {
+    /// Reads what is kept in this folder for this URL and these credentials; nothing, if there is
+    /// nothing or it cannot be read.
+    ///
+    /// `credentials` is everything that may make the server show itself differently: names and values
+    /// of headers, tokens.
+    pub fn open(folder: &Path, url: &str, credentials: &[(&str, &str)]) -> Self {
+        let path = folder.join(format!("{}.json", name(url, credentials)));
+        let text = fs::read(&path).unwrap_or_default();
+        Self { path, kept: serde_json::from_slice(&text).unwrap_or_default() }
+    }
+
+    pub(crate) const fn initialize(&self) -> Option<&Json> {
+        self.kept.initialize.as_ref()
+    }
+
+    pub(crate) fn list(&self, method: &str) -> Option<&Json> {
+        self.kept.lists.get(method)
+    }
+
+    /// Keeps a result of `initialize`, but for `_meta`, which belongs to one answer.
+    pub(crate) fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
+        let lasting = result.members().into_iter().filter(|(name, _)| name != "_meta");
+        let lasting = Some(Json::empty_object().with_members(lasting));
+        if self.kept.initialize == lasting {
+            return Ok(());
+        }
+        self.kept.initialize = lasting;
+        self.write()
+    }
+
+    /// Keeps a whole list.
+    pub(crate) fn keep_list(&mut self, method: &str, result: &Json) -> io::Result<()> {
+        if self.kept.lists.get(method) == Some(result) {
+            return Ok(());
+        }
+        self.kept.lists.insert(method.to_owned(), result.clone());
+        self.write()
+    }
+
+    /// Puts a new file in the place of the old one, so that nobody ever reads half of it.
+    fn write(&self) -> io::Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        make_private(folder)?;
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let written = private_file(&draft)
+            .and_then(|mut file| file.write_all(&serde_json::to_vec(&self.kept)?))
+            .and_then(|()| fs::rename(&draft, &self.path));
+        if written.is_err() {
+            // What is told is why it could not be written.
+            let _ = fs::remove_file(&draft);
+        }
+        written
+    }
+}
+
+/// Each part with its length, so that no two sets of parts are the same text.
+fn name(url: &str, credentials: &[(&str, &str)]) -> String {
+    let mut context = digest::Context::new(&digest::SHA256);
+    let parts = credentials.iter().flat_map(|(name, value)| [*name, *value]);
+    for part in [url].into_iter().chain(parts) {
+        context.update(&part.len().to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    context.finish().as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // A draft of a process of the same number that died is nobody's, and may have other rights.
+    let _ = fs::remove_file(path);
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    fs::File::create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_there_the_next_time_byte_for_byte() {
+        let folder = Scratch::new();
+        let initialize = json(r#"{"serverInfo":{"n":1.10},"_meta":{"s":1},"capabilities":{}}"#);
+        let tools = json(r#"{"tools":[{"name":"a","n":1e2}]}"#);
+
+        let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
+        catalogue.keep_initialize(&initialize).unwrap();
+        catalogue.keep_list("tools/list", &tools).unwrap();
+
+        let again = Catalogue::open(&folder.0, URL, &[]);
+        let lasting = json(r#"{"serverInfo":{"n":1.10},"capabilities":{}}"#);
+        assert_eq!(again.initialize(), Some(&lasting));
+        assert_eq!(again.list("tools/list"), Some(&tools));
+        assert_eq!(again.list("prompts/list"), None);
+    }
+
+    #[test]
+    fn other_credentials_have_another_catalogue_and_no_file_tells_them() {
+        let folder = Scratch::new();
+        let sets: [&[(&str, &str)]; 4] =
+            [&[], &[("k", "s3cret")], &[("ks", "3cret")], &[("k", "s3cret"), ("", "")]];
+        for credentials in sets {
+            let mut catalogue = Catalogue::open(&folder.0, URL, credentials);
+            assert_eq!(catalogue.initialize(), None);
+            catalogue.keep_initialize(&json("{}")).unwrap();
+        }
+
+        let files: Vec<_> = fs::read_dir(&folder.0).unwrap().map(|it| it.unwrap().path()).collect();
+
+        assert_eq!(files.len(), sets.len());
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap() + file.to_str().unwrap();
+            assert!(!text.contains("3cret") && !text.contains("example"), "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_can_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Scratch::new();
+        let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
+
+        catalogue.keep_initialize(&json("{}")).unwrap();
+
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&catalogue.path), mode(&folder.0)), (0o600, 0o700));
+    }
+
+    #[test]
+    fn a_file_that_is_no_catalogue_is_as_good_as_none() {
+        let folder = Scratch::new();
+        let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
+        catalogue.keep_initialize(&json("{}")).unwrap();
+
+        fs::write(&catalogue.path, "{\"initialize\":").unwrap();
+
+        assert_eq!(Catalogue::open(&folder.0, URL, &[]).kept, Kept::default());
+    }
+
+    const URL: &str = "https://example.com/mcp?key=s3cret";
+
+    fn json(text: &'static str) -> Json {
+        Json::new(text).unwrap()
+    }
+
+    /// A folder of a test's own, made by whoever writes into it first.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new() -> Self {
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("ridethrough-catalogue-{}-{number}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            // A folder that stays behind harms nobody.
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}

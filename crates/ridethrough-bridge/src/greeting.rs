@@ -1,0 +1,130 @@
+//! The answer to the host's `initialize`: what the upstream says of itself, in the revision that the
+//! host asked for.
+
+use ridethrough::Error;
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{Identity, Kind};
+
+use crate::{fault, splice};
+
+/// The revision that the host is spoken to in: its own if we know it. What the upstream speaks is
+/// between us and the upstream.
+pub(crate) fn revision(params: Option<&Json>) -> &'static str {
+    let asked: Option<String> =
+        params.and_then(|params| params.member("protocolVersion")).and_then(|it| it.read());
+    let known = REVISIONS.iter().find(|known| Some(**known) == asked.as_deref());
+    known.copied().unwrap_or(LATEST)
+}
+
+/// Who the host says it is, and what it can do for the server.
+pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
+    let object = |name| params?.member(name).filter(|it: &Json| it.as_str().starts_with('{'));
+    let capabilities = object("capabilities").unwrap_or_else(Json::empty_object);
+    Some(Identity { info: object("clientInfo")?, capabilities })
+}
+
+/// What the upstream said of itself, in the host's revision. The bridge announces changes of lists
+/// also where the upstream does not, so it says so.
+pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
+    let revision = Json::of(revision).expect("a string is JSON");
+    let result = splice::with_member(result, "protocolVersion", &revision);
+    let Some(mut capabilities) = result.member("capabilities") else { return result };
+    let yes = Json::of(&true).expect("a bool is JSON");
+    for name in ["prompts", "resources", "tools"] {
+        let Some(capability) = capabilities.member(name) else { continue };
+        if capability.as_str().starts_with('{')
+            && capability.member("listChanged") != Some(yes.clone())
+        {
+            let capability = splice::with_member(&capability, "listChanged", &yes);
+            capabilities = splice::with_member(&capabilities, name, &capability);
+        }
+    }
+    splice::with_member(&result, "capabilities", &capabilities)
+}
+
+/// What can be said of an upstream that was never seen: that there may be something to list later.
+pub(crate) fn minimal(revision: &str) -> Json {
+    let listed = serde_json::json!({ "listChanged": true });
+    Json::from(serde_json::json!({
+        "protocolVersion": revision,
+        "capabilities": { "prompts": listed, "resources": listed, "tools": listed },
+        "serverInfo": { "name": "ridethrough", "version": env!("CARGO_PKG_VERSION") },
+    }))
+}
+
+/// Whether an upstream that cannot be connected to may be there later, as it is.
+pub(crate) fn may_pass(kind: Option<Kind>) -> bool {
+    match kind {
+        Some(Kind::Config | Kind::Incompatible | Kind::Unauthorized) | None => false,
+        Some(Kind::Rejected { status }) => {
+            !matches!(status, 300..=499) || PASSING.contains(&status)
+        }
+        Some(_) => true,
+    }
+}
+
+/// What the host is told if there is no greeting.
+pub(crate) fn refusal(error: &Error) -> Answer {
+    match error {
+        Error::Call(error) => fault::answer(error),
+        Error::Server(error) => Answer::Error(error.json.clone()),
+        error => Answer::refusal(INTERNAL, &error.report()),
+    }
+}
+
+/// The revisions that a host may ask for over stdio, oldest first.
+const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST];
+const LATEST: &str = "2025-11-25";
+/// Statuses of the client's fault that are the server's: not deployed yet, too slow, too early, too
+/// much.
+const PASSING: [u16; 4] = [404, 408, 425, 429];
+const INTERNAL: i64 = -32603;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_has_the_revision_it_asks_for_if_we_know_it() {
+        for (asked, expected) in [
+            (Some(r#"{"protocolVersion":"2024-11-05"}"#), "2024-11-05"),
+            (Some(r#"{"protocolVersion":"2025-06-18"}"#), "2025-06-18"),
+            (Some(r#"{"protocolVersion":"2031-01-01"}"#), "2025-11-25"),
+            (Some(r#"{"protocolVersion":7}"#), "2025-11-25"),
+            (None, "2025-11-25"),
+        ] {
+            let params = asked.map(|text| Json::new(text).unwrap());
+
+            assert_eq!(revision(params.as_ref()), expected);
+        }
+    }
+
+    #[test]
+    fn a_greeting_is_the_upstreams_but_for_the_revision_and_changed_lists() {
+        let said = r#"{"protocolVersion":"2025-11-25", "capabilities":{"tools":{ "x":1.10 },
+            "resources":{"listChanged":false,"subscribe":true},"prompts":{"listChanged":true}, "logging":{}},
+            "serverInfo":{"name":"a","version":"1.10"},"instructions":"be kind","_meta":{"n":1e2}}"#;
+
+        let dressed = dressed(&Json::new(said).unwrap(), "2025-03-26");
+
+        let expected = said
+            .replace("2025-11-25", "2025-03-26")
+            .replace(r#"{ "x":1.10 }"#, r#"{ "x":1.10 ,"listChanged":true}"#)
+            .replace(r#""listChanged":false"#, r#""listChanged":true"#);
+        assert_eq!(dressed.as_str(), expected);
+    }
+
+    #[test]
+    fn a_host_that_says_nothing_of_itself_has_no_identity() {
+        let params = Json::new(r#"{"clientInfo":7}"#).unwrap();
+        let named = Json::new(r#"{"clientInfo":{"name":"h"}}"#).unwrap();
+
+        assert!(identity(Some(&params)).is_none());
+        assert!(identity(None).is_none());
+        let identity = identity(Some(&named)).unwrap();
+        assert_eq!(
+            (identity.info.as_str(), identity.capabilities.as_str()),
+            (r#"{"name":"h"}"#, "{}")
+        );
+    }
+}

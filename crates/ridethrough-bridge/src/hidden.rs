@@ -1,0 +1,154 @@
+//! The tools that the host is not to see: taken out of lists, and refused when they are called.
+
+use ridethrough_core::message::{Answer, Json};
+
+use crate::splice;
+
+/// Patterns of tool names, as mcp-remote has them: `*` stands for any letters, and case does not matter.
+///
+/// ```
+/// use ridethrough_bridge::Hidden;
+///
+/// let hidden = Hidden::new(["delete*", "*account*"]);
+/// assert!(hidden.hides("deleteTask") && hidden.hides("getAccount"));
+/// assert!(!hidden.hides("undelete"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Hidden {
+    /// In lower case.
+    patterns: Vec<String>,
+}
+
+impl Hidden {
+    /// Hides the tools that match one of these.
+    pub fn new(patterns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let patterns = patterns.into_iter().map(|it| it.into().to_lowercase()).collect();
+        Self { patterns }
+    }
+
+    /// Whether a tool of this name is hidden.
+    pub fn hides(&self, tool: &str) -> bool {
+        let tool = tool.to_lowercase();
+        self.patterns.iter().any(|pattern| matches(pattern, &tool))
+    }
+
+    /// The result of `tools/list` without what is hidden.
+    pub(crate) fn filter(&self, result: Json) -> Json {
+        let tools = result.member("tools").and_then(|tools| tools.elements());
+        let Some(tools) = tools.filter(|_| !self.patterns.is_empty()) else { return result };
+        let is_shown = |tool: &&Json| {
+            let name = tool.member("name").and_then(|name| name.read::<String>());
+            name.is_none_or(|name| !self.hides(&name))
+        };
+        let shown: Vec<&Json> = tools.iter().filter(is_shown).collect();
+        if shown.len() == tools.len() {
+            return result;
+        }
+        splice::with_member(&result, "tools", &splice::array(shown))
+    }
+
+    /// The answer to a call of a hidden tool; `None` if the tool may be called.
+    pub(crate) fn refusal(&self, params: Option<&Json>) -> Option<Answer> {
+        if self.patterns.is_empty() {
+            return None;
+        }
+        let tool: String = params?.member("name")?.read()?;
+        let words = || {
+            format!(
+                "tools/call `{tool}` was not sent: the tool is hidden\n  \
+                 tried: nothing was sent\n\
+                 hint: take the `--ignore-tool` that matches it away from the bridge's arguments"
+            )
+        };
+        self.hides(&tool).then(|| Answer::refusal(INVALID_PARAMS, &words()))
+    }
+}
+
+/// Whether a name is what the pattern describes. Each `*` takes as little as it can, and is gone back
+/// to when what follows does not fit: the time is that of both lengths multiplied, never more.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut star) = (0, None);
+    let mut place = 0;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(letter) if *letter == name[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => match star {
+                Some((begin, taken)) => {
+                    star = Some((begin, taken + 1));
+                    at = begin + 1;
+                    place = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+const INVALID_PARAMS: i64 = -32602;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_letters_and_for_none() {
+        for (pattern, name, expected) in [
+            ("delete*", "deletetask", true),
+            ("delete*", "delete", true),
+            ("*account", "getaccount", true),
+            ("*account*", "accounts", true),
+            ("a*b*c", "axxbyybzzc", true),
+            ("a*b*c", "axxbyybzz", false),
+            ("*", "", true),
+            ("", "a", false),
+            ("task", "tasks", false),
+            ("a.c", "abc", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn many_stars_do_not_take_for_ever() {
+        let (pattern, name) = ("a*".repeat(50) + "b", "a".repeat(2000));
+
+        assert!(!matches(&pattern, &name));
+    }
+
+    #[test]
+    fn a_list_keeps_its_bytes_but_for_what_is_hidden() {
+        let list = |tools: &str| {
+            Json::new(format!(r#"{{"nextCursor":"1", "tools" :{tools},"_meta":{{"n":1.10}}}}"#))
+                .unwrap()
+        };
+        let (hidden, whole) = (Hidden::new(["Del*"]), r#"[ {"name":"echo","n":1.10} , {"n":1} ]"#);
+
+        let filtered = hidden.filter(list(r#"[{"name":"echo","n":1e2},{"name":"delAll"}]"#));
+        let untouched = hidden.filter(list(whole));
+
+        assert_eq!(filtered, list(r#"[{"name":"echo","n":1e2}]"#));
+        assert_eq!(untouched, list(whole));
+    }
+
+    #[test]
+    fn only_calls_of_hidden_tools_are_refused() {
+        let params = |text: &'static str| Json::new(text).unwrap();
+        let hidden = Hidden::new(["del*"]);
+
+        let refusal = hidden.refusal(Some(&params(r#"{"name":"Delete"}"#))).unwrap();
+
+        assert_eq!(refusal.error().unwrap().code, -32602);
+        assert!(hidden.refusal(Some(&params(r#"{"name":"echo"}"#))).is_none());
+        assert!(hidden.refusal(None).is_none());
+    }
+}

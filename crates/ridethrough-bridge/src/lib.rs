@@ -1,0 +1,43 @@
+//! A stdio bridge: an MCP server towards a host, a [`Client`](ridethrough::Client) towards the real
+//! server, and between them everything that makes a fault of the upstream invisible to the host.
+//!
+//! ```text
+//!   host ──lines──▶ ┌────────┐ ──requests──▶ ┌────────┐
+//!                   │ Bridge │               │ Client │ ◀──▶ upstream
+//!   host ◀──lines── └────────┘ ◀──answers─── └────────┘
+//! ```
+//!
+//! Every request of the host has exactly one answer, unless the host took it back. Payloads pass byte
+//! for byte. The bridge knows neither stdin nor stdout: any reader and writer will do.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use ridethrough::Client;
+//! use ridethrough_bridge::Bridge;
+//!
+//! let client = Client::new("https://example.com/mcp")?;
+//! let (host, ours) = tokio::io::duplex(64 * 1024);
+//! let (reader, writer) = tokio::io::split(ours);
+//! Bridge::new(client).run(reader, writer, std::future::pending()).await;
+//! # drop(host);
+//! # Ok(()) }
+//! ```
+
+mod bridge;
+mod calls;
+mod catalogue;
+mod fault;
+mod greeting;
+mod hidden;
+mod lines;
+mod lists;
+mod news;
+mod outbox;
+mod router;
+mod splice;
+mod upstream;
+
+pub use bridge::{Bridge, Ended};
+pub use catalogue::Catalogue;
+pub use hidden::Hidden;
+pub use news::harmless;

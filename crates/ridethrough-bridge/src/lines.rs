@@ -1,0 +1,135 @@
+//! The lines of the host: messages, cut out of a stream of bytes.
+//!
+//! Never holds more of a line than its limit. A line that is too long to be a message, but not too
+//! long to be held, is still handed over: whoever sent it can then be answered under its own id.
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// What the host writes, line by line.
+pub(crate) struct Lines<R> {
+    source: R,
+    unread: BytesMut,
+    /// How much of `unread` is known to hold no line end.
+    searched: usize,
+    /// The beginning of this line was thrown away.
+    is_skipping: bool,
+    limit: usize,
+}
+
+/// One line that is not blank.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// It was longer than can be held.
+    Lost,
+    /// Whole, without its end.
+    Whole(Bytes),
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Lines of up to `limit` bytes.
+    pub(crate) fn new(source: R, limit: usize) -> Self {
+        Self { source, unread: BytesMut::new(), searched: 0, is_skipping: false, limit }
+    }
+
+    /// The next line; `None` when the host writes no more, or cannot. What stands before the end of
+    /// the stream is a line too. Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(line) = self.cut() {
+                return Some(line);
+            }
+            self.unread.reserve(CHUNK);
+            match self.source.read_buf(&mut self.unread).await {
+                Ok(1..) => {}
+                Ok(0) if !self.is_skipping && !is_blank(&self.unread) => {
+                    self.searched = 0;
+                    return Some(Line::Whole(self.unread.split().freeze()));
+                }
+                Ok(0) | Err(_) => return None,
+            }
+        }
+    }
+
+    fn cut(&mut self) -> Option<Line> {
+        while let Some(at) = memchr::memchr(b'\n', &self.unread[self.searched..]) {
+            let end = self.searched + at;
+            let mut line = self.unread.split_to(end + 1);
+            line.truncate(end);
+            self.searched = 0;
+            if std::mem::take(&mut self.is_skipping) || line.len() > self.limit {
+                return Some(Line::Lost);
+            }
+            // A carriage return of a Windows line end is white space to JSON.
+            if !is_blank(&line) {
+                return Some(Line::Whole(line.freeze()));
+            }
+        }
+        self.searched = self.unread.len();
+        if self.is_skipping || self.unread.len() > self.limit {
+            self.is_skipping = true;
+            self.unread.clear();
+            self.searched = 0;
+        }
+        None
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
+/// How much is read at once.
+const CHUNK: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_cut_wherever_the_bytes_are_cut() {
+        let text = b"{\"a\":1}\r\n\n  \n{\"b\":2}\nlast";
+
+        for size in 1..text.len() {
+            let (mut lines, cut) = (Vec::new(), Slow { rest: text, size });
+            let mut source = Lines::new(cut, 100);
+            while let Some(line) = source.next().await {
+                lines.push(line);
+            }
+
+            let whole = |text: &'static str| Line::Whole(text.into());
+            assert_eq!(lines, [whole("{\"a\":1}\r"), whole("{\"b\":2}"), whole("last")], "{size}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_beyond_the_limit_is_lost_and_the_next_one_is_not() {
+        for size in [1, 7, 1000] {
+            let text = b"0123456789A\n0123456789\n";
+            let mut source = Lines::new(Slow { rest: text, size }, 10);
+
+            assert_eq!(source.next().await, Some(Line::Lost), "{size}");
+            assert_eq!(source.next().await, Some(Line::Whole("0123456789".into())), "{size}");
+            assert_eq!(source.next().await, None, "{size}");
+        }
+    }
+
+    /// Gives a few bytes at a time.
+    struct Slow {
+        rest: &'static [u8],
+        size: usize,
+    }
+
+    impl AsyncRead for Slow {
+        fn poll_read(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            into: &mut tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            let (now, later) = self.rest.split_at(self.size.min(self.rest.len()));
+            into.put_slice(now);
+            self.rest = later;
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What people are told while the bridge recovers: once when it begins, then at widening intervals,
+//! and once when it is over, with the time that was lost.
+
+use std::time::Duration;
+
+use ridethrough_core::Event;
+use tokio::time::Instant;
+
+/// Whether the upstream is in trouble, and when to say so again.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    trouble: Option<Trouble>,
+}
+
+#[derive(Debug)]
+struct Trouble {
+    since: Instant,
+    what: String,
+    next: Instant,
+    pause: Duration,
+}
+
+impl News {
+    /// Something happened on the link; returns what is worth a line.
+    pub(crate) fn heard(&mut self, now: Instant, event: &Event) -> Option<String> {
+        if is_recovery(event) {
+            let lost = now - self.trouble.take()?.since;
+            return Some(format!("back after {:.1} s", lost.as_secs_f64()));
+        }
+        let what = harmless(&trouble(event)?);
+        if let Some(trouble) = &mut self.trouble {
+            trouble.what = what;
+            return None;
+        }
+        let line = format!("{what}; recovering");
+        let trouble = Trouble { since: now, what, next: now + FIRST, pause: FIRST };
+        self.trouble = Some(trouble);
+        Some(line)
+    }
+
+    /// When there is something to say again.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.trouble.as_ref().map(|trouble| trouble.next)
+    }
+
+    /// It is due.
+    pub(crate) fn remind(&mut self, now: Instant) -> Option<String> {
+        let trouble = self.trouble.as_mut()?;
+        trouble.pause = (trouble.pause * 2).min(LONGEST);
+        trouble.next = now + trouble.pause;
+        let lasted = (now - trouble.since).as_secs();
+        Some(format!("still recovering after {lasted} s: {}", trouble.what))
+    }
+}
+
+/// The text as a terminal may show it: what is no letter, and what turns text around, is made visible.
+///
+/// ```
+/// assert_eq!(ridethrough_bridge::harmless("a\x1b[2Jb\n"), "a\u{fffd}[2Jb\u{fffd}");
+/// ```
+pub fn harmless(text: &str) -> String {
+    let is_harmful = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|letter| if is_harmful(letter) { '\u{fffd}' } else { letter }).collect()
+}
+
+/// What is wrong, if this says that something is.
+fn trouble(event: &Event) -> Option<String> {
+    match event {
+        Event::BreakerOpened { .. } => Some("the upstream keeps failing".to_owned()),
+        Event::ConnectFailed { failure, .. } => {
+            Some(format!("the upstream cannot be reached: {failure}"))
+        }
+        Event::Hiccup { call, reason, .. } => Some(format!("{call} hit a fault: {reason}")),
+        Event::SessionLost { .. } => Some("the upstream lost the session".to_owned()),
+        Event::SessionRenewalFailed { reason, .. } => {
+            Some(format!("the upstream gives no session: {reason}"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether this says that all is well.
+const fn is_recovery(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::BreakerClosed
+            | Event::CallEnded { kind: None, .. }
+            | Event::Connected { .. }
+            | Event::SessionReady { .. }
+    )
+}
+
+const FIRST: Duration = Duration::from_secs(5);
+/// Somebody who looks at the log of a bridge that is down for a night still sees why.
+const LONGEST: Duration = Duration::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_core::{Cause, Failure, Generation, Moment, Version};
+
+    use super::*;
+
+    #[test]
+    fn an_outage_is_told_once_then_at_widening_intervals_and_once_when_it_is_over() {
+        let (mut news, mut now) = (News::default(), Instant::now());
+        let begun = now;
+
+        let first = news.heard(now, &down());
+        assert_eq!(
+            first.as_deref(),
+            Some("the upstream cannot be reached: connection refused; recovering")
+        );
+        let mut reminded = Vec::new();
+        while now < begun + Duration::from_secs(100) {
+            now += Duration::from_secs(1);
+            assert_eq!(news.heard(now, &down()), None);
+            if news.due().is_some_and(|due| due <= now) {
+                assert!(news.remind(now).unwrap().starts_with("still recovering after "));
+                reminded.push((now - begun).as_secs());
+            }
+        }
+        let back = news.heard(now, &ready());
+
+        assert_eq!(reminded, [5, 15, 35, 75]);
+        assert_eq!(back.as_deref(), Some("back after 100.0 s"));
+        assert_eq!((news.heard(now, &ready()), news.due()), (None, None));
+    }
+
+    #[test]
+    fn what_servers_say_cannot_move_the_cursor() {
+        assert_eq!(
+            harmless("a\u{1b}]0;x\u{7}\u{9b}31m\u{202e}é"),
+            "a\u{fffd}]0;x\u{fffd}\u{fffd}31m\u{fffd}é"
+        );
+    }
+
+    fn down() -> Event {
+        let failure = Failure::not_sent(Cause::ConnectRefused);
+        Event::ConnectFailed { failure, next: Moment::default() }
+    }
+
+    fn ready() -> Event {
+        Event::SessionReady { generation: Generation::new(1), version: Version::LATEST_LEGACY }
+    }
+}

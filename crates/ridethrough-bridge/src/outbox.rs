@@ -1,0 +1,162 @@
+//! What is written to the host: whole messages, one to a line, in the order in which they were put.
+//!
+//! Nobody waits for the host to read. When it does not, [`Outbox::is_full`] says so, and whoever fills
+//! the outbox must stop.
+
+use std::io;
+
+use bytes::{BufMut, BytesMut};
+use ridethrough_core::message::{Answer, Json};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+/// Messages on their way to the host.
+pub(crate) struct Outbox<W> {
+    sink: W,
+    unwritten: BytesMut,
+    is_flushed: bool,
+}
+
+impl<W: AsyncWrite + Unpin> Outbox<W> {
+    pub(crate) fn new(sink: W) -> Self {
+        Self { sink, unwritten: BytesMut::new(), is_flushed: true }
+    }
+
+    /// The answer to a request of the host, under its id; `None` if that could not be read.
+    pub(crate) fn answer(&mut self, id: Option<&Json>, answer: &Answer) {
+        let (key, json) = match answer {
+            Answer::Error(json) => ("error", json),
+            Answer::Result(json) => ("result", json),
+        };
+        let id = id.map_or("null", Json::as_str);
+        self.put(&["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"", key, "\":", json.as_str(), "}"]);
+    }
+
+    pub(crate) fn notification(&mut self, method: &str, params: Option<&Json>) {
+        self.put(&["{\"jsonrpc\":\"2.0\",\"method\":", &quoted(method), &behind(params), "}"]);
+    }
+
+    /// A request of the upstream, under a number of ours.
+    pub(crate) fn request(&mut self, number: u64, method: &str, params: Option<&Json>) {
+        let (number, method) = (number.to_string(), quoted(method));
+        self.put(&[
+            "{\"jsonrpc\":\"2.0\",\"id\":",
+            &number,
+            ",\"method\":",
+            &method,
+            &behind(params),
+            "}",
+        ]);
+    }
+
+    /// Whether the host has left so much unread that nothing more should be put.
+    pub(crate) fn is_full(&self) -> bool {
+        self.unwritten.len() > ROOM
+    }
+
+    /// Writes some of it, or waits until there is something to write. Nothing is lost or written
+    /// twice if the future is dropped.
+    pub(crate) async fn drive(&mut self) -> io::Result<()> {
+        if !self.unwritten.is_empty() {
+            return self.write().await;
+        }
+        if !self.is_flushed {
+            self.sink.flush().await?;
+            self.is_flushed = true;
+            return Ok(());
+        }
+        std::future::pending().await
+    }
+
+    /// Writes all of it.
+    pub(crate) async fn finish(&mut self) -> io::Result<()> {
+        while !self.unwritten.is_empty() {
+            self.write().await?;
+        }
+        self.sink.flush().await
+    }
+
+    async fn write(&mut self) -> io::Result<()> {
+        if self.sink.write_buf(&mut self.unwritten).await? == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.is_flushed = false;
+        if self.unwritten.is_empty() && self.unwritten.capacity() > KEPT {
+            // One large result must not be paid for until the end.
+            self.unwritten = BytesMut::new();
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, parts: &[&str]) {
+        let begin = self.unwritten.len();
+        self.unwritten.reserve(parts.iter().map(|part| part.len()).sum::<usize>() + 1);
+        for part in parts {
+            self.unwritten.put_slice(part.as_bytes());
+        }
+        // JSON of others may be laid out in lines; in JSON a line end can only be white space.
+        let line = &mut self.unwritten[begin..];
+        let mut from = 0;
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', &line[from..]) {
+            line[from + at] = b' ';
+            from += at + 1;
+        }
+        self.unwritten.put_u8(b'\n');
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a string is JSON")
+}
+
+fn behind(params: Option<&Json>) -> String {
+    params.map(|params| format!(",\"params\":{}", params.as_str())).unwrap_or_default()
+}
+
+/// More than the largest message that is passed on, several times.
+const ROOM: usize = 64 << 20;
+/// What an empty outbox may keep for the next messages.
+const KEPT: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_message_is_one_line_whatever_its_layout() {
+        let mut outbox = Outbox::new(Vec::new());
+        let result = Json::new("{\n  \"text\": \"a\\nb\",\r\n  \"n\": 1.10\n}").unwrap();
+        let id = Json::new("\"x\"").unwrap();
+
+        outbox.answer(Some(&id), &Answer::Result(result));
+        outbox.finish().await.unwrap();
+
+        let text = String::from_utf8(outbox.sink).unwrap();
+        assert_eq!(
+            text,
+            "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{   \"text\": \"a\\nb\",    \"n\": 1.10 }}\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn messages_have_the_members_that_they_should() {
+        let mut outbox = Outbox::new(Vec::new());
+        let params = Json::new("[1]").unwrap();
+
+        outbox.notification("a\"b", Some(&params));
+        outbox.notification("n", None);
+        outbox.request(7, "m", Some(&params));
+        outbox.answer(None, &Answer::refusal(-1, "no"));
+        outbox.finish().await.unwrap();
+
+        let text = String::from_utf8(outbox.sink).unwrap();
+        assert_eq!(
+            text.lines().collect::<Vec<_>>(),
+            [
+                r#"{"jsonrpc":"2.0","method":"a\"b","params":[1]}"#,
+                r#"{"jsonrpc":"2.0","method":"n"}"#,
+                r#"{"jsonrpc":"2.0","id":7,"method":"m","params":[1]}"#,
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#,
+            ]
+        );
+    }
+}

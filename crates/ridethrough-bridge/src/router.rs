@@ -1,0 +1,237 @@
+//! The one loop of a bridge: whatever comes from either side goes where it belongs.
+//!
+//! Nothing here waits for one thing while another could go on. Requests of the host run side by side;
+//! what the host does not read is bounded, and then nothing more is taken in.
+
+mod greet;
+mod pass;
+mod watch;
+
+use std::collections::BTreeSet;
+use std::io;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use ridethrough::{Client, Delivered, Error, Events, Inbox, Seen};
+use ridethrough_core::message::Json;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, sleep_until};
+
+use crate::bridge::Bridge;
+use crate::calls::{Calls, Finished};
+use crate::catalogue::Catalogue;
+use crate::hidden::Hidden;
+use crate::lines::{Line, Lines};
+use crate::lists::{Kind, Lists};
+use crate::news::News;
+use crate::outbox::Outbox;
+use crate::upstream::Upstream;
+
+use greet::{Greeted, Greeting};
+
+pub(crate) struct Router<W> {
+    client: Client,
+    inbox: Inbox,
+    events: Events,
+    outbox: Outbox<W>,
+    calls: Calls,
+
+    upstream: Upstream,
+    /// A host that waits for the answer to its `initialize`.
+    greeting: Option<Greeting>,
+    greeted: Greeted,
+    /// What people were last told about an upstream that cannot be connected to.
+    refused: Option<String>,
+
+    lists: Lists,
+    /// The lists that the host has asked for, answered or not.
+    asked: BTreeSet<Kind>,
+    checking: Option<BoxFuture<'static, Vec<(Kind, Vec<Json>)>>>,
+    /// Something happened while lists were checked: once more.
+    is_check_due: bool,
+    sessions: u64,
+
+    catalogue: Option<Catalogue>,
+    hidden: Hidden,
+    news: News,
+    voice: Voice,
+    /// How many things were taken in since somebody looked whether others wait.
+    in_a_row: usize,
+}
+
+/// How people are told.
+#[derive(Default)]
+pub(crate) struct Voice {
+    pub(crate) tell: Option<Box<dyn FnMut(&str) + Send>>,
+    pub(crate) is_detailed: bool,
+}
+
+/// What the loop woke up for.
+enum Woken {
+    Checked(Vec<(Kind, Vec<Json>)>),
+    Delivered(Delivered),
+    Finished(Finished),
+    GreetingDue,
+    Line(Option<Line>),
+    Reached(Result<(), Error>),
+    ReminderDue,
+    Seen(Seen),
+    Written(io::Result<()>),
+}
+
+impl<W: AsyncWrite + Unpin> Router<W> {
+    pub(crate) fn new(bridge: Bridge, writer: W) -> Self {
+        let Bridge { client, hidden, catalogue, voice } = bridge;
+        Self {
+            inbox: client.inbox(),
+            events: client.events(),
+            outbox: Outbox::new(writer),
+            calls: Calls::default(),
+            upstream: Upstream::new(client.clone()),
+            greeting: None,
+            greeted: Greeted::No,
+            refused: None,
+            lists: Lists::default(),
+            asked: BTreeSet::new(),
+            checking: None,
+            is_check_due: false,
+            sessions: 0,
+            catalogue,
+            hidden,
+            news: News::default(),
+            voice,
+            in_a_row: 0,
+            client,
+        }
+    }
+
+    /// Ends when the host writes no more, or does not read any more.
+    pub(crate) async fn serve<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) {
+        loop {
+            match self.wait(lines).await {
+                Woken::Line(None) | Woken::Written(Err(_)) => return,
+                woken => self.handle(woken),
+            }
+        }
+    }
+
+    /// Waits for the answers that are still to come, and writes them.
+    pub(crate) async fn finish(&mut self) -> io::Result<()> {
+        // Nothing more is read, so that an end of the host's side is all that is left to see.
+        let mut nothing = Lines::new(Silent, 0);
+        while !self.calls.is_empty() || self.greeting.is_some() {
+            match self.wait(&mut nothing).await {
+                Woken::Written(Err(error)) => return Err(error),
+                woken => self.handle(woken),
+            }
+        }
+        self.outbox.finish().await
+    }
+
+    /// Waits for whatever comes first. Progress comes before the answer it leads to; writing comes
+    /// last, so that what is there together is written together.
+    async fn wait<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Woken {
+        self.in_a_row += 1;
+        if self.in_a_row.is_multiple_of(CROWD)
+            && let Some(woken) = self.look_around(lines)
+        {
+            return woken;
+        }
+        let is_open = !self.outbox.is_full();
+        let greet_by = self.greeting.as_ref().map(Greeting::by);
+        let remind_at = self.news.due();
+        tokio::select! {
+            biased;
+            Some(delivered) = self.inbox.next(), if is_open => Woken::Delivered(delivered),
+            Some(finished) = self.calls.next(), if is_open && !self.calls.is_empty() => {
+                Woken::Finished(finished)
+            }
+            line = lines.next(), if is_open => Woken::Line(line),
+            reached = self.upstream.next() => Woken::Reached(reached),
+            checked = over(&mut self.checking) => Woken::Checked(checked),
+            Some(seen) = self.events.next() => Woken::Seen(seen),
+            () = at(greet_by) => Woken::GreetingDue,
+            () = at(remind_at) => Woken::ReminderDue,
+            written = self.outbox.drive() => Woken::Written(written),
+        }
+    }
+
+    /// Whoever never stops talking must hold up nobody else: in turn, each of the others is looked at
+    /// first.
+    fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
+        match self.in_a_row / CROWD % 3 {
+            0 => self.outbox.drive().now_or_never().map(Woken::Written),
+            _ if self.outbox.is_full() => None,
+            1 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            _ => lines.next().now_or_never().map(Woken::Line),
+        }
+    }
+
+    fn handle(&mut self, woken: Woken) {
+        match woken {
+            Woken::Checked(fresh) => self.compare_lists(fresh),
+            Woken::Delivered(delivered) => self.hand_over(delivered),
+            Woken::Finished(finished) => self.answer(finished),
+            Woken::GreetingDue => self.greet_without_upstream(),
+            Woken::Line(Some(line)) => self.take_line(line),
+            // Whoever waits looks at these two before.
+            Woken::Line(None) | Woken::Written(_) => {}
+            Woken::Reached(Ok(())) => self.upstream_is_there(),
+            Woken::Reached(Err(error)) => self.upstream_failed(&error),
+            Woken::ReminderDue => {
+                let line = self.news.remind(Instant::now());
+                self.voice.say(line.as_deref());
+            }
+            Woken::Seen(seen) => self.watch(&seen),
+        }
+    }
+}
+
+impl Voice {
+    /// Tells this, if there is something to tell and somebody to hear it.
+    fn say(&mut self, line: Option<&str>) {
+        if let (Some(tell), Some(line)) = (&mut self.tell, line) {
+            tell(line);
+        }
+    }
+}
+
+/// The end of a future that may not be there.
+async fn over<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
+    match future {
+        Some(running) => {
+            let done = running.await;
+            *future = None;
+            done
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A host that says nothing and does not leave.
+struct Silent;
+
+impl AsyncRead for Silent {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        _: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        std::task::Poll::Pending
+    }
+}
+
+/// The longest line that is held: several times the largest message that is passed on, so that whoever
+/// sends too much can be told so under the id of its request.
+pub(crate) const LINE_LIMIT: usize = 4 * MESSAGE_LIMIT;
+/// The largest message of the host.
+const MESSAGE_LIMIT: usize = 16 << 20;
+/// So many things may be taken in before those who wait are looked at.
+const CROWD: usize = 32;

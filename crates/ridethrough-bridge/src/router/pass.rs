@@ -1,0 +1,205 @@
+//! Messages, from either side to the other.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use ridethrough::{Call, Delivered};
+use ridethrough_core::message::{Answer, Id, Incoming, Json, Message};
+use ridethrough_core::{Extension, QuestionId};
+use tokio::io::AsyncWrite;
+use tokio::time::timeout;
+
+use super::greet::WITHIN;
+use super::{MESSAGE_LIMIT, Router};
+use crate::calls::{End, Finished};
+use crate::lines::Line;
+use crate::lists::{Kind, Page};
+use crate::{fault, greeting};
+
+impl<W: AsyncWrite + Unpin> Router<W> {
+    pub(super) fn take_line(&mut self, line: Line) {
+        let Line::Whole(text) = line else { return self.outbox.answer(None, &too_large()) };
+        let is_too_large = text.len() > MESSAGE_LIMIT;
+        match Incoming::parse(&text) {
+            Ok(incoming) => {
+                for message in incoming.into_messages() {
+                    match message {
+                        Message::Request { id, .. } if is_too_large => {
+                            self.outbox.answer(Some(id.json()), &too_large());
+                        }
+                        // A host that waits for nothing is told nothing.
+                        _ if is_too_large => {}
+                        message => self.take(message),
+                    }
+                }
+            }
+            Err(_) => match Json::new(text) {
+                Ok(json) => {
+                    let answer = Answer::refusal(-32600, "the line is no JSON-RPC message");
+                    self.outbox.answer(json.member("id").as_ref(), &answer);
+                }
+                Err(_) => {
+                    self.outbox.answer(None, &Answer::refusal(-32700, "the line is no JSON"));
+                }
+            },
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Notification { method, params } => self.notify(&method, params),
+            Message::Request { id, method, params } => self.ask(id, &method, params),
+            Message::Response { id, answer } => {
+                if let Some(number) = id.and_then(|id| id.number()) {
+                    self.inbox.answer(QuestionId::new(number), answer);
+                }
+            }
+        }
+    }
+
+    fn notify(&mut self, method: &str, params: Option<Json>) {
+        match method {
+            // The client tells the upstream itself, in each of its sessions.
+            "notifications/initialized" => {}
+            // The client knows by which id the upstream knows the request, and whether it does.
+            "notifications/cancelled" => {
+                if let Some(id) = params.and_then(|params| params.member("requestId")) {
+                    self.calls.cancel(id.as_bytes());
+                }
+            }
+            method => {
+                // It is on its way with the first look at it; a notification that the upstream did not
+                // take is an event of the client's, and nothing that the host could be told.
+                let _ = self.client.notify(method, params).now_or_never();
+            }
+        }
+    }
+
+    fn ask(&mut self, id: Id, method: &str, params: Option<Json>) {
+        match method {
+            "initialize" => return self.greet(id, params.as_ref()),
+            // Whether *we* are there. The upstream may be down, and calls still be worth a wait.
+            "ping" => return self.outbox.answer(Some(id.json()), &empty()),
+            // The revision it belongs to is not spoken here: the host then falls back to `initialize`.
+            "server/discover" => {
+                let answer = Answer::refusal(-32601, "Method not found");
+                return self.outbox.answer(Some(id.json()), &answer);
+            }
+            "tools/call" => {
+                if let Some(refusal) = self.hidden.refusal(params.as_ref()) {
+                    return self.outbox.answer(Some(id.json()), &refusal);
+                }
+            }
+            _ => {}
+        }
+        self.pass_on(id, method, params);
+    }
+
+    fn pass_on(&mut self, id: Id, method: &str, params: Option<Json>) {
+        let page = Page::asked(method, params.as_ref());
+        let mut call = self.client.request(method, params.clone());
+        if params.is_some_and(|params| asks_for_progress(&params)) {
+            call = call.extended_by_progress(WHILE_IT_MOVES);
+        }
+        let Some(page) = page else {
+            let pending = call.answer();
+            return self.calls.begin(id, None, async { End::Upstream(pending.await) });
+        };
+        self.asked.insert(page.kind);
+        if self.upstream.server().is_none() && self.greeted.is_provisional() && page.is_first {
+            let kept = self.catalogue.as_ref().and_then(|it| it.list(page.kind.method()));
+            let stand_in = kept.cloned();
+            return self.calls.begin(id, Some(page), with_stand_in(call, page.kind, stand_in));
+        }
+        let pending = call.answer();
+        self.calls.begin(id, Some(page), async { End::Upstream(pending.await) });
+    }
+
+    /// A request of the host has ended.
+    pub(super) fn answer(&mut self, finished: Finished) {
+        let Finished { id, page, end, .. } = finished;
+        let is_stand_in = matches!(end, End::StandIn(_));
+        let answer = match (end, page) {
+            (End::StandIn(result) | End::Upstream(Ok(Answer::Result(result))), Some(page)) => {
+                Answer::Result(self.show(page, result, is_stand_in))
+            }
+            (End::StandIn(result), None) => Answer::Result(result),
+            (End::Upstream(Ok(answer)), _) => answer,
+            (End::Upstream(Err(error)), _) => fault::answer(&error),
+        };
+        self.outbox.answer(Some(id.json()), &answer);
+        if is_stand_in && self.upstream.server().is_some() {
+            // It came while the host was given something in its place.
+            self.check_lists();
+        }
+    }
+
+    /// What the host is shown of a list.
+    fn show(&mut self, page: Page, result: Json, is_stand_in: bool) -> Json {
+        let whole = self.lists.saw(page, &result);
+        if let (Some(whole), Some(catalogue), false) = (whole, &mut self.catalogue, is_stand_in) {
+            let kept = catalogue.keep_list(page.kind.method(), &whole);
+            self.told_if_not_kept(Some(kept));
+        }
+        match page.kind {
+            Kind::Tools => self.hidden.filter(result),
+            _ => result,
+        }
+    }
+
+    /// Something of the upstream's own.
+    pub(super) fn hand_over(&mut self, delivered: Delivered) {
+        match delivered {
+            // It names the upstream's id of a question. `Withdrawn` says the same in ours.
+            Delivered::Notification { method, .. } if &*method == "notifications/cancelled" => {}
+            Delivered::Notification { method, params, .. } => {
+                self.outbox.notification(&method, params.as_ref());
+            }
+            Delivered::Question { question, method, params, .. } => {
+                self.outbox.request(question.number(), &method, params.as_ref());
+            }
+            Delivered::Withdrawn { question } => {
+                let params = Json::from(serde_json::json!({
+                    "requestId": question.number(),
+                    "reason": "the server does not wait for the answer any more",
+                }));
+                self.outbox.notification("notifications/cancelled", Some(&params));
+            }
+        }
+    }
+}
+
+/// Waits for the upstream's list, but not for longer than there is something to show instead: what was
+/// last there at once, an empty list when the client has given up.
+async fn with_stand_in(call: Call, kind: Kind, kept: Option<Json>) -> End {
+    let pending = call.answer();
+    let outcome = match &kept {
+        Some(_) => timeout(WITHIN, pending).await.ok(),
+        None => Some(pending.await),
+    };
+    match outcome {
+        None => End::StandIn(kept.unwrap_or_else(|| kind.result(&[]))),
+        Some(Err(error)) if greeting::may_pass(Some(error.kind)) => {
+            End::StandIn(kept.unwrap_or_else(|| kind.result(&[])))
+        }
+        Some(outcome) => End::Upstream(outcome),
+    }
+}
+
+fn asks_for_progress(params: &Json) -> bool {
+    // Most calls do not, and need not be read for it.
+    memchr::memmem::find(params.as_bytes(), b"progressToken").is_some()
+        && params.member("_meta").is_some_and(|meta| meta.member("progressToken").is_some())
+}
+
+fn empty() -> Answer {
+    Answer::Result(Json::empty_object())
+}
+
+fn too_large() -> Answer {
+    Answer::refusal(-32600, "the message was not sent: it is larger than 16 MiB")
+}
+
+/// A host that asks for progress watches; it takes a call back when it has seen enough.
+const WHILE_IT_MOVES: Extension =
+    Extension { by: Duration::from_secs(600), cap: Duration::from_secs(24 * 3600) };

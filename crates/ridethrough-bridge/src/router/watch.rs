@@ -1,0 +1,93 @@
+//! What happens on the link: told to people, and to the host where its lists are concerned.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ridethrough::Seen;
+use ridethrough_core::Event;
+use ridethrough_core::message::Json;
+use tokio::io::AsyncWrite;
+use tokio::time::Instant;
+
+use super::Router;
+use crate::lists::{self, Kind};
+use crate::news::harmless;
+
+impl<W: AsyncWrite + Unpin> Router<W> {
+    pub(super) fn watch(&mut self, seen: &Seen) {
+        let event = match seen {
+            Seen::Event { event, .. } => event,
+            // Any of them may have been the one.
+            Seen::Missed(_) => return self.check_lists(),
+        };
+        if self.voice.is_detailed {
+            self.voice.say(Some(&harmless(&format!("{event:?}"))));
+        }
+        let line = self.news.heard(Instant::now(), event);
+        self.voice.say(line.as_deref());
+        match event {
+            Event::SessionReady { .. } => {
+                self.sessions += 1;
+                if self.sessions > 1 {
+                    self.check_lists();
+                }
+            }
+            Event::ListenerBack { gap } if *gap >= WORTH_A_LOOK => self.check_lists(),
+            _ => {}
+        }
+    }
+
+    /// Looks whether the lists are still what the host has seen.
+    pub(super) fn check_lists(&mut self) {
+        if self.checking.is_some() {
+            self.is_check_due = true;
+            return;
+        }
+        let kinds = self.lists.kinds();
+        if kinds.is_empty() {
+            return;
+        }
+        let client = self.client.clone();
+        let looking = join_all(kinds.into_iter().map(move |kind| {
+            let client = client.clone();
+            async move { lists::fetch(client, kind).await.map(|fresh| (kind, fresh)) }
+        }));
+        let known = async move { looking.await.into_iter().flatten().collect() };
+        self.checking = Some(Box::pin(known));
+    }
+
+    /// This is how the lists are.
+    pub(super) fn compare_lists(&mut self, fresh: Vec<(Kind, Vec<Json>)>) {
+        let mut changed = BTreeSet::new();
+        for (kind, elements) in fresh {
+            let kept = self
+                .catalogue
+                .as_mut()
+                .map(|it| it.keep_list(kind.method(), &kind.result(&elements)));
+            self.told_if_not_kept(kept);
+            if self.lists.renew(kind, elements) {
+                changed.insert(kind.changed());
+            }
+        }
+        changed.into_iter().for_each(|method| self.outbox.notification(method, None));
+        if std::mem::take(&mut self.is_check_due) {
+            self.check_lists();
+        }
+    }
+
+    /// A catalogue that cannot be written is told once, and nothing fails by it.
+    pub(super) fn told_if_not_kept(&mut self, kept: Option<io::Result<()>>) {
+        if let Some(Err(error)) = kept {
+            let words =
+                format!("what the upstream says of itself could not be kept on disk: {error}");
+            self.voice.say(Some(&harmless(&words)));
+            self.catalogue = None;
+        }
+    }
+}
+
+/// Proxies cut streams every minute or so; what is reopened at once has missed nothing worth a
+/// request.
+const WORTH_A_LOOK: Duration = Duration::from_secs(2);

@@ -1,0 +1,68 @@
+//! The first connect to the upstream, tried until it succeeds.
+//!
+//! Whatever happens after that is the client's affair: it renews sessions by itself. But before its
+//! first success it takes some failures for final, a name that does not resolve for example, and a
+//! host that was started on a train has no other way to come back.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ridethrough::{Client, Error, Server};
+
+pub(crate) struct Upstream {
+    client: Client,
+    reaching: Option<BoxFuture<'static, Result<Server, Error>>>,
+    server: Option<Server>,
+    failures: u32,
+}
+
+impl Upstream {
+    pub(crate) const fn new(client: Client) -> Self {
+        Self { client, reaching: None, server: None, failures: 0 }
+    }
+
+    /// Begins to connect, unless that was done, and stays connected.
+    pub(crate) fn reach(&mut self) {
+        if self.reaching.is_none() && self.server.is_none() {
+            self.client.keep_connected();
+            self.connect_after(Duration::ZERO);
+        }
+    }
+
+    /// What the upstream says of itself, once it was there.
+    pub(crate) const fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// How the next connect ends; nothing comes after the one that succeeds. Nothing is lost if the
+    /// future is dropped.
+    pub(crate) async fn next(&mut self) -> Result<(), Error> {
+        let Some(reaching) = &mut self.reaching else { return std::future::pending().await };
+        match reaching.await {
+            Ok(server) => {
+                self.reaching = None;
+                self.server = Some(server);
+                Ok(())
+            }
+            Err(error) => {
+                let pause = FIRST_PAUSE * 2_u32.pow(self.failures.min(MOST_DOUBLINGS));
+                self.failures += 1;
+                self.connect_after(pause);
+                Err(error)
+            }
+        }
+    }
+
+    fn connect_after(&mut self, pause: Duration) {
+        let client = self.client.clone();
+        self.reaching = Some(Box::pin(async move {
+            tokio::time::sleep(pause).await;
+            client.connect().await
+        }));
+    }
+}
+
+/// Most failures have lasted for the client's patience already.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Half a minute between tries at most: a person who repairs something looks whether it works.
+const MOST_DOUBLINGS: u32 = 5;

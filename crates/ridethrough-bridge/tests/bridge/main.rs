@@ -1,0 +1,9 @@
+//! The bridge between a host and a server of the lab, over pipes and under paused time.
+
+#![cfg(test)]
+
+mod ending;
+mod passing;
+mod recovering;
+mod rig;
+mod starting;
