@@ -2,8 +2,10 @@
 //!
 //! stdout is data, stderr is for people. Exit codes: 0 done, 1 a promise was broken or the
 //! program failed, 2 wrong usage. `lab drive` ends with 0 once every step of its script was
-//! reported, whatever became of it, and with 2 if URL or script cannot be used.
+//! reported, whatever became of it, and with 2 if URL or script cannot be used. `bridge` ends with 0
+//! when its host leaves, and with 130 or 143 when a signal ends it.
 
+mod bridge;
 mod demo;
 mod import;
 mod lab;
@@ -29,6 +31,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
+    Bridge(bridge::Args),
     /// Breaks a server in five ways before your eyes, and shows what the client does about it.
     ///
     /// Needs no server and no network: the server listens on a port of this machine, inside this
@@ -46,6 +50,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
+        Command::Bridge(args) => bridge::play(&args),
         Command::Demo(args) => demo::play(&args),
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),

@@ -63,7 +63,7 @@ async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
 }
 
 /// Writes a line to stdout, where somebody waits for it.
-fn write(line: Line) -> io::Result<()> {
+pub(super) fn write(line: Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(&line)?;
     text.push(b'\n');
     let mut out = io::stdout().lock();

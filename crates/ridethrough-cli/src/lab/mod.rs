@@ -13,6 +13,7 @@ mod run;
 mod serve;
 mod shelf;
 mod show;
+mod stdio;
 #[cfg(test)]
 mod tests;
 mod wrong;
@@ -28,6 +29,9 @@ pub(crate) enum Command {
     Compare(compare::Args),
     /// Plays a script on our own client: the adapter by which the lab scores it.
     Drive(drive::Args),
+    /// Plays a script on a stdio server in front of a remote one: the adapter by which the lab scores
+    /// a bridge.
+    DriveStdio(stdio::Args),
     /// Lists the scenarios.
     List(list::Args),
     /// Puts a client through the scenarios, ours or any other.
@@ -45,6 +49,7 @@ pub(crate) fn play(command: Command) -> Result<ExitCode> {
     match command {
         Command::Compare(args) => compare::play(&args),
         Command::Drive(args) => drive::play(&args),
+        Command::DriveStdio(args) => stdio::play(&args),
         Command::List(args) => list::play(&args),
         Command::Run(args) => run::play(&args),
         Command::Serve(args) => serve::play(&args),

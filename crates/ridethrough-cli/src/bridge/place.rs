@@ -1,0 +1,68 @@
+//! Where the server is, and where its catalogue is kept.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use ridethrough::Endpoint;
+
+use crate::misuse::Misuse;
+
+/// Refuses to show secrets to whoever listens between us and another machine.
+pub(super) fn check(url: &str, allow_http: bool) -> Result<(), Misuse> {
+    // What is no URL is refused by whoever makes the client, in better words.
+    let Ok(endpoint) = Endpoint::parse(url) else { return Ok(()) };
+    if endpoint.is_tls() || allow_http || is_this_machine(endpoint.host_to_resolve()) {
+        return Ok(());
+    }
+    Err(Misuse {
+        what: format!("`{endpoint}` is not encrypted, and not on this machine"),
+        tried: "the URL was read; nothing was sent".to_owned(),
+        hint: "write `https://`, or add `--allow-http` if nobody can listen in between".to_owned(),
+    })
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(is_loopback)
+}
+
+/// The folder of catalogues, below the user's cache; `None` if the user has no place of its own.
+pub(super) fn catalogues() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
+    let cache = variable("XDG_CACHE_HOME")
+        .or_else(|| variable("LOCALAPPDATA"))
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))?;
+    Some(cache.join("ridethrough").join("catalogues"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_spoken_to_in_the_clear() {
+        for (url, is_allowed) in [
+            ("https://example.com/mcp", true),
+            ("http://localhost:8080/mcp", true),
+            ("http://127.0.0.2/mcp", true),
+            ("http://[::1]:8080/mcp", true),
+            ("http://[::ffff:127.0.0.1]/mcp", true),
+            ("http://example.com/mcp", false),
+            ("http://localhost.example.com/mcp", false),
+            ("http://10.0.0.1/mcp", false),
+            ("http://127.0.0.1.example.com/mcp", false),
+        ] {
+            assert_eq!(check(url, false).is_ok(), is_allowed, "{url}");
+            assert!(check(url, true).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_does_not_show_the_query() {
+        let refusal = check("http://example.com/mcp?key=s3cret", false).unwrap_err().to_string();
+
+        assert!(!refusal.contains("s3cret"), "{refusal}");
+    }
+}

@@ -1,0 +1,106 @@
+//! `ridethrough lab drive-stdio`: puts a stdio server that stands in front of a remote one through the
+//! scenarios, by default our own bridge.
+//!
+//! It speaks the adapter protocol towards the lab and raw lines towards the server, and recovers from
+//! nothing itself.
+
+mod host;
+mod player;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+
+use anyhow::{Context, Result};
+use tokio::process::Command;
+use tokio::runtime;
+
+use super::drive::{read_script, write};
+use crate::misuse::Misuse;
+
+use host::Pipes;
+
+/// What `lab drive-stdio` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// The command of a stdio server, split at spaces; `{url}` stands for the URL [default: our own
+    /// bridge, `ridethrough bridge {url}`]
+    #[arg(long, value_name = "CMD")]
+    server: Option<String>,
+    /// The MCP endpoint behind it, such as `http://127.0.0.1:8080/mcp`
+    url: String,
+    /// A file with the steps: a JSON list
+    script: PathBuf,
+}
+
+/// Plays the script and writes a line for each step.
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    let script = read_script(&args.script)?;
+    let words = args.words()?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the runtime could not be started")?;
+    let played = runtime.block_on(player::play(|token| start(&words, token), script, write));
+    runtime.shutdown_background();
+    match played {
+        // A reader that has seen enough is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),
+    }
+}
+
+impl Args {
+    fn words(&self) -> Result<Vec<String>> {
+        let Some(server) = &self.server else {
+            let this =
+                std::env::current_exe().context("this program does not know its own path")?;
+            let this = this.to_str().context("the path of this program is no text")?.to_owned();
+            let flags = ["--allow-http", "--no-catalogue", "--silent"].map(str::to_owned);
+            return Ok([this, "bridge".to_owned(), self.url.clone()]
+                .into_iter()
+                .chain(flags)
+                .collect());
+        };
+        let words: Vec<_> =
+            server.split_whitespace().map(|word| word.replace("{url}", &self.url)).collect();
+        if words.is_empty() {
+            return Err(Misuse {
+                what: "`--server` names no program".to_owned(),
+                tried: "it was split at spaces; nothing was started".to_owned(),
+                hint: "write it as `--server 'npx mcp-remote {url}'`".to_owned(),
+            }
+            .into());
+        }
+        Ok(words)
+    }
+}
+
+/// Starts a server. It ends when its stdin does, and with this process at the latest.
+fn start(words: &[String], token: Option<String>) -> io::Result<Pipes> {
+    let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    if let Some(token) = token {
+        command.args(["--header", "Authorization: Bearer ${LAB_TOKEN}"]).env("LAB_TOKEN", token);
+    }
+    let mut child = command.spawn()?;
+    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    // Somebody must wait for it, or it stays in the table of processes.
+    tokio::spawn(async move { child.wait().await });
+    Ok(Pipes { reader: Box::new(stdout), writer: Box::new(stdin) })
+}
+
+const AFTER: &str = "This is how the lab scores a bridge:
+  ridethrough lab run --client 'ridethrough lab drive-stdio'
+  ridethrough lab run --client 'ridethrough lab drive-stdio --server \"npx mcp-remote {url} --allow-http\"'
+
+A script that asks for a token adds `--header 'Authorization: Bearer ${LAB_TOKEN}'` to the command
+and sets the variable. `ridethrough lab drive --help` shows the steps and the lines.
+
+Exit codes: 0 every step was reported, 2 the script cannot be used.";

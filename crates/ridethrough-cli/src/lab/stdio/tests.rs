@@ -1,0 +1,68 @@
+//! The bridge in every scenario, with a host that recovers from nothing: what our client rides through,
+//! a host behind the bridge rides through, too.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ridethrough_bridge::Bridge;
+use ridethrough_lab::adapter::Line;
+use ridethrough_lab::contestant::Inside;
+use ridethrough_lab::run::run_on;
+use ridethrough_lab::scenario::{Scenario, Shelf};
+use ridethrough_lab::score::{Score, Verdict};
+use ridethrough_lab::stage::{Doors, Stage};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::host::Pipes;
+use super::player::play;
+use crate::lab::pipes::client_on;
+
+#[tokio::test(start_paused = true)]
+async fn the_bridge_has_the_verdicts_of_the_client_in_it() {
+    let mut missed = String::new();
+    for scenario in Shelf::ours().unwrap().all() {
+        let score = put_through(scenario).await;
+        if score.verdict != Verdict::Pass {
+            missed += &told(&score);
+        }
+    }
+
+    assert!(missed.is_empty(), "{missed}");
+}
+
+async fn put_through(scenario: &Scenario) -> Score {
+    let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
+    let at = stage.clone();
+    let bridged = Inside(move |_url, script, said: UnboundedSender<String>| {
+        let stage = at.clone();
+        Box::pin(async move {
+            let tell = |line: Line| {
+                let text = serde_json::to_string(&line)?;
+                said.send(text).map_err(std::io::Error::other)
+            };
+            play(|token| Ok(bridge(&stage, token)), script, tell).await.unwrap();
+        }) as BoxFuture<'static, ()>
+    });
+    run_on(&stage, scenario, &bridged).await
+}
+
+/// A bridge to the servers of a scenario, over pipes.
+fn bridge(stage: &Arc<Stage>, token: Option<String>) -> Pipes {
+    let mut client = client_on(stage);
+    if let Some(token) = token {
+        client = client.credentials(ridethrough::StaticBearer::new(token).unwrap());
+    }
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    tokio::spawn(Bridge::new(client.build().unwrap()).run(reader, writer, std::future::pending()));
+    let (reader, writer) = tokio::io::split(ours);
+    Pipes { reader: Box::new(reader), writer: Box::new(writer) }
+}
+
+fn told(score: &Score) -> String {
+    let mut text = format!("{} {}: {}\n", score.id, score.title, score.verdict.word());
+    for fault in score.faults() {
+        text += &format!("  {:?}: {}\n    {}\n", fault.level, fault.that, fault.evidence);
+    }
+    text
+}

@@ -1,0 +1,276 @@
+//! `ridethrough bridge` as a host runs it: the built binary, a socket, and lines on its stdin.
+
+#![cfg(test)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use ridethrough_lab::{Mcp, Mood, Protocol, Server, Times, When};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_calls_a_tool_through_the_bridge_and_leaves() {
+    let rig = Rig::listen().await;
+    let mut host = rig.host(&[]);
+
+    let greeting = host.greet().await;
+    let answer = host.call(1, "echo").await;
+    let left = Instant::now();
+    let (code, rest, said) = host.leave().await;
+
+    assert_eq!(greeting["result"]["serverInfo"]["name"], "ridethrough-lab");
+    assert_eq!(answer["result"]["content"][0]["text"], "echo");
+    assert_eq!((code, &*rest, &*said), (Some(0), "", ""));
+    assert!(left.elapsed() < Duration::from_secs(5));
+    assert_eq!(rig.mcp.count(&When::delete()), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stdin_that_is_closed_in_the_middle_of_a_call_ends_it() {
+    let rig = Rig::listen().await;
+    rig.mcp.rule(When::tool("slow"), Times::Once, |ask| async {
+        ask.sse().await.gone().await;
+    });
+    let mut host = rig.host(&[]);
+    host.greet().await;
+    host.ask(1, "tools/call", json!({"name": "slow"})).await;
+    while rig.mcp.count(&When::tool("slow")) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    let (code, rest, _) = host.leave().await;
+
+    assert_eq!((code, &*rest), (Some(0), ""));
+    assert_eq!(rig.mcp.count(&When::delete()), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_starts_while_the_server_is_down_starts_with_what_it_was() {
+    let rig = Rig::listen().await;
+    let mut host = rig.host(&["--header", "X-Team: blue"]);
+    host.greet().await;
+    host.asked(1, "tools/list", json!({})).await;
+    host.leave().await;
+
+    rig.server.set_mood(Mood::Down);
+    let mut again = rig.host(&["--header", "X-Team: blue"]);
+    let greeting = again.greet().await;
+    let tools = again.asked(1, "tools/list", json!({})).await;
+    rig.server.set_mood(Mood::Up);
+    let answer = again.call(2, "echo").await;
+    let mut stranger = rig.host(&["--header", "X-Team: red"]);
+    rig.server.set_mood(Mood::Down);
+    let unknown = stranger.greet().await;
+
+    assert_eq!(greeting["result"]["serverInfo"]["name"], "ridethrough-lab");
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 5);
+    assert_eq!(answer["result"]["content"][0]["text"], "echo");
+    assert_eq!(unknown["result"]["serverInfo"]["name"], "ridethrough");
+    let (_, _, said) = again.leave().await;
+    assert!(said.contains("ridethrough: the upstream is not there yet"), "{said}");
+    assert!(said.contains("ridethrough: back after "), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn secrets_reach_the_server_and_nobody_else() {
+    let rig = Rig::listen().await;
+    rig.mcp.require_bearer(Some("t0ken"));
+    let args =
+        ["--header", "Authorization:Bearer ${TOKEN}", "--header", "X-Key: ${KEY}", "--debug"];
+    let mut host = rig.host(&args);
+
+    host.greet().await;
+    host.asked(1, "tools/list", json!({})).await;
+    rig.mcp.forget_sessions();
+    host.call(2, "echo").await;
+    let (_, _, said) = host.leave().await;
+
+    let log = rig.mcp.log();
+    assert!(log.iter().all(|entry| entry.header("x-key") == Some("s3cret")));
+    assert!(said.contains("SessionLost"), "{said}");
+    let kept = rig.kept();
+    assert!(kept.contains("inputSchema"), "{kept}");
+    for secret in ["t0ken", "s3cret"] {
+        assert!(!said.contains(secret) && !kept.contains(secret), "{said}\n{kept}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flags_of_mcp_remote_mean_what_they_mean_there() {
+    let rig = Rig::listen().await;
+    let mut host = rig.host(&[
+        "9696",
+        "--transport",
+        "http-only",
+        "--ignore-tool",
+        "de*",
+        "--enable-proxy",
+        "--allow-http",
+    ]);
+
+    host.greet().await;
+    let tools = host.asked(1, "tools/list", json!({})).await;
+    let (code, _, said) = host.leave().await;
+
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 4);
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains("the port is for a login") && said.contains("`--enable-proxy`"),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_work_is_wrong_usage_in_three_parts_and_nothing_is_sent() {
+    let rig = Rig::listen().await;
+    for (args, reason) in [
+        (vec!["http://example.com/mcp?key=s3cret"], "is not encrypted"),
+        (vec!["ftp://localhost/"], "must begin with http:// or https://"),
+        (vec![&*rig.url, "--transport", "sse-only"], "gave up"),
+        (vec![&*rig.url, "--resource", "https://s3cret.example/"], "`--resource` belongs to OAuth"),
+        (vec![&*rig.url, "--static-oauth-client-info", "s3cret"], "belongs to OAuth"),
+        (
+            vec![&*rig.url, "--header", "X-Key: s3cret${UNSET_VARIABLE}"],
+            "`UNSET_VARIABLE` is not set",
+        ),
+        (vec![&*rig.url, "--header", "Authorization: Basic s3cret"], "must be `Bearer TOKEN`"),
+        (vec![&*rig.url, "--bearer-env", "UNSET_VARIABLE"], "is not set"),
+    ] {
+        let output = rig.run(&args).await;
+
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(reason), "{said}");
+        assert!(said.contains("\n  tried: ") && said.contains("\n\nhint: "), "{said}");
+        assert!(output.stdout.is_empty() && !said.contains("s3cret"), "{said}");
+    }
+    assert!(rig.mcp.log().is_empty());
+}
+
+/// A server on a port of this machine, and a cache of the test's own.
+struct Rig {
+    mcp: Mcp,
+    server: Server,
+    url: String,
+    cache: PathBuf,
+}
+
+impl Rig {
+    async fn listen() -> Self {
+        let mcp = Mcp::new();
+        let server = Server::new(Protocol::Http1, mcp.clone());
+        let port = server.listen().await.unwrap().port();
+        let url = format!("http://localhost:{port}/mcp");
+        // No two servers that live at once have the same port, so no two tests share a folder.
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bridge-{port}"));
+        // What a test that was killed left there is nobody's.
+        let _ = std::fs::remove_dir_all(&cache);
+        Self { mcp, server, url, cache }
+    }
+
+    fn host(&self, args: &[&str]) -> Host {
+        let mut child = self
+            .command(&[&[&*self.url], args].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Host { stdin: child.stdin.take().unwrap(), lines, child }
+    }
+
+    async fn run(&self, args: &[&str]) -> Output {
+        let running = self.command(args).stdin(Stdio::null()).output();
+        timeout(PATIENCE, running).await.expect("the end in time").unwrap()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
+        command.arg("bridge").args(args).kill_on_drop(true);
+        command.env("XDG_CACHE_HOME", &self.cache).env("TOKEN", "t0ken").env("KEY", "s3cret");
+        command
+    }
+
+    /// Everything that was kept on disk, with the names of files.
+    fn kept(&self) -> String {
+        let folder = self.cache.join("ridethrough/catalogues");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        files
+            .map(|file| {
+                format!("{}\n{}\n", file.display(), std::fs::read_to_string(&file).unwrap())
+            })
+            .collect()
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        // What is left of it is the build folder's.
+        let _ = std::fs::remove_dir_all(&self.cache);
+    }
+}
+
+/// Whoever started the bridge. The bridge does not outlive its test.
+struct Host {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Host {
+    async fn greet(&mut self) -> Value {
+        let info = json!({"name": "host", "version": "1"});
+        let params =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info});
+        let greeting = self.asked(0, "initialize", params).await;
+        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        greeting
+    }
+
+    async fn call(&mut self, id: u64, tool: &str) -> Value {
+        self.asked(id, "tools/call", json!({"name": tool, "arguments": {"msg": tool}})).await
+    }
+
+    /// Asks, and passes over what else is told until the answer is there.
+    async fn asked(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.ask(id, method, params).await;
+        loop {
+            let line = timeout(PATIENCE, self.lines.next_line()).await.expect("an answer in time");
+            let message: Value = serde_json::from_str(&line.unwrap().expect("an answer")).unwrap();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    async fn ask(&mut self, id: u64, method: &str, params: Value) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    }
+
+    async fn say(&mut self, message: &Value) {
+        self.stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    /// Closes stdin; gives the exit code, what else was written to stdout, and what people were told.
+    async fn leave(self) -> (Option<i32>, String, String) {
+        let Self { mut child, stdin, lines } = self;
+        drop(stdin);
+        let (mut rest, mut said) = (String::new(), String::new());
+        let mut stdout = lines.into_inner();
+        timeout(PATIENCE, stdout.read_to_string(&mut rest))
+            .await
+            .expect("the end in time")
+            .unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut said).await.unwrap();
+        let status = timeout(PATIENCE, child.wait()).await.expect("the end in time").unwrap();
+        (status.code(), rest, said)
+    }
+}
+
+/// Far longer than anything here takes, on a machine that is busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(60);
