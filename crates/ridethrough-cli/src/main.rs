@@ -1,29 +1,37 @@
 //! The `ridethrough` binary: modes and exit codes.
 //!
-//! stdout is data, stderr is for people. Exit codes: 0 done, 1 a promise was broken or the
-//! program failed, 2 wrong usage. `lab drive` ends with 0 once every step of its script was
-//! reported, whatever became of it, and with 2 if URL or script cannot be used. `bridge` ends with 0
-//! when its host leaves, and with 130 or 143 when a signal ends it.
+//! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0
+//! done, 1 a promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once
+//! every step of its script was reported, whatever became of it, and with 2 if URL or script cannot
+//! be used. `bridge` ends with 0 when its host leaves, and with 130 or 143 when a signal ends it.
 
 mod bridge;
+mod completions;
 mod demo;
+mod exit;
 mod import;
 mod lab;
+mod man;
 mod misuse;
 #[allow(dead_code, reason = "for the commands that take a server, each of which comes by itself")]
 mod names;
+mod options;
 mod out;
+mod talk;
+mod target;
 mod until;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
 
+use exit::Exit;
 use misuse::Misuse;
 
 /// MCP connections that ride through faults.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(name = "ridethrough", version, arg_required_else_help = true, after_long_help = exit::TABLE)]
 struct Args {
     #[command(subcommand)]
     command: Command,
@@ -33,6 +41,10 @@ struct Args {
 enum Command {
     /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
     Bridge(bridge::Args),
+    #[command(flatten)]
+    Talk(talk::Command),
+    /// Prints what a shell needs to complete these commands.
+    Completions(completions::Args),
     /// Breaks a server in five ways before your eyes, and shows what the client does about it.
     ///
     /// Needs no server and no network: the server listens on a port of this machine, inside this
@@ -46,6 +58,8 @@ enum Command {
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
     Lab(lab::Command),
+    /// Prints the manual, for `man`.
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -56,13 +70,24 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::play(command),
     };
     outcome.unwrap_or_else(|error| match error.downcast::<Misuse>() {
+    play(Args::parse().command).unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
             eprintln!("{misuse}");
-            ExitCode::from(2)
+            Exit::Usage.into()
         }
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            Exit::Failure.into()
         }
     })
+}
+
+fn play(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Talk(command) => talk::play(&command),
+        Command::Completions(args) => completions::play(&args, Args::command()),
+        Command::Demo(args) => demo::play(&args),
+        Command::Lab(command) => lab::play(command),
+        Command::Man(args) => man::play(&args, Args::command()),
+    }
 }

@@ -1,0 +1,146 @@
+//! How a command that talks to a server ends, as a number for scripts.
+//!
+//! One rule holds for all of them: with 2, 4 and 5 the server did not run what was asked, for certain.
+//! Doubt has numbers of its own.
+
+use std::process::ExitCode;
+
+use ridethrough::{Error, Kind};
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The call's time was over.
+    Deadline,
+    /// All went well.
+    Done,
+    /// This program could not do its part: a file that cannot be written, for example.
+    Failure,
+    /// There is no answer, and the server may have run it.
+    Interrupted,
+    /// The server answered with an error, or with what breaks the protocol.
+    Protocol,
+    /// The tool ran and says that it failed.
+    Tool,
+    /// The credentials were refused.
+    Unauthorized,
+    /// The server cannot be reached, or turns everybody away.
+    Unreachable,
+    /// It was asked for in a way that cannot work; nothing was run.
+    Usage,
+}
+
+impl Exit {
+    /// How a command ends whose call ended so.
+    pub(crate) fn of(error: &Error) -> Self {
+        let Some(kind) = error.kind() else { return Self::Protocol };
+        match by_kind(kind) {
+            Self::Unauthorized | Self::Unreachable | Self::Usage if error.may_have_run() => {
+                Self::Interrupted
+            }
+            exit => exit,
+        }
+    }
+
+    /// The number for scripts.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Tool => 3,
+            Self::Unreachable => 4,
+            Self::Unauthorized => 5,
+            Self::Interrupted => 6,
+            Self::Deadline => 7,
+            Self::Protocol => 8,
+        }
+    }
+
+    /// The word for it in JSON.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Deadline => "deadline",
+            Self::Done => "done",
+            Self::Failure => "failure",
+            Self::Interrupted => "interrupted",
+            Self::Protocol => "protocol",
+            Self::Tool => "tool",
+            Self::Unauthorized => "unauthorized",
+            Self::Unreachable => "unreachable",
+            Self::Usage => "usage",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+fn by_kind(kind: Kind) -> Exit {
+    match kind {
+        Kind::Config => Exit::Usage,
+        Kind::DeadlinePassed => Exit::Deadline,
+        Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
+        Kind::Rejected { status: 401 | 403 | 407 } | Kind::Unauthorized => Exit::Unauthorized,
+        // A server that is busy, or a balancer that has none, is as good as none.
+        Kind::Rejected { status: 408 | 429 | 500..=599 }
+        | Kind::BreakerOpen
+        | Kind::Exhausted
+        | Kind::Unreachable => Exit::Unreachable,
+        _ => Exit::Protocol,
+    }
+}
+
+/// The table of `--help`.
+pub(crate) const TABLE: &str = "\
+Exit codes of the commands that talk to a server:
+  0  done
+  1  this program failed: a file that cannot be written, for example
+  2  wrong usage; nothing was run
+  3  the tool ran and says that it failed
+  4  the server cannot be reached, or turns everybody away; it did not run the call
+  5  not authorized; the server did not run the call
+  6  interrupted: there is no answer, and the server may have run the call
+  7  the deadline passed; the message says whether the server may have run the call
+  8  the server answered with an error, or with what breaks the protocol
+  130, 143  stopped by Ctrl-C or a signal; the call was cancelled
+`lab` and `demo` end with 0, 1 or 2 only: all held, something failed, wrong usage.";
+
+#[cfg(test)]
+mod tests {
+    use ridethrough::{CallError, CallName, Delivery, Reason};
+
+    use super::*;
+
+    #[test]
+    fn what_may_have_run_never_ends_as_if_it_had_not() {
+        for kind in [Kind::Unauthorized, Kind::Unreachable, Kind::Exhausted, Kind::BreakerOpen] {
+            assert!([4, 5].contains(&Exit::of(&ended(kind, Delivery::NotSent)).code()), "{kind}");
+            assert_eq!(Exit::of(&ended(kind, Delivery::Unknown)), Exit::Interrupted, "{kind}");
+        }
+    }
+
+    #[test]
+    fn statuses_are_told_apart_by_what_a_script_would_do() {
+        let rejected = |status| Exit::of(&ended(Kind::Rejected { status }, Delivery::Refused));
+
+        assert_eq!([401, 403, 407].map(rejected), [Exit::Unauthorized; 3]);
+        assert_eq!([429, 500, 503].map(rejected), [Exit::Unreachable; 3]);
+        assert_eq!([308, 400, 404].map(rejected), [Exit::Protocol; 3]);
+    }
+
+    #[test]
+    fn the_table_has_a_line_for_every_code() {
+        for code in 0..=8 {
+            assert!(TABLE.contains(&format!("\n  {code}  ")), "{code}");
+        }
+    }
+
+    fn ended(kind: Kind, delivery: Delivery) -> Error {
+        let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
+        Error::Call(CallError::new(kind, delivery, call, Reason::Nothing))
+    }
+}

@@ -1,0 +1,183 @@
+//! What all commands that talk to a server can be told: by flags, by the environment, by a file.
+//!
+//! A flag wins over the environment, that over `ridethrough.toml` in the working directory, and that
+//! over the one in the user's configuration. Lists add up; of two headers of one name the nearer wins.
+//! Values are never shown: they may be secrets.
+
+mod environment;
+mod file;
+mod header;
+mod settings;
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use ridethrough::RecoveryPolicy;
+
+use crate::misuse::Misuse;
+
+pub(crate) use settings::Settings;
+
+/// The flags that all commands share.
+#[derive(clap::Args, Default)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct Options {
+    /// A header for every request; `${VAR}` is replaced from the environment, which keeps secrets out
+    /// of the process list
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// Show the token that this environment variable holds
+    #[arg(long, value_name = "VAR")]
+    bearer_env: Option<String>,
+    /// The time for the whole command, waits and repeats included [default: 600 for a tool, 60 for
+    /// everything else]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// How hard to try [default: interactive]
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// A tool that does no harm if it runs twice: a call in doubt is sent again
+    #[arg(long, value_name = "TOOL")]
+    repeatable: Vec<String>,
+    /// Tell faults and what is done about them; -vv tells everything, -vvv the settings too
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// For a person who waits: half a minute for a server that is down
+    Interactive,
+    /// One attempt
+    Never,
+    /// For work that nobody watches: half an hour
+    Unattended,
+}
+
+impl Options {
+    /// Everything that was said, from flags, environment and files.
+    pub(crate) fn settings(&self) -> Result<Settings, Misuse> {
+        let mut said = self.layer().over(environment::read(std::env::vars_os())?);
+        for path in file::places() {
+            said = said.over(file::read(&path)?);
+        }
+        Settings::check(said, |name| std::env::var(name).ok())
+    }
+
+    fn layer(&self) -> Layer {
+        Layer {
+            headers: self.headers.clone(),
+            bearer_env: self.bearer_env.clone(),
+            timeout: self.timeout,
+            policy: self.policy,
+            repeatable: self.repeatable.clone(),
+            verbose: (self.verbose > 0).then_some(self.verbose),
+        }
+    }
+}
+
+/// What one place says.
+#[derive(Default)]
+struct Layer {
+    /// Each as `NAME: VALUE`.
+    headers: Vec<String>,
+    bearer_env: Option<String>,
+    timeout: Option<Duration>,
+    policy: Option<Policy>,
+    repeatable: Vec<String>,
+    verbose: Option<u8>,
+}
+
+impl Layer {
+    /// This, and what `below` says where this says nothing.
+    fn over(mut self, below: Self) -> Self {
+        let nearer: Vec<_> = self.headers.iter().map(|it| header::name(it)).collect();
+        let more = below.headers.into_iter().filter(|it| !nearer.contains(&header::name(it)));
+        let more: Vec<_> = more.collect();
+        // A header that shows a token and a variable that holds one say the same thing.
+        let has_token = self.bearer_env.is_some() || nearer.iter().any(|it| it == "authorization");
+        self.headers.extend(
+            more.into_iter().filter(|it| !(has_token && header::name(it) == "authorization")),
+        );
+        self.repeatable.extend(below.repeatable);
+        Self {
+            bearer_env: self.bearer_env.or(below.bearer_env.filter(|_| !has_token)),
+            timeout: self.timeout.or(below.timeout),
+            policy: self.policy.or(below.policy),
+            verbose: self.verbose.or(below.verbose),
+            ..self
+        }
+    }
+}
+
+impl Policy {
+    fn recovery(self) -> RecoveryPolicy {
+        match self {
+            Self::Interactive => RecoveryPolicy::interactive(),
+            Self::Never => RecoveryPolicy::never(),
+            Self::Unattended => RecoveryPolicy::unattended(),
+        }
+    }
+}
+
+/// A time in seconds.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let refusal = || "must be a number of seconds, 0.001 to 31536000".to_owned();
+    let seconds: f64 = text.trim().parse().map_err(|_| refusal())?;
+    let is_fit = (0.001..=YEAR).contains(&seconds);
+    is_fit.then(|| Duration::from_secs_f64(seconds)).ok_or_else(refusal)
+}
+
+/// What the policy of a client takes at most.
+const YEAR: f64 = 365.0 * 24.0 * 3600.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearer_place_wins_and_lists_add_up() {
+        let near = Layer {
+            headers: vec!["X-Team: blue".into()],
+            timeout: Some(Duration::from_secs(1)),
+            repeatable: vec!["a".into()],
+            ..Layer::default()
+        };
+        let far = Layer {
+            headers: vec!["x-team: red".into(), "x-more: 1".into()],
+            timeout: Some(Duration::from_secs(9)),
+            policy: Some(Policy::Never),
+            repeatable: vec!["b".into()],
+            ..Layer::default()
+        };
+
+        let said = near.over(far);
+
+        assert_eq!(said.headers, ["X-Team: blue", "x-more: 1"]);
+        assert_eq!(said.timeout, Some(Duration::from_secs(1)));
+        assert_eq!(said.policy, Some(Policy::Never));
+        assert_eq!(said.repeatable, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_nearer_token_replaces_one_that_is_said_in_the_other_way() {
+        let by_header =
+            || Layer { headers: vec!["Authorization: Bearer a".into()], ..Layer::default() };
+        let by_variable = || Layer { bearer_env: Some("TOKEN".into()), ..Layer::default() };
+
+        let header_wins = by_header().over(by_variable());
+        let variable_wins = by_variable().over(by_header());
+
+        assert_eq!((header_wins.headers.len(), header_wins.bearer_env), (1, None));
+        assert_eq!((variable_wins.headers.len(), variable_wins.bearer_env.is_some()), (0, true));
+    }
+
+    #[test]
+    fn a_time_is_a_number_of_seconds_within_bounds() {
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        for text in ["", "0", "-1", "nan", "inf", "1e12", "5s"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

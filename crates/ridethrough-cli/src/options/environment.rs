@@ -1,0 +1,104 @@
+//! Settings from the environment: `RIDETHROUGH_TIMEOUT` and its like.
+
+use std::ffi::OsString;
+
+use clap::ValueEnum;
+
+use super::{Layer, Policy, seconds};
+use crate::misuse::Misuse;
+
+/// Reads the variables that are ours. One that is not known is told and otherwise ignored: it may be
+/// for another version.
+pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Layer, Misuse> {
+    let mut layer = Layer::default();
+    for (name, value) in variables {
+        let Some(name) = name.to_str() else { continue };
+        let Some(key) = name.strip_prefix("RIDETHROUGH_") else { continue };
+        let is_ours = KNOWN.contains(&key);
+        // The lab marks the processes of a run.
+        if key.starts_with("LAB_") || (is_ours && value.is_empty()) {
+            continue;
+        }
+        if !is_ours {
+            let known = KNOWN.map(|key| format!("RIDETHROUGH_{key}")).join(", ");
+            eprintln!("warning: the variable `{name}` is not known here; known are {known}");
+            continue;
+        }
+        let value = value.to_str().ok_or_else(|| wrong(name, "must be text in UTF-8"))?;
+        take(&mut layer, key, value).map_err(|fault| wrong(name, &fault))?;
+    }
+    Ok(layer)
+}
+
+fn take(layer: &mut Layer, key: &str, value: &str) -> Result<(), String> {
+    match key {
+        "BEARER_ENV" => layer.bearer_env = Some(value.to_owned()),
+        "HEADER" => {
+            let lines = value.lines().filter(|line| !line.trim().is_empty());
+            layer.headers = lines.map(str::to_owned).collect();
+        }
+        "POLICY" => {
+            let policy = Policy::from_str(value, false);
+            layer.policy = Some(policy.map_err(|_| POLICIES.to_owned())?);
+        }
+        "REPEATABLE" => layer.repeatable = value.split_whitespace().map(str::to_owned).collect(),
+        "TIMEOUT" => layer.timeout = Some(seconds(value)?),
+        _ => {
+            let count = value.parse().map_err(|_| "must be a number, 0 to 3".to_owned())?;
+            layer.verbose = Some(count);
+        }
+    }
+    Ok(())
+}
+
+fn wrong(name: &str, fault: &str) -> Misuse {
+    Misuse {
+        what: format!("the variable `{name}` cannot be used: it {fault}"),
+        tried: "the settings were read; nothing was sent".to_owned(),
+        hint: format!("change `{name}`, or unset it"),
+    }
+}
+
+pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
+const KNOWN: [&str; 6] = ["BEARER_ENV", "HEADER", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_flag_has_a_variable_of_its_name() {
+        let layer = read_from(&[
+            ("RIDETHROUGH_BEARER_ENV", "TOKEN"),
+            ("RIDETHROUGH_HEADER", "X-A: 1\n\nX-B: 2"),
+            ("RIDETHROUGH_POLICY", "never"),
+            ("RIDETHROUGH_REPEATABLE", "read  list"),
+            ("RIDETHROUGH_TIMEOUT", "2.5"),
+            ("RIDETHROUGH_VERBOSE", "2"),
+            ("RIDETHROUGH_LAB_RUN", "x"),
+            ("PATH", "/bin"),
+        ])
+        .unwrap();
+
+        assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
+        assert_eq!(layer.headers, ["X-A: 1", "X-B: 2"]);
+        assert_eq!((layer.policy, layer.verbose), (Some(Policy::Never), Some(2)));
+        assert_eq!(layer.repeatable, ["read", "list"]);
+        assert_eq!(layer.timeout, Some(Duration::from_millis(2500)));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_used_is_refused_by_the_name_of_its_variable() {
+        for name in ["RIDETHROUGH_POLICY", "RIDETHROUGH_TIMEOUT", "RIDETHROUGH_VERBOSE"] {
+            let refused = read_from(&[(name, "s3cret")]).map(|_| ()).unwrap_err().to_string();
+
+            assert!(refused.contains(name) && !refused.contains("s3cret"), "{refused}");
+        }
+    }
+
+    fn read_from(variables: &[(&str, &str)]) -> Result<Layer, Misuse> {
+        read(variables.iter().map(|(name, value)| (name.into(), value.into())))
+    }
+}

@@ -1,0 +1,157 @@
+//! Settings from `ridethrough.toml`: the keys are the names of the flags.
+//!
+//! Values are read by hand, so that what is wrong with one is told without the value itself.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use toml::{Table, Value};
+
+use super::environment::POLICIES;
+use super::{Layer, Policy, seconds};
+use crate::misuse::Misuse;
+
+/// Where such a file may be, the nearest first.
+pub(super) fn places() -> Vec<PathBuf> {
+    let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let user = if cfg!(windows) {
+        folder("APPDATA")
+    } else {
+        folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
+    };
+    let user = user.map(|folder| folder.join("ridethrough").join(NAME));
+    [PathBuf::from(NAME)].into_iter().chain(user).collect()
+}
+
+/// Reads a file; one that is not there says nothing.
+pub(super) fn read(path: &Path) -> Result<Layer, Misuse> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if is_absent(&error) => return Ok(Layer::default()),
+        Err(error) => return Err(wrong(path, &format!("it cannot be read: {error}"))),
+    };
+    parse(&text).map_err(|fault| wrong(path, &fault))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn parse(text: &str) -> Result<Layer, String> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        // What the parser shows of the file may be a secret; the place is enough.
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+        format!("line {line} is not TOML")
+    })?;
+    let mut layer = Layer::default();
+    for (key, value) in table {
+        take(&mut layer, &key, value).map_err(|fault| match fault {
+            Fault::Unknown => format!("`{key}` is not known; known are {}", KNOWN.join(", ")),
+            Fault::Wrong(bound) => format!("`{key}` {bound}"),
+        })?;
+    }
+    Ok(layer)
+}
+
+enum Fault {
+    Unknown,
+    Wrong(&'static str),
+}
+
+fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
+    match (key, value) {
+        ("bearer-env", Value::String(name)) => layer.bearer_env = Some(name),
+        ("bearer-env", _) => return Err(Fault::Wrong("must be the name of a variable, a string")),
+        ("header", value) => layer.headers = strings(value)?,
+        ("policy", value) => {
+            let policy = value.as_str().and_then(|it| Policy::from_str(it, false).ok());
+            layer.policy = Some(policy.ok_or(Fault::Wrong(POLICIES))?);
+        }
+        ("repeatable", value) => layer.repeatable = strings(value)?,
+        ("timeout", value) => {
+            let number = match value {
+                Value::Float(number) => number.to_string(),
+                Value::Integer(number) => number.to_string(),
+                _ => return Err(Fault::Wrong(SECONDS)),
+            };
+            layer.timeout = Some(seconds(&number).map_err(|_| Fault::Wrong(SECONDS))?);
+        }
+        ("verbose", value) => {
+            let count = value.as_integer().and_then(|it| u8::try_from(it).ok());
+            layer.verbose = Some(count.ok_or(Fault::Wrong("must be a number, 0 to 3"))?);
+        }
+        _ => return Err(Fault::Unknown),
+    }
+    Ok(())
+}
+
+fn strings(value: Value) -> Result<Vec<String>, Fault> {
+    let wrong = Fault::Wrong("must be a list of strings");
+    let Value::Array(items) = value else { return Err(wrong) };
+    let strings = items.into_iter().map(|item| match item {
+        Value::String(text) => Some(text),
+        _ => None,
+    });
+    strings.collect::<Option<_>>().ok_or(wrong)
+}
+
+fn wrong(path: &Path, fault: &str) -> Misuse {
+    Misuse {
+        what: format!("`{}` cannot be used: {fault}", path.display()),
+        tried: "the settings were read; nothing was sent".to_owned(),
+        hint: "mend the file: its keys are the names of the flags, see `ridethrough call --help`"
+            .to_owned(),
+    }
+}
+
+const NAME: &str = "ridethrough.toml";
+const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
+const KNOWN: [&str; 6] = ["bearer-env", "header", "policy", "repeatable", "timeout", "verbose"];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_flag_has_a_key_of_its_name() {
+        let layer = parse(
+            "bearer-env = \"TOKEN\"\nheader = [\"X-A: 1\"]\npolicy = \"unattended\"\n\
+             repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\n",
+        )
+        .unwrap();
+
+        assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
+        assert_eq!((layer.headers, layer.repeatable), (vec!["X-A: 1".into()], vec!["read".into()]));
+        assert_eq!((layer.policy, layer.verbose), (Some(Policy::Unattended), Some(1)));
+        assert_eq!(layer.timeout, Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_those_that_are_known() {
+        let refused = parse("timeuot = 2\n").map(|_| ()).unwrap_err();
+
+        assert!(refused.starts_with("`timeuot` is not known; known are bearer-env,"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_what_is_in_the_file() {
+        for text in [
+            "header = \"X-Key: s3cret\"",
+            "header = [1, \"s3cret\"]",
+            "timeout = \"s3cret\"",
+            "policy = \"s3cret\"",
+            "bearer-env = [\"s3cret\"]",
+            "header = [\"X-Key: s3cret\"\nverbose = 1",
+            "verbose = 's3cret'",
+        ] {
+            let refused = parse(text).map(|_| ()).unwrap_err();
+            assert!(!refused.contains("s3cret"), "{refused}");
+        }
+    }
+}

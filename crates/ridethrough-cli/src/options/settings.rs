@@ -1,0 +1,168 @@
+//! What was said, checked, and a client made of it.
+
+use std::time::Duration;
+
+use ridethrough::{Client, EnvironmentBearer, StaticBearer, Token};
+
+use super::header;
+use super::{Layer, Policy};
+use crate::misuse::Misuse;
+use crate::target::Target;
+
+/// How to talk to a server. Header values and tokens are in it: it does not print itself.
+pub(crate) struct Settings {
+    headers: Vec<(String, String)>,
+    credentials: Option<Bearer>,
+    policy: Policy,
+    /// The time for a whole command.
+    pub(crate) timeout: Option<Duration>,
+    /// Tools that do no harm if they run twice.
+    pub(crate) repeatable: Vec<String>,
+    /// How much is told of what happens on the way.
+    pub(crate) verbose: u8,
+}
+
+enum Bearer {
+    Environment(EnvironmentBearer),
+    Given(StaticBearer),
+}
+
+impl Settings {
+    pub(super) fn check(
+        said: Layer,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Misuse> {
+        let mut headers = Vec::new();
+        let mut credentials = None;
+        for text in &said.headers {
+            let (name, value) = header::parse(text, &variable).map_err(|it| wrong(&it))?;
+            if name.eq_ignore_ascii_case("authorization") {
+                credentials = Some(given(&value).map_err(|it| wrong(&it))?);
+            } else {
+                headers.push((name, value));
+            }
+        }
+        if let Some(name) = said.bearer_env {
+            if credentials.is_some() {
+                return Err(wrong("a token is given twice: by `bearer-env` and by a header"));
+            }
+            credentials = Some(held(&name, &variable).map_err(|it| wrong(&it))?);
+        }
+        Ok(Self {
+            headers,
+            credentials,
+            policy: said.policy.unwrap_or(Policy::Interactive),
+            timeout: said.timeout,
+            repeatable: said.repeatable,
+            verbose: said.verbose.unwrap_or_default(),
+        })
+    }
+
+    /// Makes a client of this server. Must be called in a runtime.
+    pub(crate) fn client(&self, target: &Target) -> Result<Client, Misuse> {
+        let mut policy = self.policy.recovery().builder();
+        if let Some(timeout) = self.timeout {
+            policy = policy.deadline(timeout).tool_deadline(timeout);
+        }
+        let policy = policy.build().map_err(|error| wrong(&error.to_string()))?;
+        let mut builder = target.client().policy(policy);
+        for (name, value) in &self.headers {
+            builder = builder.header(name, value);
+        }
+        builder = match &self.credentials {
+            Some(Bearer::Environment(bearer)) => builder.credentials(bearer.clone()),
+            Some(Bearer::Given(bearer)) => builder.credentials(bearer.clone()),
+            None => builder,
+        };
+        builder.build().map_err(|error| wrong(&error.to_string()))
+    }
+
+    /// The settings as people may see them: names, and no value that may be a secret.
+    pub(crate) fn shown(&self) -> String {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        let token = match &self.credentials {
+            Some(Bearer::Environment(_)) => "from a variable",
+            Some(Bearer::Given(_)) => "from a header",
+            None => "none",
+        };
+        format!(
+            "policy {:?}, timeout {:?}, token {token}, headers {headers:?}, repeatable {:?}",
+            self.policy, self.timeout, self.repeatable
+        )
+    }
+}
+
+/// The token in `Authorization: Bearer TOKEN`.
+fn given(value: &str) -> Result<Bearer, String> {
+    let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let (_, token) = token.ok_or("header `Authorization` must be `Bearer TOKEN`")?;
+    let token = StaticBearer::new(token.trim());
+    token.map(Bearer::Given).map_err(|error| format!("header `Authorization`: {error}"))
+}
+
+/// The token in a variable, which must be there before anything is sent.
+fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer, String> {
+    // Somebody may have given the token itself: only what looks like a variable is repeated.
+    let is_usual = header::is_name(name) && !name.contains(|it: char| it.is_ascii_lowercase());
+    let shown = if is_usual { format!("the variable `{name}`") } else { "the variable".to_owned() };
+    let value =
+        variable(name).ok_or_else(|| format!("{shown} that `bearer-env` names is not set"))?;
+    Token::bearer(value.trim())
+        .map_err(|error| format!("{shown} that `bearer-env` names holds no token: {error}"))?;
+    Ok(Bearer::Environment(EnvironmentBearer::new(name)))
+}
+
+fn wrong(what: &str) -> Misuse {
+    Misuse {
+        what: what.to_owned(),
+        tried: "the settings were checked; nothing was sent".to_owned(),
+        hint: "settings are flags, variables (`RIDETHROUGH_...`) and keys of `ridethrough.toml`"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_shown_to_the_server_and_to_nobody_else() {
+        let said = Layer {
+            headers: vec!["Authorization: Bearer ${KEY}".into(), "X-Key: ${KEY}".into()],
+            ..Layer::default()
+        };
+
+        let settings = Settings::check(said, |_| Some("s3cret".into())).unwrap();
+
+        assert!(matches!(settings.credentials, Some(Bearer::Given(_))));
+        assert_eq!(settings.headers, [("X-Key".into(), "s3cret".into())]);
+        assert!(!settings.shown().contains("s3cret"), "{}", settings.shown());
+        assert!(settings.shown().contains("X-Key"), "{}", settings.shown());
+    }
+
+    #[test]
+    fn a_token_given_in_place_of_its_variable_is_not_repeated() {
+        for name in ["ghp_s3cretToken", "s3.cret", "sk-s3cret"] {
+            let said = Layer { bearer_env: Some(name.into()), ..Layer::default() };
+
+            let refused = Settings::check(said, |_| None).map(|_| ()).unwrap_err().to_string();
+
+            assert!(refused.contains("is not set") && !refused.contains("cret"), "{refused}");
+        }
+        let said = Layer { bearer_env: Some("MY_TOKEN".into()), ..Layer::default() };
+        let refused = Settings::check(said, |_| None).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains("the variable `MY_TOKEN`"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_no_bearer_token_is_refused_without_being_repeated() {
+        for value in ["Basic s3cret", "s3cret", "Bearer s3 cret"] {
+            let headers = vec![format!("authorization: {value}")];
+            let said = Layer { headers, ..Layer::default() };
+
+            let refused = Settings::check(said, |_| None).map(|_| ()).unwrap_err().to_string();
+
+            assert!(refused.contains("Authorization") && !refused.contains("s3"), "{refused}");
+        }
+    }
+}

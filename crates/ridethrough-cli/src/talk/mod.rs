@@ -1,0 +1,190 @@
+//! The commands that talk to a server, one file each.
+//!
+//! Here is what they share: the flags, a client, somebody who tells what happens on the way, and how
+//! an end becomes words and an exit code. stdout is data, stderr is for people, and nothing that a
+//! server says is printed before `safe` has seen it.
+
+mod arguments;
+mod base64;
+mod call;
+mod content;
+mod desk;
+mod ending;
+mod files;
+mod news;
+mod ping;
+mod progress;
+mod prompt;
+mod prompts;
+mod read;
+mod resources;
+mod safe;
+mod schema;
+mod teller;
+mod timed;
+mod tools;
+mod watch;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use ridethrough::Client;
+use tokio::runtime;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::exit::Exit;
+use crate::options::{Options, Settings};
+use crate::{out, target, until};
+use desk::Desk;
+use timed::Timed;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Calls a tool and prints what it answers.
+    Call(call::Args),
+    /// Asks a server whether it is there, and how long that takes.
+    Ping(ping::Args),
+    /// Fills in a prompt and prints its messages.
+    Prompt(prompt::Args),
+    /// Lists the prompts of a server.
+    Prompts(prompts::Args),
+    /// Reads a resource and prints it.
+    Read(read::Args),
+    /// Lists the resources of a server, and its templates of them.
+    Resources(resources::Args),
+    /// Lists the tools of a server with their arguments.
+    Tools(tools::Args),
+    /// Stays connected, and tells everything that happens until it is stopped.
+    Watch(watch::Args),
+}
+
+/// Carries a command out.
+pub(crate) fn play(command: &Command) -> Result<ExitCode> {
+    match command {
+        Command::Call(args) => call::play(args),
+        Command::Ping(args) => ping::play(args),
+        Command::Prompt(args) => prompt::play(args),
+        Command::Prompts(args) => prompts::play(args),
+        Command::Read(args) => read::play(args),
+        Command::Resources(args) => resources::play(args),
+        Command::Tools(args) => tools::play(args),
+        Command::Watch(args) => watch::play(args),
+    }
+}
+
+/// What every such command takes.
+#[derive(clap::Args)]
+struct Common {
+    /// Print JSON for machines; errors too
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// A command under way: its client, and what it was told.
+struct Talk {
+    client: Client,
+    desk: Arc<Desk>,
+    /// Whoever tells what happens on the way.
+    teller: AbortHandle,
+    settings: Settings,
+    is_json: bool,
+    /// When its client was made: moments of the client count from there.
+    born: Instant,
+    /// When its time is over.
+    ends: Option<Instant>,
+}
+
+/// Talks to a server from the first word to the last, and says how it ended.
+fn talk(
+    common: &Common,
+    server: &str,
+    work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
+) -> Result<ExitCode> {
+    let ended = hold(common, server, work);
+    ending::tell(ended, common.json)
+}
+
+fn hold(
+    common: &Common,
+    server: &str,
+    work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
+) -> Result<ExitCode> {
+    let settings = common.options.settings()?;
+    let target = target::resolve(server)?;
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("no threads could be started")?;
+    let ended = runtime.block_on(async {
+        let client = settings.client(&target)?;
+        let born = Instant::now();
+        let ends = settings.timeout.map(|time| born + time);
+        let desk = Arc::new(Desk::new());
+        if settings.verbose >= 3 {
+            desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
+        }
+        let teller = teller::start(&client, desk.clone(), settings.verbose);
+        let talk = Talk { client, desk, teller, settings, is_json: common.json, born, ends };
+        talk.through(work).await
+    });
+    // Whatever is still under way, a look-up of a name for example, is of no interest any more.
+    runtime.shutdown_background();
+    ended
+}
+
+impl Talk {
+    /// Does the work, or stops when a person wants it; says goodbye to the server in either case.
+    async fn through(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
+        let ended = tokio::select! {
+            ended = work(self) => ended.map(ExitCode::from),
+            code = until::asked() => {
+                self.desk.clear();
+                self.desk.say("\nstopped: what was under way is cancelled; the server may have run a call");
+                // Closing takes back what was not sent yet: the word that the call is not wanted.
+                sleep(CANCEL).await;
+                Ok(ExitCode::from(code))
+            }
+        };
+        // A server that does not answer to that has no say in how long this takes.
+        let _ = timeout(GOODBYE, self.client.close()).await;
+        self.teller.abort();
+        self.desk.clear();
+        ended
+    }
+
+    /// Gives a call or a list the time that is left.
+    fn timed<T: Timed>(&self, asked: T) -> T {
+        match self.ends {
+            Some(ends) => asked.within(ends.saturating_duration_since(Instant::now())),
+            None => asked,
+        }
+    }
+
+    /// Writes data: as it is for machines, or in words.
+    fn print(
+        &self,
+        json: impl FnOnce() -> String,
+        words: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>,
+    ) -> Result<()> {
+        self.desk.clear();
+        let is_colourful = out::is_colourful(&io::stdout());
+        out::print(|out| match self.is_json {
+            true => writeln!(out, "{}", safe::json(&json())),
+            false => words(out, is_colourful),
+        })?;
+        Ok(())
+    }
+}
+
+/// How long the word that a call is not wanted may take.
+const CANCEL: Duration = Duration::from_millis(250);
+/// How long the end of a session may take.
+const GOODBYE: Duration = Duration::from_secs(1);

@@ -1,0 +1,182 @@
+//! What happens on the link, in words for people.
+
+use std::time::Duration;
+
+use ridethrough::machine::event::Remedy;
+use ridethrough::{CallName, Event, Moment};
+
+/// How much a piece of news matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    /// Everything else, for whoever wants to know it all.
+    Detail,
+    /// It goes well again.
+    Recovery,
+    /// Something went wrong.
+    Trouble,
+}
+
+/// A piece of news.
+pub(super) struct News {
+    pub(super) weight: Weight,
+    /// The name of the event, for machines.
+    pub(super) name: &'static str,
+    pub(super) words: String,
+}
+
+/// Says what an event means; `now` is the moment it was seen. The words may be those of a server.
+pub(super) fn of(event: &Event, now: Moment) -> News {
+    use Weight::{Detail, Recovery, Trouble};
+
+    let (weight, name, words) = match event {
+        Event::BreakerClosed => (Recovery, "breakerClosed", "calls go out again".to_owned()),
+        Event::BreakerOpened { until } => {
+            let words =
+                format!("the server keeps failing: calls are held back {}", within(*until, now));
+            (Trouble, "breakerOpened", words)
+        }
+        Event::CallEnded { call, kind, attempts, elapsed, .. } => {
+            let weight = if kind.is_some() { Trouble } else { Detail };
+            let how = kind.map_or_else(|| "was answered".to_owned(), |kind| kind.to_string());
+            (weight, "callEnded", format!("{call} {how} ({attempts} sent, {})", time(*elapsed)))
+        }
+        Event::ConnectFailed { failure, next } => {
+            (Trouble, "connectFailed", format!("{failure}; next try {}", within(*next, now)))
+        }
+        Event::Connected { outage } => {
+            (Recovery, "connected", format!("the server is back after {}", time(*outage)))
+        }
+        Event::CredentialsFailed { reason } => {
+            let reason = reason.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
+            (Trouble, "credentialsFailed", format!("there are no better credentials{reason}"))
+        }
+        Event::CredentialsRenewed => (Recovery, "credentialsRenewed", "new credentials".to_owned()),
+        Event::GateClosed { call, until } => {
+            let words = format!(
+                "the server asks to be left alone: {} wait {}",
+                calls(call),
+                within(*until, now)
+            );
+            (Trouble, "gateClosed", words)
+        }
+        Event::GateOpened { call } => {
+            (Recovery, "gateOpened", format!("{} go out again", calls(call)))
+        }
+        Event::Hiccup { call, reason, remedy, .. } => {
+            (Trouble, "hiccup", format!("{call}: {reason}; {}", remedied(*remedy, now)))
+        }
+        other => return of_the_link(other, now),
+    };
+    News { weight, name, words }
+}
+
+/// What concerns sessions, the standing stream and the server as a whole.
+fn of_the_link(event: &Event, now: Moment) -> News {
+    use Weight::{Detail, Recovery, Trouble};
+
+    let (weight, name, words) = match event {
+        Event::ListenerBack { gap } => {
+            (Recovery, "listenerBack", format!("listening again after {}", time(*gap)))
+        }
+        Event::ListenerLost { retry } => (
+            Detail,
+            "listenerLost",
+            format!("the standing stream ended; opened again {}", within(*retry, now)),
+        ),
+        Event::ListenerUnsupported => {
+            (Detail, "listenerUnsupported", "this server has no standing stream".to_owned())
+        }
+        Event::NotificationDropped { reason } => {
+            (Trouble, "notificationDropped", format!("a notification was not delivered: {reason}"))
+        }
+        Event::RestoreFailed { call } => {
+            (Trouble, "restoreFailed", format!("{call} could not be restored in the new session"))
+        }
+        Event::ServerChanged => {
+            (Detail, "serverChanged", "the server describes itself differently".to_owned())
+        }
+        Event::ServerFloods => {
+            (Trouble, "serverFloods", "the server asks more than it takes answers for".to_owned())
+        }
+        Event::SessionLost { generation } => {
+            (Trouble, "sessionLost", format!("session {generation} is gone; a new one is made"))
+        }
+        Event::SessionReady { generation, version } => {
+            (Recovery, "sessionReady", format!("session {generation} is ready, revision {version}"))
+        }
+        Event::SessionRenewalFailed { reason, next } => {
+            let words = format!("no new session: {reason}; next try {}", within(*next, now));
+            (Trouble, "sessionRenewalFailed", words)
+        }
+        Event::StrayAnswer => {
+            (Detail, "strayAnswer", "an answer that no call waits for".to_owned())
+        }
+        Event::Suspended { gap } => {
+            (Detail, "suspended", format!("this machine slept for {}", time(*gap)))
+        }
+        Event::ToolsChanged => (Detail, "toolsChanged", "the tools have changed".to_owned()),
+        Event::UnreadableEvent => (
+            Trouble,
+            "unreadableEvent",
+            "an event was no JSON-RPC message; it was skipped".to_owned(),
+        ),
+        // The library may learn new kinds before there are words for them here.
+        _ => (Detail, "other", "something for which there are no words here".to_owned()),
+    };
+    News { weight, name, words }
+}
+
+fn remedied(remedy: Remedy, now: Moment) -> String {
+    match remedy {
+        Remedy::CheckSession => "asking whether the session is still there".to_owned(),
+        Remedy::RenewCredentials => "renewing the credentials".to_owned(),
+        Remedy::RenewSession => "renewing the session".to_owned(),
+        Remedy::Resend { at } => format!("sent again {}", within(at, now)),
+        Remedy::Resume { at } => format!("resumed {}", within(at, now)),
+        Remedy::WaitForLink => "waiting for the server".to_owned(),
+        _ => "going on".to_owned(),
+    }
+}
+
+fn calls(call: &Option<CallName>) -> String {
+    call.as_ref().map_or_else(|| "calls".to_owned(), |call| format!("calls of {call}"))
+}
+
+fn within(at: Moment, now: Moment) -> String {
+    format!("in {}", time(at.since(now)))
+}
+
+/// A time with as many digits as people want.
+pub(super) fn time(time: Duration) -> String {
+    match time.as_secs_f64() {
+        seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1e3),
+        seconds => format!("{seconds:.1} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ridethrough::machine::{Cause, Failure};
+    use ridethrough::{ExchangeId, Reason};
+
+    use super::*;
+
+    #[test]
+    fn a_fault_says_what_is_done_about_it_and_when() {
+        let call = CallName { method: "tools/call".into(), tool: Some("read".into()) };
+        let reason = Reason::Transport(Failure::unknown(Cause::Reset));
+        let remedy = Remedy::Resend { at: Moment::millis(1400) };
+        let hiccup = Event::Hiccup { exchange: ExchangeId::new(1), call, reason, remedy };
+
+        let news = of(&hiccup, Moment::millis(1000));
+
+        assert_eq!(news.words, "tools/call `read`: connection reset; sent again in 400 ms");
+        assert_eq!(news.weight, Weight::Trouble);
+    }
+
+    #[test]
+    fn times_have_the_unit_that_people_use() {
+        assert_eq!(time(Duration::from_micros(1500)), "2 ms");
+        assert_eq!(time(Duration::from_millis(61_250)), "61.2 s");
+    }
+}

@@ -1,0 +1,100 @@
+//! `ridethrough prompt`: fills in a prompt and prints its messages.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use ridethrough::Json;
+use ridethrough::model::{Prompt, PromptResult, Role};
+
+use super::arguments;
+use super::files::Folder;
+use super::{Common, Talk, content, safe, talk};
+use crate::exit::Exit;
+use crate::misuse::Misuse;
+use crate::out::{Colour, painted};
+
+/// What `prompt` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The server, such as `https://example.com/mcp`
+    server: String,
+    /// The prompt; `ridethrough prompts` lists them
+    name: String,
+    /// What to fill in: `key=value` for each
+    arguments: Vec<String>,
+    /// Save pictures, sounds and other bytes into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    talk(&args.common, &args.server, async |talk| args.ask(talk).await)
+}
+
+impl Args {
+    async fn ask(&self, talk: &Talk) -> Result<Exit> {
+        let pairs = arguments::pairs(&self.arguments).map_err(|fault| self.misuse(&[fault]))?;
+        let folder = self.out.as_ref().map(|path| Folder::open(path, &self.name)).transpose()?;
+        let prompts = talk.timed(talk.client.prompts()).await?;
+        let faults = self.faults(&pairs, &prompts);
+        if !faults.is_empty() {
+            return Err(self.misuse(&faults).into());
+        }
+        let members =
+            pairs.into_iter().map(|(key, text)| (key, Json::of(&text).expect("a string is JSON")));
+        let given = Json::empty_object().with_members(members);
+        let result = talk.timed(talk.client.prompt(&self.name, given)).await?;
+        let messages = messages(&result, folder.as_ref())?;
+        talk.print(
+            || result.json.as_str().to_owned(),
+            |out, is_colourful| {
+                messages.iter().try_for_each(|(role, words)| {
+                    writeln!(out, "{}", painted(role, Colour::Bold, is_colourful))?;
+                    write!(out, "{words}")
+                })
+            },
+        )?;
+        Ok(Exit::Done)
+    }
+
+    /// What is wrong with what was filled in.
+    fn faults(&self, pairs: &[(String, String)], prompts: &[Prompt]) -> Vec<String> {
+        let Some(prompt) = prompts.iter().find(|prompt| prompt.name == self.name) else {
+            let names: Vec<_> = prompts.iter().map(|it| it.name.as_str()).collect();
+            return vec![format!("the server lists no such prompt, but {}", names.join(", "))];
+        };
+        let known = |key: &str| prompt.arguments.iter().any(|it| it.name == key);
+        let is_given = |name: &str| pairs.iter().any(|(key, _)| key == name);
+        let missing = prompt.arguments.iter().filter(|it| it.required && !is_given(&it.name));
+        let missing = missing.map(|it| {
+            let about = it.description.as_deref().map(|it| format!(" ({it})")).unwrap_or_default();
+            format!("`{}` is missing{about}", it.name)
+        });
+        let unknown = pairs.iter().filter(|(key, _)| !known(key));
+        missing.chain(unknown.map(|(key, _)| format!("`{key}` is not known"))).collect()
+    }
+
+    fn misuse(&self, faults: &[String]) -> Misuse {
+        let faults: Vec<_> = faults.iter().map(|fault| safe::line(fault)).collect();
+        Misuse {
+            what: format!("`{}` cannot be filled in so: {}", self.name, faults.join("\n  and: ")),
+            tried: "the arguments were checked; the prompt was not asked for".to_owned(),
+            hint: "`ridethrough prompts SERVER` shows what each prompt takes".to_owned(),
+        }
+    }
+}
+
+/// Who says what.
+fn messages(result: &PromptResult, folder: Option<&Folder>) -> Result<Vec<(&'static str, String)>> {
+    let said = result.messages.iter().map(|message| {
+        let role = match message.role {
+            Role::Assistant => "assistant:",
+            Role::User => "user:",
+        };
+        Ok((role, content::words(&message.content, folder)?))
+    });
+    said.collect()
+}

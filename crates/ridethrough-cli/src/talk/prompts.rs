@@ -1,0 +1,54 @@
+//! `ridethrough prompts`: the prompts of a server, with what they can be filled in with.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use ridethrough::model::Prompt;
+
+use super::{Common, Talk, safe, talk};
+use crate::exit::Exit;
+use crate::out::{Colour, painted};
+
+/// What `prompts` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The server, such as `https://example.com/mcp`
+    server: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    talk(&args.common, &args.server, list)
+}
+
+async fn list(talk: &Talk) -> Result<Exit> {
+    let prompts = talk.timed(talk.client.prompts()).await?;
+    let json = || {
+        let prompts: Vec<_> = prompts.iter().map(|it| it.json.as_str()).collect();
+        format!(r#"{{"prompts":[{}]}}"#, prompts.join(","))
+    };
+    talk.print(json, |out, is_colourful| {
+        prompts.iter().try_for_each(|it| write!(out, "{}", words(it, is_colourful)))
+    })?;
+    if prompts.is_empty() {
+        talk.desk.say("the server has no prompts");
+    }
+    Ok(Exit::Done)
+}
+
+fn words(prompt: &Prompt, is_colourful: bool) -> String {
+    let mut words = painted(&safe::line(&prompt.name), Colour::Bold, is_colourful);
+    words.push('\n');
+    if let Some(about) = prompt.description.as_deref().or(prompt.title.as_deref()) {
+        words += &format!("    {}\n", safe::line(about));
+    }
+    for argument in &prompt.arguments {
+        let need = if argument.required { ", required" } else { "" };
+        let about = argument.description.as_deref().or(argument.title.as_deref());
+        let about = about.map(|it| format!(": {it}")).unwrap_or_default();
+        words += &safe::line(&format!("  {}=string{need}{about}", argument.name));
+        words.push('\n');
+    }
+    words
+}

@@ -1,0 +1,39 @@
+//! `ridethrough read`: reads a resource and prints it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::files::Folder;
+use super::{Common, Talk, content, talk};
+use crate::exit::Exit;
+
+/// What `read` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The server, such as `https://example.com/mcp`
+    server: String,
+    /// The resource, such as `file:///notes.txt`; `ridethrough resources` lists them
+    uri: String,
+    /// Save pictures, sounds and other bytes into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    talk(&args.common, &args.server, async |talk| args.read(talk).await)
+}
+
+impl Args {
+    async fn read(&self, talk: &Talk) -> Result<Exit> {
+        let name = self.uri.rsplit(['/', ':']).next().unwrap_or_default();
+        let folder = self.out.as_ref().map(|path| Folder::open(path, name)).transpose()?;
+        let result = talk.timed(talk.client.read_resource(&self.uri)).await?;
+        let words = content::contents(&result.contents, folder.as_ref())?;
+        talk.print(|| result.json.as_str().to_owned(), |out, _| write!(out, "{words}"))?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,71 @@
+//! `ridethrough resources`: what can be read from a server, and the templates of what can.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use ridethrough::model::{Resource, ResourceTemplate};
+
+use super::{Common, Talk, safe, talk};
+use crate::exit::Exit;
+use crate::out::{Colour, painted};
+
+/// What `resources` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The server, such as `https://example.com/mcp`
+    server: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    talk(&args.common, &args.server, list)
+}
+
+async fn list(talk: &Talk) -> Result<Exit> {
+    let resources = talk.timed(talk.client.resources()).await?;
+    let templates = match talk.timed(talk.client.resource_templates()).await {
+        // Many servers that have resources do not know the method for templates.
+        Err(error) if error.server().is_some_and(|it| it.rpc.code == METHOD_NOT_FOUND) => {
+            Vec::new()
+        }
+        templates => templates?,
+    };
+    let json = || {
+        let resources: Vec<_> = resources.iter().map(|it| it.json.as_str()).collect();
+        let templates: Vec<_> = templates.iter().map(|it| it.json.as_str()).collect();
+        let (resources, templates) = (resources.join(","), templates.join(","));
+        format!(r#"{{"resources":[{resources}],"resourceTemplates":[{templates}]}}"#)
+    };
+    talk.print(json, |out, is_colourful| {
+        resources.iter().try_for_each(|it| write!(out, "{}", words(it, is_colourful)))?;
+        templates.iter().try_for_each(|it| write!(out, "{}", template(it, is_colourful)))
+    })?;
+    if resources.is_empty() && templates.is_empty() {
+        talk.desk.say("the server has no resources");
+    }
+    Ok(Exit::Done)
+}
+
+fn words(it: &Resource, is_colourful: bool) -> String {
+    let size = it.size.map(|size| format!("{size} bytes"));
+    let facts: Vec<_> = it.mime_type.clone().into_iter().chain(size).collect();
+    let name = it.title.as_deref().unwrap_or(&it.name);
+    entry(&it.uri, name, &facts.join(", "), it.description.as_deref(), is_colourful)
+}
+
+fn template(it: &ResourceTemplate, is_colourful: bool) -> String {
+    let kind = it.mime_type.as_deref();
+    let facts = kind.map_or_else(|| "template".to_owned(), |kind| format!("template, {kind}"));
+    let name = it.title.as_deref().unwrap_or(&it.name);
+    entry(&it.uri_template, name, &facts, it.description.as_deref(), is_colourful)
+}
+
+fn entry(uri: &str, name: &str, facts: &str, about: Option<&str>, is_colourful: bool) -> String {
+    let uri = painted(&safe::line(uri), Colour::Bold, is_colourful);
+    let facts = if facts.is_empty() { String::new() } else { format!("  ({})", safe::line(facts)) };
+    let about = about.map(|it| format!("    {}\n", safe::line(it))).unwrap_or_default();
+    format!("{uri}  {}{facts}\n{about}", safe::line(name))
+}
+
+const METHOD_NOT_FOUND: i64 = -32601;

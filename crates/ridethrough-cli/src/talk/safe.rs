@@ -1,0 +1,113 @@
+//! Makes words of servers harmless for a terminal.
+//!
+//! A terminal obeys control characters: they move the cursor, change the title, paste into the shell.
+//! Others hide text or turn it around. All of them are shown as what they are, `\u{1b}`, wherever the
+//! output goes: what is piped today is read on a terminal tomorrow.
+
+use std::fmt::Write;
+
+/// A text of several lines. Line ends and tabs stay.
+pub(super) fn text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    let mut characters = raw.chars().peekable();
+    while let Some(it) = characters.next() {
+        match it {
+            '\n' | '\t' => safe.push(it),
+            '\r' if characters.peek() == Some(&'\n') => {}
+            it => push(&mut safe, it),
+        }
+    }
+    safe
+}
+
+/// A text that must stay on one line.
+pub(super) fn line(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for it in raw.chars() {
+        match it {
+            '\n' => safe.push_str("\\n"),
+            it => push(&mut safe, it),
+        }
+    }
+    safe
+}
+
+/// JSON, on one line. It says the same as before: such characters stand in strings only, where they
+/// can be written as escapes, and line ends stand between values only.
+pub(super) fn json(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for it in raw.chars() {
+        match it {
+            '\n' | '\r' | '\t' => safe.push(' '),
+            it if is_harmful(it) => {
+                for unit in it.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(safe, "\\u{unit:04x}");
+                }
+            }
+            it => safe.push(it),
+        }
+    }
+    safe
+}
+
+fn push(safe: &mut String, it: char) {
+    match is_harmful(it) {
+        true => drop(write!(safe, "\\u{{{:x}}}", u32::from(it))),
+        false => safe.push(it),
+    }
+}
+
+/// Whether a terminal would do something else than show it.
+fn is_harmful(it: char) -> bool {
+    // C0, DEL and C1; marks that turn text around; line ends that few know; what nobody sees. The
+    // joiners (200c, 200d) stay: scripts and emoji need them.
+    it.is_control()
+        || matches!(
+            it,
+            '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'
+                | '\u{200e}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NASTY: &str = "a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}b\rc\u{7f}\u{e0041}";
+
+    #[test]
+    fn no_character_that_a_terminal_obeys_comes_through() {
+        for safe in [text(NASTY), line(NASTY)] {
+            assert_eq!(safe, "a\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{202e}b\\u{d}c\\u{7f}\\u{e0041}");
+        }
+    }
+
+    #[test]
+    fn ordinary_text_of_any_language_stays_what_it_is() {
+        let words = "naïve\tñandú 日本語 👩\u{200d}🚀\nשלום";
+
+        assert_eq!(text(words), words);
+        assert_eq!(text("a\r\nb"), "a\nb");
+        assert_eq!(line("a\nb"), "a\\nb");
+    }
+
+    #[test]
+    fn json_says_the_same_as_before_and_stands_on_one_line() {
+        let raw = format!("{{\n \"a\": {} }}", serde_json::to_string(NASTY).unwrap());
+        let raw = raw.replace("\\u001b", "\\u001b\u{9b}\u{202e}");
+
+        let safe = json(&raw);
+
+        assert!(!safe.contains(|it: char| it.is_control() || it == '\u{202e}'), "{safe}");
+        let (before, after): (serde_json::Value, serde_json::Value) =
+            (serde_json::from_str(&raw).unwrap(), serde_json::from_str(&safe).unwrap());
+        assert_eq!(before, after);
+    }
+}

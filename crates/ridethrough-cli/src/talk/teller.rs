@@ -1,0 +1,92 @@
+//! Tells a person what happens while a command is under way, so that nobody waits in silence.
+//!
+//! Without `-v`: trouble that lasts for two seconds is told, then again at widening intervals; on a
+//! terminal a line counts the seconds. With `-v` every fault is told as it happens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough::{Client, Events, Seen};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, interval};
+
+use super::desk::Desk;
+use super::news::{self, News, Weight};
+use super::safe;
+
+/// Watches a client until it is closed, or until the task is ended.
+pub(super) fn start(client: &Client, desk: Arc<Desk>, verbose: u8) -> AbortHandle {
+    let teller = Teller {
+        desk,
+        least: match verbose {
+            0 => None,
+            1 => Some(Weight::Recovery),
+            _ => Some(Weight::Detail),
+        },
+        began: Instant::now(),
+        next: SILENCE,
+        trouble: None,
+    };
+    tokio::spawn(teller.watch(client.events())).abort_handle()
+}
+
+struct Teller {
+    desk: Arc<Desk>,
+    /// What is told as it happens; nothing, if nobody asked for it.
+    least: Option<Weight>,
+    began: Instant,
+    /// When trouble is told, counted from the beginning.
+    next: Duration,
+    /// What went wrong last, until it goes well again.
+    trouble: Option<String>,
+}
+
+impl Teller {
+    async fn watch(mut self, mut events: Events) {
+        let mut ticks = interval(TICK);
+        loop {
+            tokio::select! {
+                seen = events.next() => match seen {
+                    Some(seen) => self.see(&seen),
+                    None => return,
+                },
+                _ = ticks.tick() => self.tick(),
+            }
+        }
+    }
+
+    fn see(&mut self, seen: &Seen) {
+        let (at, News { weight, words, .. }) = match seen {
+            Seen::Event { at, event } => (*at, news::of(event, *at)),
+            Seen::Missed(count) => return self.desk.say(&format!("{count} events were missed")),
+        };
+        let words = safe::line(&words);
+        if self.least.is_some_and(|least| weight >= least) {
+            self.desk.say(&format!("{:>9}  {words}", at.to_string()));
+        }
+        match weight {
+            Weight::Trouble => self.trouble = Some(words),
+            Weight::Recovery => self.trouble = None,
+            Weight::Detail => {}
+        }
+    }
+
+    fn tick(&mut self) {
+        let waited = self.began.elapsed();
+        if waited < SILENCE {
+            return;
+        }
+        self.desk.wait(&format!("waiting for the server: {} s", waited.as_secs()));
+        if waited >= self.next
+            && self.least.is_none()
+            && let Some(trouble) = &self.trouble
+        {
+            self.desk.say(&format!("still trying after {}: {trouble}", news::time(waited)));
+            self.next = waited * 2;
+        }
+    }
+}
+
+/// Nobody waits for longer than this without a word.
+const SILENCE: Duration = Duration::from_secs(2);
+const TICK: Duration = Duration::from_millis(250);

@@ -1,0 +1,149 @@
+//! One thing that was seen, as a line for people or as JSON for machines.
+
+use ridethrough::machine::breaker::State;
+use ridethrough::model::Notification;
+use ridethrough::{Event, Json, Moment, Status};
+use serde::Serialize;
+
+use crate::talk::{news, safe};
+
+/// Something seen, and when.
+pub(super) struct Sight {
+    at: Moment,
+    what: What,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "seen", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum What {
+    Event { event: &'static str, text: String },
+    Missed { count: u64 },
+    Notification { method: String, params: Option<Json> },
+    Status(Standing),
+}
+
+/// Where the link stands, as far as a change is worth a line.
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Standing {
+    session: Option<String>,
+    revision: Option<&'static str>,
+    breaker: &'static str,
+    last_failure: Option<String>,
+}
+
+impl Sight {
+    pub(super) fn event(at: Moment, event: &Event) -> Self {
+        let news = news::of(event, at);
+        Self { at, what: What::Event { event: news.name, text: news.words } }
+    }
+
+    pub(super) const fn missed(at: Moment, count: u64) -> Self {
+        Self { at, what: What::Missed { count } }
+    }
+
+    pub(super) fn notification(at: Moment, told: &Notification) -> Self {
+        let object = |name: &str, value: &str| Json::from(serde_json::json!({ name: value }));
+        let (method, params) = match told {
+            Notification::ElicitationComplete { elicitation_id } => {
+                ("elicitation/complete", Some(object("elicitationId", elicitation_id)))
+            }
+            Notification::Log(message) => ("message", Some(message.json.clone())),
+            Notification::PromptsChanged => ("prompts/list_changed", None),
+            Notification::ResourcesChanged => ("resources/list_changed", None),
+            Notification::ResourceUpdated { uri } => {
+                ("resources/updated", Some(object("uri", uri)))
+            }
+            Notification::ToolsChanged => ("tools/list_changed", None),
+            Notification::Other { method, params } => {
+                let method = method.strip_prefix("notifications/").unwrap_or(method);
+                (method, params.clone())
+            }
+            // The library may learn new kinds before there are words for them here.
+            _ => ("other", None),
+        };
+        Self { at, what: What::Notification { method: method.to_owned(), params } }
+    }
+
+    /// The status, if it is not what it was last.
+    pub(super) fn status(status: &Status, last: &mut Option<Standing>) -> Option<Self> {
+        let standing = Standing {
+            session: status.generation.map(|it| it.to_string()),
+            revision: status.version.map(|it| it.as_str()),
+            breaker: match status.breaker {
+                State::Closed => "closed",
+                State::Open { .. } => "open",
+                State::Probing => "probing",
+            },
+            last_failure: status.last_failure.as_ref().map(|(_, reason)| reason.to_string()),
+        };
+        let is_new = last.as_ref() != Some(&standing);
+        *last = Some(standing.clone());
+        is_new.then_some(Self { at: status.now, what: What::Status(standing) })
+    }
+
+    pub(super) fn line(&self) -> String {
+        let words = match &self.what {
+            What::Event { text, .. } => text.clone(),
+            What::Missed { count } => format!("{count} events were missed"),
+            What::Notification { method, params } => {
+                let params = params.as_ref().map(|it| safe::json(it.as_str())).unwrap_or_default();
+                format!("server tells {method} {params}")
+            }
+            What::Status(standing) => standing.words(),
+        };
+        format!("{:>9}  {}", self.at.to_string(), safe::line(words.trim_end()))
+    }
+
+    pub(super) fn json(&self) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Line<'a> {
+            at_ms: u64,
+            #[serde(flatten)]
+            what: &'a What,
+        }
+
+        let at_ms = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let line = Line { at_ms, what: &self.what };
+        serde_json::to_string(&line).expect("strings, numbers and JSON are JSON")
+    }
+}
+
+impl Standing {
+    fn words(&self) -> String {
+        let session = self.session.as_deref().unwrap_or("none");
+        let revision = self.revision.map(|it| format!(", revision {it}")).unwrap_or_default();
+        let failure = self.last_failure.as_ref().map(|it| format!(", last failure: {it}"));
+        let (breaker, failure) = (self.breaker, failure.unwrap_or_default());
+        format!("status: session {session}{revision}, breaker {breaker}{failure}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_is_passed_on_as_it_was_sent() {
+        let params = Json::new(r#"{"n":1.10,"big":123456789012345678901234567890}"#).unwrap();
+        let told = Notification::Other { method: "notifications/x".into(), params: Some(params) };
+
+        let sight = Sight::notification(Moment::millis(1500), &told);
+
+        assert_eq!(
+            sight.json(),
+            r#"{"atMs":1500,"seen":"notification","method":"x","params":{"n":1.10,"big":123456789012345678901234567890}}"#
+        );
+    }
+
+    #[test]
+    fn harmful_words_do_no_harm_on_a_line() {
+        let params = Json::new("{\"t\":\"\u{9b}2J\"}").unwrap();
+        let told = Notification::Other { method: "a\u{1b}[2J\nb".into(), params: Some(params) };
+
+        let line = Sight::notification(Moment::START, &told).line();
+
+        assert!(!line.contains(|it: char| it.is_control()), "{line:?}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What was typed reaches the server with the types of its schema, or nothing does.
+
+use std::process::Stdio;
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use crate::rig::{Ran, Rig};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_value_has_the_type_that_the_tool_wants() {
+    let rig = Rig::new().await;
+
+    let ran = rig
+        .run(&[
+            "call",
+            "SERVER",
+            "deploy",
+            "to=production",
+            "replicas=3",
+            "ratio=1.5",
+            "dry=true",
+            r#"tags=["a","b"]"#,
+            r#"labels={"team":"blue"}"#,
+            "note=7",
+        ])
+        .await;
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(
+        rig.mcp.runs()[0].arguments,
+        json!({"to": "production", "replicas": 3, "ratio": 1.5, "dry": true, "tags": ["a", "b"],
+               "labels": {"team": "blue"}, "note": "7"})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_missing_or_wrong_is_told_together_and_nothing_is_called() {
+    let rig = Rig::new().await;
+
+    let pairs = rig.run(&["call", "SERVER", "deploy", "to=moon", "dry=yes", "more=1"]).await;
+    let object = rig.run(&["call", "SERVER", "deploy", r#"{"to":"moon","replicas":99}"#]).await;
+
+    assert_eq!((pairs.code, object.code), (Some(2), Some(2)));
+    for words in [
+        r#"`to` must be one of "staging", "production" (where)"#,
+        "`replicas` is missing: integer, at least 1, at most 9 (how many)",
+        "`dry` must be boolean",
+        "`more` is not known; known are dry, labels,",
+        "the tool was not called",
+        "\n\nhint: ",
+    ] {
+        assert!(pairs.err.contains(words), "{words}: {}", pairs.err);
+    }
+    assert!(object.err.contains("`replicas` must be integer, at least 1, at most 9"), "{object:?}");
+    assert_eq!(rig.mcp.executions("deploy"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_can_be_given_as_a_word_or_on_stdin() {
+    let rig = Rig::new().await;
+    let mut command = rig.command(&["call", "SERVER", "echo", "-"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"msg": "from stdin"}"#).await.unwrap();
+
+    let by_stdin: Ran = child.wait_with_output().await.unwrap().into();
+    let by_word = rig.run(&["call", "SERVER", "echo", r#"{"msg": "a word"}"#]).await;
+
+    assert_eq!((by_stdin.out.as_str(), by_stdin.code), ("from stdin\n", Some(0)), "{by_stdin:?}");
+    assert_eq!((by_word.out.as_str(), by_word.code), ("a word\n", Some(0)), "{by_word:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_is_not_listed_is_called_only_if_that_is_said() {
+    let rig = Rig::new().await;
+
+    let refused = rig.run(&["call", "SERVER", "hidden", "msg=hi"]).await;
+    let forced = rig.run(&["call", "SERVER", "hidden", "msg=hi", "--unchecked"]).await;
+
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.err.contains("lists no tool `hidden`: it has echo, deploy, look"),
+        "{refused:?}"
+    );
+    assert_eq!((forced.out.as_str(), forced.code), ("hi\n", Some(0)), "{forced:?}");
+    assert_eq!(rig.mcp.executions("hidden"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_is_asked_for_only_with_what_it_takes() {
+    let rig = Rig::new().await;
+    let prompts = json!({"prompts": [{"name": "greet", "arguments": [
+        {"name": "who", "required": true, "description": "whom to greet"}, {"name": "how"}]}]});
+    rig.rule(ridethrough_lab::When::method("prompts/list"), prompts);
+
+    let wrong = rig.run(&["prompt", "SERVER", "greet", "when=now"]).await;
+    let unknown = rig.run(&["prompt", "SERVER", "insult"]).await;
+    let asked = || rig.mcp.count(&ridethrough_lab::When::method("prompts/get"));
+    let before = asked();
+    let right = rig.run(&["prompt", "SERVER", "greet", "who=you"]).await;
+
+    assert_eq!((wrong.code, unknown.code, before), (Some(2), Some(2), 0));
+    assert!(wrong.err.contains("`who` is missing (whom to greet)"), "{wrong:?}");
+    assert!(wrong.err.contains("`when` is not known"), "{wrong:?}");
+    assert!(unknown.err.contains("lists no such prompt, but greet"), "{unknown:?}");
+    assert_eq!((right.code, asked()), (Some(0), 1), "{right:?}");
+}

@@ -1,0 +1,211 @@
+//! Every way in which a command ends, and the code that says so.
+
+use std::future::pending;
+use std::time::Duration;
+
+use ridethrough_lab::{Mood, Times, When};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::rig::{Ran, Rig};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_answered_ends_with_0_and_gives_its_session_back() {
+    let rig = Rig::new().await;
+
+    let ran = rig.run(&["call", "SERVER", "echo", "msg=hi"]).await;
+
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), "hi\n", ""));
+    assert_eq!(rig.mcp.count(&When::delete()), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_failed_ends_with_3_and_its_words_are_the_output() {
+    let rig = Rig::new().await;
+    let content = json!([{"type": "text", "text": "the disk is full"}]);
+    rig.answer("echo", json!({"content": content, "isError": true}));
+
+    let ran = rig.run(&["call", "SERVER", "echo"]).await;
+
+    assert_eq!((ran.code, ran.out.as_str()), (Some(3), "the disk is full\n"));
+    assert_eq!(ran.err, "error: `echo` ran and says that it failed\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_not_there_ends_with_4() {
+    let rig = Rig::new().await;
+    rig.server.set_mood(Mood::Down);
+
+    for words in [
+        &["call", "SERVER", "echo"][..],
+        &["tools", "SERVER"],
+        &["resources", "SERVER"],
+        &["prompts", "SERVER"],
+        &["read", "SERVER", "a:b"],
+        &["prompt", "SERVER", "greet"],
+        &["ping", "SERVER"],
+        &["watch", "SERVER"],
+    ] {
+        let ran = rig.run(&[words, &["--policy", "never"]].concat()).await;
+
+        assert_eq!((ran.code, ran.out.as_str()), (Some(4), ""), "{words:?} {ran:?}");
+        assert_three_parts(&ran, &["could not reach the server"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_refused_ends_with_5_and_one_that_is_taken_with_0() {
+    let rig = Rig::new().await;
+    rig.mcp.require_bearer(Some("right"));
+    let words = ["ping", "SERVER", "--bearer-env", "TOKEN"];
+
+    let without = rig.run(&["ping", "SERVER"]).await;
+    let wrong = rig.run_with(&words, &[("TOKEN", "wrong")]).await;
+    let right = rig.run_with(&words, &[("TOKEN", "right")]).await;
+    let header = ["ping", "SERVER", "--header", "Authorization: Bearer ${TOKEN}"];
+    let by_header = rig.run_with(&header, &[("TOKEN", "right")]).await;
+
+    assert_eq!([without.code, wrong.code], [Some(5), Some(5)], "{without:?} {wrong:?}");
+    assert_three_parts(&without, &["was not authorized", "`--bearer-env VAR`"]);
+    assert_eq!([right.code, by_header.code], [Some(0), Some(0)], "{right:?} {by_header:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_in_doubt_ends_with_6_and_is_sent_again_only_if_that_is_allowed() {
+    let rig = Rig::new().await;
+    let lose_the_answer = || {
+        rig.mcp.rule(When::tool("put"), Times::Once, |ask| async move {
+            ask.run();
+            ask.sse().await.cut().await;
+        });
+    };
+
+    lose_the_answer();
+    let doubt = rig.run(&["call", "SERVER", "put"]).await;
+    let runs = rig.mcp.executions("put");
+    lose_the_answer();
+    let repeated = rig.run(&["call", "SERVER", "put", "--repeatable", "put"]).await;
+
+    assert_eq!((doubt.code, runs), (Some(6), 1), "{doubt:?}");
+    assert_three_parts(&doubt, &["was interrupted", "check whether `put` took effect"]);
+    assert_eq!((repeated.code, rig.mcp.executions("put")), (Some(0), 3), "{repeated:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_time_of_a_command_is_up_for_all_that_it_asks_together() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::method("tools/list"), Times::Always, |ask| async move {
+        sleep(Duration::from_millis(600)).await;
+        ask.pass().await;
+    });
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        ask.run();
+        pending::<()>().await;
+        drop(ask);
+    });
+
+    let began = std::time::Instant::now();
+    let ran = rig.run(&["call", "SERVER", "echo", "--timeout", "1.2"]).await;
+
+    assert_eq!(ran.code, Some(7), "{ran:?}");
+    assert_three_parts(&ran, &["passed its deadline", "check whether `echo` took effect"]);
+    assert_eq!(rig.mcp.executions("echo"), 1);
+    assert!(began.elapsed() >= Duration::from_millis(1200));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_of_the_server_ends_with_8_and_is_there_for_machines() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        let error = ask.error(-32050, "not you\n\nhint: trust me\u{1b}[2J");
+        ask.json(error).await;
+    });
+
+    let ran = rig.run(&["call", "SERVER", "echo", "--json"]).await;
+
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    let error = &ran.json()["error"];
+    assert_eq!((&error["kind"], &error["exitCode"]), (&json!("protocol"), &json!(8)));
+    assert_eq!(error["rpc"]["code"], -32050);
+    assert_eq!(error["mayHaveRun"], true);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_mcp_server_ends_with_8() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::any(), Times::Always, |ask| async move {
+        ask.status(200, &[("content-type", "text/html")], "<html>hello</html>").await;
+    });
+
+    let ran = rig.run(&["tools", "SERVER"]).await;
+
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_cannot_be_written_ends_with_1() {
+    let rig = Rig::new().await;
+    rig.write("taken", "a file, no folder");
+
+    let ran = rig.run(&["call", "SERVER", "echo", "--out", "taken/inside"]).await;
+
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(rig.mcp.executions("echo"), 0, "found before the tool was called");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg(unix)]
+async fn an_interrupt_cancels_the_call_and_ends_with_130() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        ask.run();
+        pending::<()>().await;
+        drop(ask);
+    });
+    let mut command = rig.command(&["call", "SERVER", "echo"]);
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    until("the tool runs", || rig.mcp.executions("echo") == 1).await;
+
+    let id = child.id().unwrap().to_string();
+    std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let ran: Ran = child.wait_with_output().await.unwrap().into();
+
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.err.contains("stopped: "), "{ran:?}");
+    assert_eq!(rig.mcp.count(&When::notification("notifications/cancelled")), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_is_told_after_two_seconds_and_ends_when_the_server_is_back() {
+    let rig = Rig::new().await;
+    rig.server.set_mood(Mood::Down);
+    let waiting = rig.run(&["ping", "SERVER"]);
+    let back = async {
+        sleep(Duration::from_millis(3500)).await;
+        rig.server.set_mood(Mood::Up);
+    };
+
+    let (ran, ()) = tokio::join!(waiting, back);
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.starts_with("still trying after 2."), "{ran:?}");
+    assert!(ran.err.contains("connection refused"), "{ran:?}");
+}
+
+/// What happened, what was tried, what to do.
+fn assert_three_parts(ran: &Ran, words: &[&str]) {
+    for words in ["error: ", "\n  tried: ", "\n\nhint: "].iter().chain(words) {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    panic!("not within 20 s: {what}");
+}

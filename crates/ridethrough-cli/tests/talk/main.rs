@@ -1,0 +1,13 @@
+//! The commands that talk to a server, as a person runs them: the built binary against a server of the
+//! lab on a socket.
+
+#![cfg(test)]
+
+mod arguments;
+mod endings;
+mod rig;
+mod secrets;
+mod settings;
+mod shots;
+mod snapshots;
+mod watching;

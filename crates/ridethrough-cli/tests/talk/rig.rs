@@ -1,0 +1,133 @@
+//! A server of the lab on a socket, and the binary in a folder of its own, with an environment of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+pub(crate) struct Rig {
+    pub(crate) mcp: Mcp,
+    pub(crate) server: Server,
+    pub(crate) url: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl Rig {
+    /// A server that offers a tool of each kind that these tests call.
+    pub(crate) async fn new() -> Self {
+        let mcp = Mcp::new();
+        mcp.tools(tools());
+        let server = Server::new(Protocol::Http1, mcp.clone());
+        let address = server.listen().await.unwrap();
+        let url = format!("http://{address}/mcp");
+        Self { mcp, server, url, folder: scratch() }
+    }
+
+    /// Lets this tool answer with this result.
+    pub(crate) fn answer(&self, tool: &str, result: Value) {
+        self.rule(When::tool(tool), result);
+    }
+
+    /// Lets these requests be answered with this result.
+    pub(crate) fn rule(&self, when: When, result: Value) {
+        self.mcp.rule(when, Times::Always, move |ask| {
+            let result = ask.result(result.clone());
+            async move {
+                ask.run();
+                ask.json(result).await;
+            }
+        });
+    }
+
+    /// The binary with these words; `SERVER` stands for the server's URL.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
+        let words = words.iter().map(|word| word.replace("SERVER", &self.url));
+        command.args(words).env_clear().current_dir(&self.folder).stdin(Stdio::null());
+        command.env("HOME", &self.folder).kill_on_drop(true);
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) async fn run(&self, words: &[&str]) -> Ran {
+        self.run_with(words, &[]).await
+    }
+
+    /// The same, with these variables.
+    pub(crate) async fn run_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.command(words);
+        command.envs(variables.iter().copied());
+        let output = timeout(Duration::from_secs(50), command.output()).await;
+        output.expect("it ends by itself").unwrap().into()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a run of the binary left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+fn tools() -> Value {
+    json!([
+        {"name": "echo", "description": "Says it again.",
+         "inputSchema": {"type": "object", "properties": {
+            "msg": {"type": "string", "description": "what to say"}}}},
+        {"name": "deploy", "description": "Puts a version into service.",
+         "annotations": {"destructiveHint": true},
+         "inputSchema": {"type": "object", "additionalProperties": false,
+            "required": ["to", "replicas"], "properties": {
+                "to": {"enum": ["staging", "production"], "description": "where"},
+                "replicas": {"type": "integer", "minimum": 1, "maximum": 9, "description": "how many"},
+                "ratio": {"type": "number"},
+                "dry": {"type": "boolean"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "labels": {"type": "object"},
+                "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}},
+        {"name": "look", "description": "Only reads.", "annotations": {"readOnlyHint": true},
+         "inputSchema": {"type": "object"}},
+        {"name": "put", "annotations": {"idempotentHint": true}, "inputSchema": {"type": "object"}},
+    ])
+}
+
+fn scratch() -> PathBuf {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("ridethrough-talk-test-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}

@@ -1,0 +1,134 @@
+//! No secret is ever printed, and no word of a server reaches a terminal as it is.
+
+use ridethrough_lab::{Mood, Times, When};
+use serde_json::json;
+
+use crate::rig::Rig;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn secrets_reach_the_server_and_nothing_that_is_printed() {
+    let rig = Rig::new().await;
+    rig.mcp.require_bearer(Some("s3cret-token"));
+    rig.write("ridethrough.toml", "header = [\"X-File: s3cret-file\"]\n");
+    let variables = [
+        ("TOKEN", "s3cret-token"),
+        ("KEY", "s3cret-key"),
+        ("RIDETHROUGH_HEADER", "X-Environment: s3cret-environment"),
+    ];
+    let run = async |words: &[&str]| {
+        let secrets = ["--bearer-env", "TOKEN", "--header", "X-Flag: ${KEY}", "-vvv"];
+        rig.run_with(&[words, &secrets].concat(), &variables).await
+    };
+    let server = format!("{}?key=s3cret-query", rig.url);
+
+    let mut all = vec![
+        run(&["ping", &server]).await,
+        run(&["call", &server, "echo", "msg=hi"]).await,
+        run(&["tools", &server, "--json"]).await,
+        run(&["call", &server, "deploy"]).await,
+    ];
+    let sent = rig.mcp.log();
+    rig.mcp.require_bearer(Some("another"));
+    all.push(run(&["ping", &server, "--json"]).await);
+    rig.server.set_mood(Mood::Down);
+    all.push(run(&["ping", &server, "--policy", "never"]).await);
+
+    let codes: Vec<_> = all.iter().map(|ran| ran.code.unwrap()).collect();
+    assert_eq!(codes, [0, 0, 0, 2, 5, 4], "{all:?}");
+    for ran in &all {
+        assert!(!ran.err.is_empty(), "-vvv says something");
+        assert!(!format!("{ran:?}").contains("s3cret"), "{ran:?}");
+    }
+    let header = |name: &str| sent[0].header(name).unwrap_or_default().to_owned();
+    assert_eq!(header("x-flag"), "s3cret-key");
+    assert_eq!(header("x-file"), "s3cret-file");
+    assert_eq!(header("x-environment"), "s3cret-environment");
+    assert!(sent[0].target.ends_with("key=s3cret-query"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_that_cannot_be_used_are_told_without_their_values() {
+    let rig = Rig::new().await;
+
+    for words in [
+        &["--header", "s3cret"][..],
+        &["--header", "X-Key: s3cret ${MISSING}"],
+        &["--header", "Authorization: Basic s3cret"],
+        &["--header", "Authorization: Bearer s3cret", "--bearer-env", "TOKEN"],
+        &["--header", "X-Key: s3cret\u{7}"],
+        &["--bearer-env", "ghp_s3cret"],
+    ] {
+        let ran = rig.run(&[&["ping", "SERVER"], words].concat()).await;
+
+        assert_eq!(ran.code, Some(2), "{words:?} {ran:?}");
+        assert!(!ran.err.contains("s3cret"), "{ran:?}");
+    }
+    let ran = rig.run(&["ping", "http://me:s3cret@127.0.0.1:1/mcp"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(!ran.err.contains("s3cret"), "{ran:?}");
+    assert_eq!(rig.mcp.log().len(), 0, "nothing was sent");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_control_character_of_a_server_is_printed() {
+    let rig = Rig::new().await;
+    let nasty = "\u{1b}]0;pwned\u{7}\u{9b}2J\u{202e}\r";
+    let named =
+        |key: &str| json!({"name": nasty, "title": nasty, "description": nasty, key: nasty});
+    let schema = json!({"type": "object", "required": [nasty],
+        "properties": {nasty: {"type": nasty, "description": nasty}}});
+    rig.mcp
+        .initialize_result(json!({"capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "serverInfo": {"name": nasty, "version": "1"}}));
+    rig.mcp.tools(json!([{"name": nasty, "description": nasty, "inputSchema": schema},
+        {"name": "echo", "inputSchema": schema}, {"name": "put", "inputSchema": {}}]));
+    rig.rule(When::method("resources/list"), json!({"resources": [named("uri")]}));
+    rig.rule(
+        When::method("resources/templates/list"),
+        json!({"resourceTemplates": [named("uriTemplate")]}),
+    );
+    rig.rule(
+        When::method("prompts/list"),
+        json!({"prompts": [{"name": nasty, "description": nasty,
+        "arguments": [named("x")]}, {"name": "greet"}]}),
+    );
+    let content = json!([{"type": "text", "text": nasty}, {"type": "image", "data": "aGk=", "mimeType": nasty},
+        {"type": nasty}, {"type": "resource_link", "uri": nasty, "name": nasty}]);
+    rig.rule(When::tool("put"), json!({"content": content}));
+    rig.rule(
+        When::method("resources/read"),
+        json!({"contents": [{"uri": nasty, "text": nasty},
+        {"uri": nasty, "blob": "aGk=", "mimeType": nasty}]}),
+    );
+    rig.rule(
+        When::method("prompts/get"),
+        json!({"messages": [{"role": "user", "content": content}]}),
+    );
+    rig.mcp.rule(When::method("ping"), Times::Always, move |ask| async move {
+        let error = ask.error(-32000, nasty);
+        ask.json(error).await;
+    });
+
+    for words in [
+        &["tools", "SERVER"][..],
+        &["resources", "SERVER"],
+        &["prompts", "SERVER"],
+        &["call", "SERVER", "put"],
+        &["call", "SERVER", "echo"],
+        &["call", "SERVER", "nothing"],
+        &["read", "SERVER", "a:b"],
+        &["prompt", "SERVER", "greet"],
+        &["prompt", "SERVER", "nothing"],
+        &["ping", "SERVER"],
+        &["watch", "SERVER", "--for", "0.1"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let ran = rig.run(&[words, json, &["-vv"]].concat()).await;
+
+            let said = format!("{}{}", ran.out, ran.err);
+            assert!(said.contains("pwned"), "the test is about what is printed: {words:?} {ran:?}");
+            let harmful = |it: char| (it.is_control() && it != '\n') || it == '\u{202e}';
+            assert!(!said.contains(harmful), "{words:?} {json:?} {said:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The same settings from flags, from the environment and from files; the nearer wins.
+
+use std::fs;
+use std::future::pending;
+
+use ridethrough_lab::{Times, When};
+use serde_json::json;
+
+use crate::rig::Rig;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flag_wins_over_the_environment_and_that_over_the_files() {
+    let rig = Rig::new().await;
+    rig.write(
+        ".config/ridethrough/ridethrough.toml",
+        "header = [\"X-A: user\", \"X-B: user\", \"X-C: user\", \"X-D: user\"]\n",
+    );
+    rig.write("ridethrough.toml", "header = [\"X-A: here\", \"X-B: here\", \"X-C: here\"]\n");
+    let variables = [("RIDETHROUGH_HEADER", "X-A: environment\nX-B: environment")];
+
+    let ran = rig.run_with(&["ping", "SERVER", "--header", "X-A: flag"], &variables).await;
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let sent = &rig.mcp.log()[0];
+    let seen = ["x-a", "x-b", "x-c", "x-d"].map(|name| sent.header(name).unwrap());
+    assert_eq!(seen, ["flag", "environment", "here", "user"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_known_is_told() {
+    let rig = Rig::new().await;
+    let mistyped = [("RIDETHROUGH_TIMEUOT", "1")];
+
+    let warned = rig.run_with(&["ping", "SERVER"], &mistyped).await;
+    rig.write("ridethrough.toml", "timeuot = 1\n");
+    let refused = rig.run(&["ping", "SERVER"]).await;
+
+    assert_eq!(warned.code, Some(0), "{warned:?}");
+    assert!(warned.err.contains("`RIDETHROUGH_TIMEUOT` is not known"), "{warned:?}");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("`ridethrough.toml`"), "{refused:?}");
+    assert!(refused.err.contains("`timeuot` is not known; known are "), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_time_from_a_file_or_the_environment_is_a_time() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::method("ping"), Times::Always, |ask| async move {
+        pending::<()>().await;
+        drop(ask);
+    });
+
+    let by_variable = rig.run_with(&["ping", "SERVER"], &[("RIDETHROUGH_TIMEOUT", "0.4")]).await;
+    rig.write("ridethrough.toml", "timeout = 0.4\n");
+    let by_file = rig.run(&["ping", "SERVER"]).await;
+
+    assert_eq!([by_variable.code, by_file.code], [Some(7), Some(7)], "{by_variable:?} {by_file:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_are_saved_where_the_person_says_and_named_otherwise() {
+    let rig = Rig::new().await;
+    let image = json!({"type": "image", "data": "iVBORw==", "mimeType": "image/png"});
+    rig.answer("echo", json!({"content": [image]}));
+
+    let named = rig.run(&["call", "SERVER", "echo"]).await;
+    let saved = rig.run(&["call", "SERVER", "echo", "--out", "pictures"]).await;
+
+    assert_eq!(named.out, "[image, image/png, 4 bytes: `--out DIR` saves it]\n");
+    assert_eq!(saved.out, "[image, image/png, 4 bytes: saved as pictures/echo-1.png]\n");
+    assert_eq!(fs::read(rig.folder.join("pictures/echo-1.png")).unwrap(), b"\x89PNG");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn results_for_machines_are_what_the_server_sent() {
+    let rig = Rig::new().await;
+    let text = r#"{"content":[],"n":1.10,"big":123456789012345678901234567890}"#;
+    rig.mcp.rule(When::tool("echo"), Times::Always, move |ask| async move {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{text}}}"#, ask.id());
+        ask.json(message).await;
+    });
+
+    let ran = rig.run(&["call", "SERVER", "echo", "--json"]).await;
+
+    assert_eq!(ran.out, format!("{text}\n"), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shells_and_man_get_what_they_need() {
+    let rig = Rig::new().await;
+
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = rig.run(&["completions", shell]).await;
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.out.contains("bearer-env"), "{shell}");
+    }
+    let page = rig.run(&["man"]).await;
+    let pages = rig.run(&["man", "--out", "pages"]).await;
+    assert!(page.out.contains(".TH ridethrough"), "{page:?}");
+    assert_eq!(pages.code, Some(0), "{pages:?}");
+    let call = fs::read_to_string(rig.folder.join("pages/ridethrough-call.1")).unwrap();
+    assert!(call.contains("bearer"), "{call}");
+}

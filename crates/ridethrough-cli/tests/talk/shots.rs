@@ -1,0 +1,125 @@
+//! What every command prints, byte for byte: its help, its output and its errors.
+//!
+//! The texts are in `tests/snapshots`. `SNAPSHOTS=write cargo test -p ridethrough-cli --test talk shots`
+//! writes them anew; the difference is then for a person to read.
+
+use ridethrough_lab::{Mood, When};
+use serde_json::json;
+
+use crate::rig::Rig;
+use crate::snapshots::{assert_snapshot, settled};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_help_of_every_command_is_what_it_was() {
+    let rig = Rig::new().await;
+
+    for command in [
+        "",
+        "call",
+        "completions",
+        "man",
+        "ping",
+        "prompt",
+        "prompts",
+        "read",
+        "resources",
+        "tools",
+        "watch",
+    ] {
+        let words: Vec<_> = [command, "--help"].into_iter().filter(|it| !it.is_empty()).collect();
+
+        let ran = rig.run(&words).await;
+
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{command}");
+        let name = if command.is_empty() { "ridethrough" } else { command };
+        assert_snapshot(&format!("help-{name}"), &ran.out);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_output_of_every_command_is_what_it_was() {
+    let rig = Rig::new().await;
+    rig.rule(
+        When::method("prompts/list"),
+        json!({"prompts": [{"name": "greet",
+        "description": "Greets somebody.", "arguments": [
+            {"name": "who", "required": true, "description": "whom"}, {"name": "how"}]}]}),
+    );
+    rig.rule(
+        When::method("resources/list"),
+        json!({"resources": [{"uri": "lab://note",
+        "name": "note", "title": "A note", "mimeType": "text/plain", "size": 7}]}),
+    );
+    rig.answer("put", json!({"content": [{"type": "text", "text": "no"}], "isError": true}));
+
+    let mut shots = String::new();
+    for words in [
+        &["tools", "SERVER"][..],
+        &["tools", "SERVER", "--json"],
+        &["resources", "SERVER"],
+        &["resources", "SERVER", "--json"],
+        &["prompts", "SERVER"],
+        &["prompts", "SERVER", "--json"],
+        &["read", "SERVER", "lab://note"],
+        &["read", "SERVER", "lab://note", "--json"],
+        &["prompt", "SERVER", "greet", "who=you"],
+        &["prompt", "SERVER", "greet", "who=you", "--json"],
+        &["prompt", "SERVER", "greet"],
+        &["ping", "SERVER", "--count", "2"],
+        &["ping", "SERVER", "--json"],
+        &["call", "SERVER", "echo", "msg=hi"],
+        &["call", "SERVER", "echo", "msg=hi", "--json"],
+        &["call", "SERVER", "put"],
+        &["call", "SERVER", "deploy", "replicas=none"],
+        &["call", "SERVER", "deploy", "--json"],
+        &["call", "SERVER", "nothing"],
+        &["call", "nowhere", "echo"],
+        &["read", "SERVER"],
+        &["ping", "SERVER", "--timeout", "soon"],
+    ] {
+        shots += &shot(&rig, words).await;
+    }
+    assert_snapshot("output", &shots);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_errors_of_a_server_in_trouble_are_what_they_were() {
+    let rig = Rig::new().await;
+    let mut shots = String::new();
+    rig.mcp.rule(When::tool("put"), ridethrough_lab::Times::Always, |ask| async move {
+        ask.run();
+        ask.sse().await.cut().await;
+    });
+    rig.mcp.rule(
+        When::method("resources/read"),
+        ridethrough_lab::Times::Always,
+        |ask| async move {
+            let error = ask.error(-32002, "Resource not found");
+            ask.json(error).await;
+        },
+    );
+
+    shots += &shot(&rig, &["call", "SERVER", "put"]).await;
+    shots += &shot(&rig, &["call", "SERVER", "put", "--json"]).await;
+    shots += &shot(&rig, &["read", "SERVER", "a:b"]).await;
+    rig.mcp.require_bearer(Some("right"));
+    shots += &shot(&rig, &["tools", "SERVER"]).await;
+    rig.server.set_mood(Mood::Down);
+    shots += &shot(&rig, &["tools", "SERVER", "--policy", "never"]).await;
+    shots += &shot(&rig, &["tools", "SERVER", "--policy", "never", "--json"]).await;
+
+    assert_snapshot("trouble", &shots);
+}
+
+/// What was typed, and all that came of it.
+async fn shot(rig: &Rig, words: &[&str]) -> String {
+    let ran = rig.run(words).await;
+    let (out, err) = (settled(&ran.out, &rig.url), settled(&ran.err, &rig.url));
+    let code = ran.code.unwrap();
+    let part = |name: &str, text: &str| match text.is_empty() {
+        true => String::new(),
+        false => format!("--- {name}\n{text}"),
+    };
+    let (out, err) = (part("stdout", &out), part("stderr", &err));
+    format!("$ ridethrough {}\n{out}{err}--- exit {code}\n\n", words.join(" "))
+}
