@@ -63,13 +63,6 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
-        Command::Bridge(args) => bridge::play(&args),
-        Command::Demo(args) => demo::play(&args),
-        Command::Import(args) => import::play(&args),
-        Command::Lab(command) => lab::play(command),
-    };
-    outcome.unwrap_or_else(|error| match error.downcast::<Misuse>() {
     play(Args::parse().command).unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
             eprintln!("{misuse}");
@@ -84,9 +77,11 @@ fn main() -> ExitCode {
 
 fn play(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Bridge(args) => bridge::play(&args),
         Command::Talk(command) => talk::play(&command),
         Command::Completions(args) => completions::play(&args, Args::command()),
         Command::Demo(args) => demo::play(&args),
+        Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
         Command::Man(args) => man::play(&args, Args::command()),
     }
