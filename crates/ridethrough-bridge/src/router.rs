@@ -46,7 +46,7 @@ pub(crate) struct Router<W> {
     lists: Lists,
     /// The lists that the host has asked for, answered or not.
     asked: BTreeSet<Kind>,
-    checking: Option<BoxFuture<'static, Vec<(Kind, Vec<Json>)>>>,
+    checking: Option<Checking>,
     /// Something happened while lists were checked: once more.
     is_check_due: bool,
     sessions: u64,
@@ -59,10 +59,15 @@ pub(crate) struct Router<W> {
     in_a_row: usize,
 }
 
+/// A look at the lists of the upstream, under way.
+type Checking = BoxFuture<'static, Vec<(Kind, Vec<Json>)>>;
+/// Whoever hears what is said to people.
+type Tell = Box<dyn FnMut(&str) + Send>;
+
 /// How people are told.
 #[derive(Default)]
 pub(crate) struct Voice {
-    pub(crate) tell: Option<Box<dyn FnMut(&str) + Send>>,
+    pub(crate) tell: Option<Tell>,
     pub(crate) is_detailed: bool,
 }
 

@@ -40,7 +40,7 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
-    Bridge(bridge::Args),
+    Bridge(Box<bridge::Args>),
     #[command(flatten)]
     Talk(talk::Command),
     /// Prints what a shell needs to complete these commands.
