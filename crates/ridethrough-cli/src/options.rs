@@ -6,7 +6,7 @@
 
 mod environment;
 mod file;
-mod header;
+pub(crate) mod header;
 mod settings;
 
 use std::time::Duration;

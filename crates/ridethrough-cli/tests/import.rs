@@ -29,7 +29,7 @@ fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
         "left     odd: it has neither a `command` nor a `url`",
         "left     off: https://off.example/...: it is switched off",
         "left     old: https://old.example/...: it speaks the older transport",
-        "could    calendar (in /work/blue): https://blue.calendar.example/..., with X-Key",
+        "could    calendar (in /projects/blue): https://blue.calendar.example/..., with X-Key",
     ] {
         assert!(said.contains(words), "{words} is missing: {said}");
     }

@@ -46,8 +46,8 @@ pub struct Performance {
     pub end: End,
     /// The last lines that it wrote for people.
     pub stderr: String,
-    /// Everything that it printed.
-    pub said: String,
+    /// Everything that it printed; `None` if not all of that could be read.
+    pub said: Option<String>,
     /// From its start to its end.
     pub elapsed_ms: f64,
 }
@@ -90,7 +90,7 @@ where
             while let Some(line) = next(&mut heard) {
                 transcript.hear(&line);
             }
-            transcript.into_performance(end, String::new(), began)
+            transcript.into_performance(end, Stderr::NONE, began)
         })
     }
 }
@@ -127,12 +127,27 @@ impl Transcript {
         self.garbage.iter().any(|it| it == FLOODED)
     }
 
-    fn into_performance(self, end: End, stderr: String, began: Instant) -> Performance {
+    fn into_performance(self, end: End, stderr: Stderr, began: Instant) -> Performance {
+        let is_whole = stderr.is_whole && !self.is_flooded();
         let Self { lines, garbage, mut said } = self;
-        said.push_str(&stderr);
+        said.push_str(&stderr.text);
+        let said = is_whole.then_some(said);
         let elapsed_ms = millis(began.elapsed());
-        Performance { lines, garbage, end, stderr: last_lines(&stderr), said, elapsed_ms }
+        Performance { lines, garbage, end, stderr: last_lines(&stderr.text), said, elapsed_ms }
     }
+}
+
+/// What a client wrote for people.
+#[derive(Debug)]
+pub(crate) struct Stderr {
+    text: String,
+    /// Whether nothing of it is missing.
+    is_whole: bool,
+}
+
+impl Stderr {
+    /// Of a client that never wrote any.
+    const NONE: Self = Self { text: String::new(), is_whole: true };
 }
 
 /// The beginning of a text, in characters that can be shown.

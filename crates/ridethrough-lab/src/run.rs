@@ -118,7 +118,7 @@ mod tests {
                     garbage: Vec::new(),
                     end: End::Stopped(limit),
                     stderr: String::new(),
-                    said: String::new(),
+                    said: Some(String::new()),
                     elapsed_ms: crate::journal::millis(limit),
                 }
             })

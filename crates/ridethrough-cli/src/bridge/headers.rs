@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::misuse::Misuse;
+use crate::options::header;
 
 /// Headers, and the token among them.
 #[derive(Default, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub(super) fn read(
     let mut shown = Shown::default();
     let lines = file.map(lines).transpose().map_err(fault)?.unwrap_or_default();
     for text in lines.iter().chain(flags) {
-        let (name, value) = parse(text, variable).map_err(fault)?;
+        let (name, value) = header::parse(text, variable).map_err(fault)?;
         shown.add(&name, value).map_err(fault)?;
     }
     if let Some(name) = bearer {
@@ -79,51 +80,9 @@ fn lines(path: &Path) -> Result<Vec<String>, String> {
     Ok(lines.filter(|it| !it.is_empty() && !it.starts_with('#')).map(str::to_owned).collect())
 }
 
-/// Name and value, with each `${VAR}` replaced.
-fn parse(
-    text: &str,
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<(String, String), String> {
-    let Some((name, value)) = text.split_once(':') else {
-        return Err("a header has no colon, must be `NAME: VALUE`".to_owned());
-    };
-    let (name, mut rest) = (name.trim(), value.trim());
-    let mut expanded = String::new();
-    while let Some((before, after)) = rest.split_once("${") {
-        let fault = |why: &str| format!("header `{name}`: {why}");
-        let (wanted, behind) = after.split_once('}').ok_or_else(|| fault("`${` without `}`"))?;
-        if !wanted.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
-            return Err(fault("`${...}` must hold the name of a variable"));
-        }
-        let missing = || fault(&format!("the variable `{wanted}` is not set"));
-        expanded.push_str(before);
-        expanded.push_str(&variable(wanted).ok_or_else(missing)?);
-        rest = behind;
-    }
-    expanded.push_str(rest);
-    Ok((name.to_owned(), expanded))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn variables_are_replaced_once_and_only_where_they_are_named() {
-        let read = |text| parse(text, |name| (name == "KEY").then(|| "${KEY}x".to_owned()));
-
-        assert_eq!(read(" X-Key :a${KEY}b").unwrap(), ("X-Key".into(), "a${KEY}xb".into()));
-        assert_eq!(read("X-Url: http://a:1 $KEY").unwrap().1, "http://a:1 $KEY");
-    }
-
-    #[test]
-    fn what_is_wrong_is_told_without_a_value() {
-        for text in ["s3cret", "X-Key: s3cret${", "X-Key: s3cret${s3 cret}", "X-Key: s3cret${NO}"] {
-            let fault = parse(text, |_| None).unwrap_err();
-
-            assert!(!fault.contains("s3"), "{fault}");
-        }
-    }
 
     #[test]
     fn a_bearer_in_a_header_is_a_token_and_other_schemes_are_told() {

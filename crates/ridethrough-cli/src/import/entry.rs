@@ -198,8 +198,9 @@ mod tests {
         }
         let settings = format!(r#"{{"mcp":{{"servers":{{"x":{server}}}}}}}"#);
         assert_eq!(read("settings.json", &settings).len(), 1);
-        let projects = format!(r#"{{"projects":{{"/work":{{"mcpServers":{{"x":{server}}}}}}}}}"#);
-        assert_eq!(read(".claude.json", &projects)[0].project.as_deref(), Some("/work"));
+        let projects =
+            format!(r#"{{"projects":{{"/projects":{{"mcpServers":{{"x":{server}}}}}}}}}"#);
+        assert_eq!(read(".claude.json", &projects)[0].project.as_deref(), Some("/projects"));
         assert_eq!(read("config.toml", "[mcp_servers.x]\nurl = 'https://a.example'\n").len(), 1);
     }
 

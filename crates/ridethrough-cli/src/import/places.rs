@@ -182,7 +182,10 @@ mod tests {
     fn the_workspace_is_the_folder_around_an_editors_folder() {
         let workspace = |path: &str| Folders::named(Path::new(path)).workspace().unwrap();
 
-        assert_eq!(workspace("/work/.vscode/mcp.json"), std::path::absolute("/work").unwrap());
-        assert_eq!(workspace("/work/.mcp.json"), std::path::absolute("/work").unwrap());
+        assert_eq!(
+            workspace("/projects/.vscode/mcp.json"),
+            std::path::absolute("/projects").unwrap()
+        );
+        assert_eq!(workspace("/projects/.mcp.json"), std::path::absolute("/projects").unwrap());
     }
 }

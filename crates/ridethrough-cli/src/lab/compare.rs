@@ -19,7 +19,7 @@ use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, today};
 use tokio::time::Instant;
 
 use super::run::{ourselves, touch};
-use super::shelf::{self, Source};
+use super::shelf::Choice;
 use crate::misuse::Misuse;
 use crate::{out, until};
 
@@ -30,9 +30,6 @@ pub(crate) struct Args {
     /// Only these clients beside ours, such as `python,rmcp`; `none` for ours alone
     #[arg(long, value_name = "NAMES")]
     clients: Option<String>,
-    /// Only these scenarios and groups, such as `A,D4`
-    #[arg(long, value_name = "IDS")]
-    only: Option<String>,
     /// How many scenarios are played at the same time [default: one for each processor]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
@@ -47,15 +44,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    source: Source,
+    choice: Choice,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    let shelf = args.source.shelf()?;
-    let scenarios = match &args.only {
-        Some(words) => shelf.pick(words).map_err(|it| shelf::unknown(&it))?,
-        None => shelf.all().iter().collect(),
-    };
+    let scenarios = args.choice.scenarios()?;
+    let scenarios: Vec<_> = scenarios.iter().collect();
     let rivals = args.rivals()?;
     // Before the minutes that a run may take, not after.
     for path in args.files() {
@@ -105,12 +99,14 @@ impl Args {
     fn command(&self) -> String {
         let mut command = "ridethrough lab compare".to_owned();
         let jobs = self.jobs.map(|jobs| jobs.to_string());
-        for (name, value) in [("clients", &self.clients), ("only", &self.only), ("jobs", &jobs)] {
+        for (name, value) in
+            [("clients", &self.clients), ("only", &self.choice.only), ("jobs", &jobs)]
+        {
             if let Some(value) = value {
                 command += &format!(" --{name} {value}");
             }
         }
-        if self.source.is_own() {
+        if self.choice.source.is_own() {
             command += " --scenarios ...";
         }
         command + if self.write.is_some() { " --write docs" } else { "" }

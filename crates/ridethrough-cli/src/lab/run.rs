@@ -15,7 +15,7 @@ use ridethrough_lab::scorecard::today;
 use tokio::time::Instant;
 
 use super::progress::Progress;
-use super::shelf::{self, Source};
+use super::shelf::Choice;
 use crate::misuse::Misuse;
 use crate::until;
 
@@ -30,9 +30,6 @@ pub(crate) struct Args {
     /// What the client is called in reports [default: the command]
     #[arg(long)]
     name: Option<String>,
-    /// Only these scenarios and groups, such as `A,D4`
-    #[arg(long, value_name = "IDS")]
-    only: Option<String>,
     /// How many scenarios are played at the same time
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
@@ -49,15 +46,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
-    source: Source,
+    choice: Choice,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    let shelf = args.source.shelf()?;
-    let scenarios = match &args.only {
-        Some(words) => shelf.pick(words).map_err(|it| shelf::unknown(&it))?,
-        None => shelf.all().iter().collect(),
-    };
+    let scenarios = args.choice.scenarios()?;
+    let scenarios: Vec<_> = scenarios.iter().collect();
     let contender = Contender::new(args)?;
     // Before the minutes that a run may take, not after.
     for path in args.files() {

@@ -14,7 +14,7 @@ use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::{Protocol, Request, Server, Turn};
 use tokio::sync::Mutex;
 
-use super::shelf::{self, Source};
+use super::shelf::Choice;
 use crate::misuse::Misuse;
 use crate::{out, until};
 
@@ -25,20 +25,12 @@ pub(crate) struct Args {
     /// The port of the log; the scenarios take the ports after it [default: any that are free]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Only these scenarios and groups, such as `A,D4`
-    #[arg(long, value_name = "IDS")]
-    only: Option<String>,
     #[command(flatten)]
-    source: Source,
+    choice: Choice,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    let shelf = args.source.shelf()?;
-    let scenarios: Vec<_> = match &args.only {
-        Some(words) => shelf.pick(words).map_err(|it| shelf::unknown(&it))?,
-        None => shelf.all().iter().collect(),
-    };
-    let scenarios = scenarios.into_iter().cloned().collect();
+    let scenarios = args.choice.scenarios()?;
     match until::stopped(serve(args.port, scenarios))? {
         Ok(failed) => failed.map(|()| ExitCode::SUCCESS),
         Err(stopped) => Ok(stopped.tell("the servers are gone")),

@@ -8,6 +8,28 @@ use ridethrough_lab::scenario::{Scenario, Shelf, UnknownScenario};
 
 use crate::misuse::Misuse;
 
+/// Which scenarios are played, and where they are taken from.
+#[derive(clap::Args)]
+pub(super) struct Choice {
+    /// Only these scenarios and groups, such as `A,D4`
+    #[arg(long, value_name = "IDS")]
+    pub(super) only: Option<String>,
+    #[command(flatten)]
+    pub(super) source: Source,
+}
+
+impl Choice {
+    /// Those that are meant.
+    pub(super) fn scenarios(&self) -> Result<Vec<Scenario>> {
+        let shelf = self.source.shelf()?;
+        let chosen: Vec<_> = match &self.only {
+            Some(words) => shelf.pick(words).map_err(|it| unknown(&it))?,
+            None => shelf.all().iter().collect(),
+        };
+        Ok(chosen.into_iter().cloned().collect())
+    }
+}
+
 /// Where scenarios are taken from.
 #[derive(clap::Args)]
 pub(super) struct Source {

@@ -6,7 +6,7 @@ pub(super) fn name(text: &str) -> String {
 }
 
 /// Name and value, with variables replaced. What is wrong is told without any value.
-pub(super) fn parse(
+pub(crate) fn parse(
     text: &str,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<(String, String), String> {

@@ -14,15 +14,15 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::End;
 use super::orphans::Kin;
+use super::{End, Stderr};
 
 /// A running client. Dropping it kills it and all that it started.
 pub(super) struct Process {
     child: Child,
     kin: Kin,
     output: Output,
-    stderr: JoinHandle<String>,
+    stderr: JoinHandle<Stderr>,
 }
 
 impl Process {
@@ -76,13 +76,13 @@ impl Process {
     }
 
     /// Ends whatever is left, and returns the last that it wrote for people.
-    pub(super) async fn end(mut self) -> String {
+    pub(super) async fn end(mut self) -> Stderr {
         self.kin.kill();
         // It was killed; there is nothing to learn from how it ended.
         let _ = self.child.wait().await;
         tokio::select! {
-            said = &mut self.stderr => said.unwrap_or_default(),
-            () = sleep(LAST_WORDS) => UNHEARD.to_owned(),
+            Ok(said) = &mut self.stderr => said,
+            () = sleep(LAST_WORDS) => Stderr { text: UNHEARD.to_owned(), is_whole: false },
         }
     }
 }
@@ -122,16 +122,17 @@ impl Output {
 }
 
 /// Reads to the end, and keeps the last part, which is all but for a client that floods.
-async fn tail(mut stderr: ChildStderr) -> String {
-    let mut kept = Vec::new();
+async fn tail(mut stderr: ChildStderr) -> Stderr {
+    let (mut kept, mut is_whole) = (Vec::new(), true);
     let mut buffer = vec![0; 8 << 10];
     while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
         kept.extend_from_slice(&buffer[..read]);
         if kept.len() > 2 * MOST_STDERR {
             kept.drain(..kept.len() - MOST_STDERR);
+            is_whole = false;
         }
     }
-    String::from_utf8_lossy(&kept).into_owned()
+    Stderr { text: String::from_utf8_lossy(&kept).into_owned(), is_whole }
 }
 
 const PROXIES: [&str; 3] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"];
@@ -139,8 +140,7 @@ const PROXIES: [&str; 3] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"];
 const AFTERMATH: Duration = Duration::from_millis(300);
 /// An answer of many megabytes may be reported whole.
 const MOST_LINE: usize = 64 << 20;
-/// What is beyond this was not searched for secrets.
-const MOST_STDERR: usize = 16 << 20;
+const MOST_STDERR: usize = 8 << 20;
 /// How long stderr may stay open when everybody is dead who was known to write to it.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const UNHEARD: &str = "[stderr was still open when the client was gone, and could not be read]";

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, try_join_all};
 use tokio::time::Instant;
 
 use super::process::Process;
-use super::{Contestant, End, Performance, Transcript};
+use super::{Contestant, End, Performance, Stderr, Transcript};
 use crate::adapter::Step;
 
 /// A command to which a URL and the path of a script are added.
@@ -84,7 +84,7 @@ impl Program {
             Ok(started) => started,
             Err(error) => {
                 let end = End::NotStarted(self.reason(&error));
-                return transcript.into_performance(end, String::new(), began);
+                return transcript.into_performance(end, Stderr::NONE, began);
             }
         };
         let end = process.listen(limit, |line| transcript.hear(line)).await;

@@ -20,7 +20,8 @@ async fn lines_and_garbage_are_told_apart() {
     assert_eq!(performance.garbage, ["hello"]);
     assert_eq!(performance.lines.len(), 1);
     assert_eq!(performance.stderr, "oops");
-    assert!(performance.said.contains("oops") && performance.said.contains("hello"));
+    let said = performance.said.unwrap();
+    assert!(said.contains("oops") && said.contains("hello"));
 }
 
 #[tokio::test]
@@ -54,6 +55,16 @@ async fn the_time_that_a_program_takes_to_start_is_its_lead() {
     let lead = slow.timed(2, Duration::from_secs(60)).await.unwrap().lead();
 
     assert!(lead >= Duration::from_millis(200), "{lead:?}");
+}
+
+#[tokio::test]
+async fn what_was_not_read_whole_is_not_taken_for_silence() {
+    let quiet = perform(shell("echo s3cret >&2"), Duration::from_secs(30)).await;
+    let flood = shell("echo s3cret >&2; head -c 20000000 /dev/zero >&2");
+    let flood = perform(flood, Duration::from_secs(30)).await;
+
+    assert!(quiet.said.unwrap().contains("s3cret"));
+    assert_eq!(flood.said, None);
 }
 
 #[tokio::test]
