@@ -35,7 +35,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 pub(crate) use host::Host;
-pub(crate) use reach::{Address, Reached};
+pub(crate) use reach::{Address, Program, Reached};
 pub(crate) use servers::{Server, Servers};
 pub(crate) use show::safe;
 

@@ -13,7 +13,6 @@ mod import;
 mod lab;
 mod man;
 mod misuse;
-#[allow(dead_code, reason = "for the commands that take a server, each of which comes by itself")]
 mod names;
 mod options;
 mod out;

@@ -2,11 +2,9 @@
 //! MCP host, such as `github` or `cursor:github`.
 //!
 //! Whoever uses a name trusts the file that it stands in: a project's file may name any server, any
-//! variable and any program. So a command should say which file a name came from.
+//! variable and any program. So the commands say which file a name came from.
 
 use std::path::PathBuf;
-
-use anyhow::Result;
 
 use crate::import::{Address, Host, Reached, Server, Servers, safe};
 use crate::misuse::Misuse;
@@ -20,12 +18,12 @@ pub(crate) struct Resolved {
 }
 
 /// Finds the server that a word means. A word that means none, or several, is wrong usage.
-pub(crate) fn resolve(word: &str) -> Result<Resolved> {
+pub(crate) fn resolve(word: &str) -> Result<Resolved, Misuse> {
     if word.contains("://") {
         let address = Address { url: word.into(), ..Address::default() };
         return Ok(Resolved { named: None, reached: Reached::Remote(address) });
     }
-    Ok(resolve_among(word, &Servers::here())?)
+    resolve_among(word, &Servers::here())
 }
 
 fn resolve_among(word: &str, servers: &Servers) -> Result<Resolved, Misuse> {
@@ -67,7 +65,7 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
     let files: Vec<_> = files.collect();
     let names: Vec<_> = servers.names().into_iter().map(|it| format!("`{}`", safe(it))).collect();
     Misuse {
-        what: format!("`{}` is no URL, and no server of that name is known", safe(name)),
+        what: format!("{} is no URL, and no server of that name is known", shown(name)),
         tried: match files.as_slice() {
             [] => "no config file of an MCP host was found".to_owned(),
             files => format!("the names in {} were compared", files.join(", ")),
@@ -77,6 +75,12 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
             names => format!("these are known: {}", names.join(", ")),
         },
     }
+}
+
+/// The word, unless it looks like a URL without its beginning: that may hold a password.
+fn shown(name: &str) -> String {
+    let is_url_like = name.contains(['/', '@', '?']);
+    if is_url_like { "what was typed".to_owned() } else { format!("`{}`", safe(name)) }
 }
 
 #[cfg(test)]

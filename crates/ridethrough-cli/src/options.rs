@@ -20,27 +20,26 @@ pub(crate) use settings::Settings;
 
 /// The flags that all commands share.
 #[derive(clap::Args, Default)]
-#[command(next_help_heading = "Connection")]
 pub(crate) struct Options {
     /// A header for every request; `${VAR}` is replaced from the environment, which keeps secrets out
     /// of the process list
-    #[arg(long = "header", value_name = "NAME: VALUE")]
+    #[arg(long = "header", value_name = "NAME: VALUE", help_heading = HEADING)]
     headers: Vec<String>,
     /// Show the token that this environment variable holds
-    #[arg(long, value_name = "VAR")]
+    #[arg(long, value_name = "VAR", help_heading = HEADING)]
     bearer_env: Option<String>,
     /// The time for the whole command, waits and repeats included [default: 600 for a tool, 60 for
     /// everything else]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = HEADING)]
     timeout: Option<Duration>,
     /// How hard to try [default: interactive]
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     policy: Option<Policy>,
     /// A tool that does no harm if it runs twice: a call in doubt is sent again
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", help_heading = HEADING)]
     repeatable: Vec<String>,
     /// Tell faults and what is done about them; -vv tells everything, -vvv the settings too
-    #[arg(short, long, action = clap::ArgAction::Count)]
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
     verbose: u8,
 }
 
@@ -129,6 +128,8 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     is_fit.then(|| Duration::from_secs_f64(seconds)).ok_or_else(refusal)
 }
 
+/// What they stand under in the help of every command.
+const HEADING: &str = "Connection";
 /// What the policy of a client takes at most.
 const YEAR: f64 = 365.0 * 24.0 * 3600.0;
 

@@ -1,41 +1,134 @@
-//! Which server is meant by the word that a person typed.
+//! Which server is meant by the word that a person typed: a URL, or a name from the config file of an
+//! MCP host.
 
 use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
 
 use ridethrough::{Client, ClientBuilder, Endpoint};
+use secrecy::ExposeSecret;
 
+use crate::import::{Address, Program, Reached, safe};
 use crate::misuse::Misuse;
+use crate::names;
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
-#[derive(Clone)]
 pub(crate) struct Target {
-    url: String,
-    endpoint: Endpoint,
+    place: Place,
+    /// Its name and the file that has it, unless a URL was typed.
+    named: Option<(String, PathBuf)>,
 }
 
-/// Finds the server: a URL is taken as it is.
+enum Place {
+    Program(Program),
+    Url { address: Address, endpoint: Endpoint },
+}
+
+/// Finds the server.
 pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
-    match Endpoint::parse(word) {
-        Ok(endpoint) => Ok(Target { url: word.to_owned(), endpoint }),
-        Err(error) => Err(Misuse {
-            // The word itself may hold a password.
-            what: format!("the server's address cannot be used: it {error}"),
-            tried: "it was read as a URL; nothing was sent".to_owned(),
-            hint: "give a URL such as `https://example.com/mcp`".to_owned(),
-        }),
-    }
+    let resolved = names::resolve(word)?;
+    let place = match resolved.reached {
+        Reached::Local(program) if cfg!(unix) => Place::Program(program),
+        Reached::Local(_) => return Err(not_here()),
+        Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
+            Ok(endpoint) => Place::Url { address, endpoint },
+            // The URL itself may hold a password.
+            Err(error) => return Err(unfit(&format!("it {error}"), resolved.named.as_ref())),
+        },
+    };
+    Ok(Target { place, named: resolved.named })
 }
 
 impl Target {
-    /// Begins a client of this server.
+    /// Begins a client of this server, without the headers and the token of its file.
     pub(crate) fn client(&self) -> ClientBuilder {
-        Client::builder(&self.url)
+        match &self.place {
+            Place::Program(program) => spawn(program),
+            Place::Url { address, .. } => Client::builder(address.url.expose_secret()),
+        }
+    }
+
+    /// Where it is and what its file says to send there; `None` for a program.
+    pub(crate) const fn address(&self) -> Option<&Address> {
+        match &self.place {
+            Place::Program(_) => None,
+            Place::Url { address, .. } => Some(address),
+        }
+    }
+
+    /// What a person should know before anything is sent.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        // A project's file may name any server and any program: whoever types a name should see which.
+        let from = self.named.as_ref().map(|(name, path)| {
+            format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy()))
+        });
+        let is_open = self.is_open().then(|| {
+            format!("warning: {self} is not encrypted: others can read and change what is sent")
+        });
+        from.into_iter().chain(is_open).collect()
+    }
+
+    /// Whether somebody between us and the server can listen.
+    fn is_open(&self) -> bool {
+        match &self.place {
+            Place::Program(_) => false,
+            Place::Url { endpoint, .. } => !is_safe_from_listeners(endpoint),
+        }
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.endpoint.fmt(f)
+        match &self.place {
+            Place::Program(program) => write!(f, "the program `{}`", safe(&program.command)),
+            Place::Url { endpoint, .. } => endpoint.fmt(f),
+        }
+    }
+}
+
+/// Whether the way to it is encrypted, or does not leave this machine.
+pub(crate) fn is_safe_from_listeners(endpoint: &Endpoint) -> bool {
+    let host = endpoint.host_to_resolve();
+    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+    endpoint.is_tls()
+        || host.eq_ignore_ascii_case("localhost")
+        || host.parse().is_ok_and(is_loopback)
+}
+
+#[cfg(unix)]
+fn spawn(program: &Program) -> ClientBuilder {
+    let mut command = ridethrough::Command::new(&program.command)
+        .args(program.args.iter().map(ExposeSecret::expose_secret));
+    for (name, value) in &program.env {
+        command = command.env(name, value.expose_secret());
+    }
+    if let Some(folder) = &program.cwd {
+        command = command.current_dir(folder);
+    }
+    ClientBuilder::spawn(command)
+}
+
+#[cfg(not(unix))]
+fn spawn(_: &Program) -> ClientBuilder {
+    unreachable!("a program is refused where it cannot be started")
+}
+
+fn unfit(why: &str, named: Option<&(String, PathBuf)>) -> Misuse {
+    Misuse {
+        what: format!("the server's address cannot be used: {why}"),
+        tried: match named {
+            Some((_, path)) => format!("its entry in {} was read", safe(&path.to_string_lossy())),
+            None => "it was read as a URL; nothing was sent".to_owned(),
+        },
+        hint: "give a URL such as `https://example.com/mcp`".to_owned(),
+    }
+}
+
+fn not_here() -> Misuse {
+    Misuse {
+        what: "the server is a program, and those are started on Unix only".to_owned(),
+        tried: "nothing was started".to_owned(),
+        hint: "give the URL of a server".to_owned(),
     }
 }
 
@@ -49,7 +142,8 @@ mod tests {
 
         assert!(refused("http://me:s3cret@example.com/").contains("must not carry a name"));
         assert!(!refused("http://me:s3cret@example.com/").contains("s3cret"));
-        assert!(refused("github").contains("must begin with http:// or https://"));
+        assert!(!refused("me:s3cret@example.com/mcp").contains("s3cret"));
+        assert!(!refused("example.com/mcp?key=s3cret").contains("s3cret"));
     }
 
     #[test]
@@ -57,5 +151,22 @@ mod tests {
         let target = resolve("https://example.com/mcp?key=s3cret").unwrap();
 
         assert_eq!(target.to_string(), "https://example.com/mcp");
+    }
+
+    #[test]
+    fn only_a_way_that_others_can_listen_on_is_warned_of() {
+        for (url, is_warned) in [
+            ("https://example.com/mcp", false),
+            ("http://localhost:8080/mcp", false),
+            ("http://127.0.0.2/mcp", false),
+            ("http://[::1]:8080/mcp", false),
+            ("http://[::ffff:127.0.0.1]/mcp", false),
+            ("http://example.com/mcp", true),
+            ("http://localhost.example.com/mcp", true),
+            ("http://10.0.0.1/mcp", true),
+            ("http://127.0.0.1.example.com/mcp", true),
+        ] {
+            assert_eq!(resolve(url).unwrap().notes().len(), usize::from(is_warned), "{url}");
+        }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use ridethrough::{Client, EnvironmentBearer, StaticBearer, Token};
+use ridethrough::{Client, ClientBuilder, EnvironmentBearer, StaticBearer, Token};
+use secrecy::ExposeSecret;
 
 use super::header;
 use super::{Layer, Policy};
+use crate::import::Address;
 use crate::misuse::Misuse;
 use crate::target::Target;
 
@@ -66,15 +68,36 @@ impl Settings {
         }
         let policy = policy.build().map_err(|error| wrong(&error.to_string()))?;
         let mut builder = target.client().policy(policy);
+        // A program has no use for headers and tokens.
+        if let Some(address) = target.address() {
+            builder = self.introduced(builder, address)?;
+        }
+        builder.build().map_err(|error| wrong(&error.to_string()))
+    }
+
+    /// Headers and token: those of the settings, and what the server's file has beyond them.
+    fn introduced(
+        &self,
+        mut builder: ClientBuilder,
+        address: &Address,
+    ) -> Result<ClientBuilder, Misuse> {
         for (name, value) in &self.headers {
             builder = builder.header(name, value);
         }
-        builder = match &self.credentials {
-            Some(Bearer::Environment(bearer)) => builder.credentials(bearer.clone()),
-            Some(Bearer::Given(bearer)) => builder.credentials(bearer.clone()),
-            None => builder,
-        };
-        builder.build().map_err(|error| wrong(&error.to_string()))
+        let is_nearer =
+            |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        for (name, value) in address.headers.iter().filter(|(name, _)| !is_nearer(name)) {
+            builder = builder.header(name, value.expose_secret());
+        }
+        Ok(match (&self.credentials, &address.bearer) {
+            (Some(Bearer::Environment(bearer)), _) => builder.credentials(bearer.clone()),
+            (Some(Bearer::Given(bearer)), _) => builder.credentials(bearer.clone()),
+            (None, Some(token)) => {
+                let token = StaticBearer::new(token.expose_secret());
+                builder.credentials(token.map_err(|error| wrong(&error.to_string()))?)
+            }
+            (None, None) => builder,
+        })
     }
 
     /// The settings as people may see them: names, and no value that may be a secret.

@@ -21,8 +21,8 @@ use crate::misuse::Misuse;
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
+    #[command(flatten)]
+    common: Common,
     /// The tool
     tool: String,
     /// Its arguments: `key=value` for each, or one JSON object, or `-` for an object on stdin
@@ -33,14 +33,12 @@ pub(crate) struct Args {
     /// Do not list the tools first: send the arguments without types and checks
     #[arg(long)]
     unchecked: bool,
-    #[command(flatten)]
-    common: Common,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
     // Before anything else: whoever types the object can still stop with Ctrl-C.
     let typed = arguments::read(&args.arguments);
-    talk(&args.common, &args.server, async |talk| args.call(talk, typed?).await)
+    talk(&args.common, async |talk| args.call(talk, typed?).await)
 }
 
 impl Args {

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
-use ridethrough::Client;
+use ridethrough::{Client, Json};
 use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -52,13 +52,13 @@ pub(crate) enum Command {
     /// Fills in a prompt and prints its messages.
     Prompt(prompt::Args),
     /// Lists the prompts of a server.
-    Prompts(prompts::Args),
+    Prompts(Common),
     /// Reads a resource and prints it.
     Read(read::Args),
     /// Lists the resources of a server, and its templates of them.
-    Resources(resources::Args),
+    Resources(Common),
     /// Lists the tools of a server with their arguments.
-    Tools(tools::Args),
+    Tools(Common),
     /// Stays connected, and tells everything that happens until it is stopped.
     Watch(watch::Args),
 }
@@ -69,17 +69,19 @@ pub(crate) fn play(command: &Command) -> Result<ExitCode> {
         Command::Call(args) => call::play(args),
         Command::Ping(args) => ping::play(args),
         Command::Prompt(args) => prompt::play(args),
-        Command::Prompts(args) => prompts::play(args),
+        Command::Prompts(common) => talk(common, prompts::list),
         Command::Read(args) => read::play(args),
-        Command::Resources(args) => resources::play(args),
-        Command::Tools(args) => tools::play(args),
+        Command::Resources(common) => talk(common, resources::list),
+        Command::Tools(common) => talk(common, tools::list),
         Command::Watch(args) => watch::play(args),
     }
 }
 
 /// What every such command takes.
 #[derive(clap::Args)]
-struct Common {
+pub(crate) struct Common {
+    /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host
+    server: String,
     /// Print JSON for machines; errors too
     #[arg(long)]
     json: bool,
@@ -102,22 +104,14 @@ struct Talk {
 }
 
 /// Talks to a server from the first word to the last, and says how it ended.
-fn talk(
-    common: &Common,
-    server: &str,
-    work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
-) -> Result<ExitCode> {
-    let ended = hold(common, server, work);
+fn talk(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Result<ExitCode> {
+    let ended = hold(common, work);
     ending::tell(ended, common.json)
 }
 
-fn hold(
-    common: &Common,
-    server: &str,
-    work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
-) -> Result<ExitCode> {
+fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Result<ExitCode> {
     let settings = common.options.settings()?;
-    let target = target::resolve(server)?;
+    let target = target::resolve(&common.server)?;
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -128,6 +122,9 @@ fn hold(
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
         let desk = Arc::new(Desk::new());
+        for note in target.notes() {
+            desk.say(&note);
+        }
         if settings.verbose >= 3 {
             desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
@@ -182,6 +179,11 @@ impl Talk {
         })?;
         Ok(())
     }
+}
+
+/// The members of a list, each as the server wrote it.
+fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
+    members.map(Json::as_str).collect::<Vec<_>>().join(",")
 }
 
 /// How long the word that a call is not wanted may take.

@@ -12,17 +12,15 @@ use crate::exit::Exit;
 /// What `ping` is asked for.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
+    #[command(flatten)]
+    common: Common,
     /// How often to ask
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     count: u16,
-    #[command(flatten)]
-    common: Common,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, async |talk| ping(talk, args.count).await)
+    talk(&args.common, async |talk| ping(talk, args.count).await)
 }
 
 /// What was found.

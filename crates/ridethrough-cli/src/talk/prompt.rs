@@ -17,8 +17,8 @@ use crate::out::{Colour, painted};
 /// What `prompt` is asked for.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
+    #[command(flatten)]
+    common: Common,
     /// The prompt; `ridethrough prompts` lists them
     name: String,
     /// What to fill in: `key=value` for each
@@ -26,12 +26,10 @@ pub(crate) struct Args {
     /// Save pictures, sounds and other bytes into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    #[command(flatten)]
-    common: Common,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, async |talk| args.ask(talk).await)
+    talk(&args.common, async |talk| args.ask(talk).await)
 }
 
 impl Args {

@@ -1,33 +1,15 @@
 //! `ridethrough prompts`: the prompts of a server, with what they can be filled in with.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 use ridethrough::model::Prompt;
 
-use super::{Common, Talk, safe, talk};
+use super::{Talk, joined, safe};
 use crate::exit::Exit;
 use crate::out::{Colour, painted};
 
-/// What `prompts` is asked for.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
-    #[command(flatten)]
-    common: Common,
-}
-
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, list)
-}
-
-async fn list(talk: &Talk) -> Result<Exit> {
+pub(super) async fn list(talk: &Talk) -> Result<Exit> {
     let prompts = talk.timed(talk.client.prompts()).await?;
-    let json = || {
-        let prompts: Vec<_> = prompts.iter().map(|it| it.json.as_str()).collect();
-        format!(r#"{{"prompts":[{}]}}"#, prompts.join(","))
-    };
+    let json = || format!(r#"{{"prompts":[{}]}}"#, joined(prompts.iter().map(|it| &it.json)));
     talk.print(json, |out, is_colourful| {
         prompts.iter().try_for_each(|it| write!(out, "{}", words(it, is_colourful)))
     })?;

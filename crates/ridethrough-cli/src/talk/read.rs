@@ -12,19 +12,17 @@ use crate::exit::Exit;
 /// What `read` is asked for.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
+    #[command(flatten)]
+    common: Common,
     /// The resource, such as `file:///notes.txt`; `ridethrough resources` lists them
     uri: String,
     /// Save pictures, sounds and other bytes into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    #[command(flatten)]
-    common: Common,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, async |talk| args.read(talk).await)
+    talk(&args.common, async |talk| args.read(talk).await)
 }
 
 impl Args {

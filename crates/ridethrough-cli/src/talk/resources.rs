@@ -1,28 +1,13 @@
 //! `ridethrough resources`: what can be read from a server, and the templates of what can.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 use ridethrough::model::{Resource, ResourceTemplate};
 
-use super::{Common, Talk, safe, talk};
+use super::{Talk, joined, safe};
 use crate::exit::Exit;
 use crate::out::{Colour, painted};
 
-/// What `resources` is asked for.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
-    #[command(flatten)]
-    common: Common,
-}
-
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, list)
-}
-
-async fn list(talk: &Talk) -> Result<Exit> {
+pub(super) async fn list(talk: &Talk) -> Result<Exit> {
     let resources = talk.timed(talk.client.resources()).await?;
     let templates = match talk.timed(talk.client.resource_templates()).await {
         // Many servers that have resources do not know the method for templates.
@@ -32,9 +17,8 @@ async fn list(talk: &Talk) -> Result<Exit> {
         templates => templates?,
     };
     let json = || {
-        let resources: Vec<_> = resources.iter().map(|it| it.json.as_str()).collect();
-        let templates: Vec<_> = templates.iter().map(|it| it.json.as_str()).collect();
-        let (resources, templates) = (resources.join(","), templates.join(","));
+        let resources = joined(resources.iter().map(|it| &it.json));
+        let templates = joined(templates.iter().map(|it| &it.json));
         format!(r#"{{"resources":[{resources}],"resourceTemplates":[{templates}]}}"#)
     };
     talk.print(json, |out, is_colourful| {

@@ -1,34 +1,16 @@
 //! `ridethrough tools`: the tools of a server, with what they take.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 use ridethrough::model::Tool;
 
 use super::schema::Schema;
-use super::{Common, Talk, safe, talk};
+use super::{Talk, joined, safe};
 use crate::exit::Exit;
 use crate::out::{Colour, painted, wrapped};
 
-/// What `tools` is asked for.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
-    #[command(flatten)]
-    common: Common,
-}
-
-pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, list)
-}
-
-async fn list(talk: &Talk) -> Result<Exit> {
+pub(super) async fn list(talk: &Talk) -> Result<Exit> {
     let tools = talk.timed(talk.client.tools()).await?;
-    let json = || {
-        let tools: Vec<_> = tools.iter().map(|tool| tool.json.as_str()).collect();
-        format!(r#"{{"tools":[{}]}}"#, tools.join(","))
-    };
+    let json = || format!(r#"{{"tools":[{}]}}"#, joined(tools.iter().map(|it| &it.json)));
     talk.print(json, |out, is_colourful| {
         tools.iter().try_for_each(|tool| write!(out, "{}", words(tool, is_colourful)))
     })?;

@@ -20,16 +20,14 @@ mod sight;
 /// What `watch` is asked for.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server, such as `https://example.com/mcp`
-    server: String,
+    #[command(flatten)]
+    common: Common,
     /// Stop after so many seconds [default: when stopped by Ctrl-C]
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     time: Option<Duration>,
     /// Ask the server for its log, from this level on
     #[arg(long, value_name = "LEVEL")]
     log: Option<Level>,
-    #[command(flatten)]
-    common: Common,
 }
 
 /// How much a message of the log must matter: the levels of RFC 5424, the least first.
@@ -46,7 +44,7 @@ enum Level {
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, &args.server, async |talk| args.watch(talk).await)
+    talk(&args.common, async |talk| args.watch(talk).await)
 }
 
 impl Args {

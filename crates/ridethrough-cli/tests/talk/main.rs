@@ -5,6 +5,7 @@
 
 mod arguments;
 mod endings;
+mod names;
 mod rig;
 mod secrets;
 mod settings;

@@ -13,26 +13,14 @@ use crate::snapshots::{assert_snapshot, settled};
 async fn the_help_of_every_command_is_what_it_was() {
     let rig = Rig::new().await;
 
-    for command in [
-        "",
-        "call",
-        "completions",
-        "man",
-        "ping",
-        "prompt",
-        "prompts",
-        "read",
-        "resources",
-        "tools",
-        "watch",
-    ] {
-        let words: Vec<_> = [command, "--help"].into_iter().filter(|it| !it.is_empty()).collect();
+    for command in COMMANDS {
+        let words: Vec<_> = command.split_whitespace().chain(["--help"]).collect();
 
         let ran = rig.run(&words).await;
 
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{command}");
         let name = if command.is_empty() { "ridethrough" } else { command };
-        assert_snapshot(&format!("help-{name}"), &ran.out);
+        assert_snapshot(&format!("help-{}", name.replace(' ', "-")), &ran.out);
     }
 }
 
@@ -123,3 +111,29 @@ async fn shot(rig: &Rig, words: &[&str]) -> String {
     let (out, err) = (part("stdout", &out), part("stderr", &err));
     format!("$ ridethrough {}\n{out}{err}--- exit {code}\n\n", words.join(" "))
 }
+
+/// Every command that a person may type; the empty one is the program itself.
+const COMMANDS: [&str; 22] = [
+    "",
+    "bridge",
+    "call",
+    "completions",
+    "demo",
+    "import",
+    "lab",
+    "lab compare",
+    "lab drive",
+    "lab drive-stdio",
+    "lab list",
+    "lab run",
+    "lab serve",
+    "lab show",
+    "man",
+    "ping",
+    "prompt",
+    "prompts",
+    "read",
+    "resources",
+    "tools",
+    "watch",
+];
