@@ -1,0 +1,90 @@
+//! A bridge as a process: lines in, lines out, and what the system says it costs.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+/// A bridge that runs until it is dropped.
+pub(crate) struct Process {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    line: String,
+    last: u64,
+}
+
+impl Process {
+    /// Starts it, says hello, and returns it with the time that this took.
+    pub(crate) fn start(program: &Path, args: &[&str], home: &Path) -> Result<(Self, Duration)> {
+        let began = Instant::now();
+        let mut command = Command::new(program);
+        command.args(args).env_clear().env("HOME", home);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let started = command.spawn();
+        let mut child =
+            started.with_context(|| format!("{} cannot be started", program.display()))?;
+        let stdin = child.stdin.take().context("it has no stdin")?;
+        let stdout = BufReader::new(child.stdout.take().context("it has no stdout")?);
+        let mut process = Self { child, stdin, stdout, line: String::new(), last: 0 };
+        process.ask("initialize", INITIALIZE)?;
+        let took = began.elapsed();
+        writeln!(process.stdin, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)?;
+        Ok((process, took))
+    }
+
+    /// Makes one call and returns the time it took.
+    pub(crate) fn call(&mut self) -> Result<Duration> {
+        self.ask("tools/call", CALL)
+    }
+
+    fn ask(&mut self, method: &str, params: &str) -> Result<Duration> {
+        self.last += 1;
+        let id = self.last;
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n"
+        );
+        let began = Instant::now();
+        self.stdin.write_all(line.as_bytes())?;
+        self.line.clear();
+        self.stdout.read_line(&mut self.line)?;
+        let took = began.elapsed();
+        let is_answer = self.line.contains(&format!(r#""id":{id},"result""#));
+        ensure!(is_answer, "the bridge answered `{}` to {method}", self.line.trim_end());
+        Ok(took)
+    }
+
+    /// The time that all its threads have spent on a processor.
+    pub(crate) fn cpu(&self) -> Result<Duration> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()))?;
+        let mut nanos = 0;
+        for task in tasks {
+            let text = fs::read_to_string(task?.path().join("schedstat"))?;
+            let spent = text.split(' ').next().and_then(|it| it.parse::<u64>().ok());
+            nanos += spent.context("the system does not tell what a thread has cost")?;
+        }
+        Ok(Duration::from_nanos(nanos))
+    }
+
+    /// The memory that it holds, in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|it| it.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+        Ok(kib.context("the system does not tell how much memory it holds")? << 10)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be gone already; nobody is interested in how it ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const INITIALIZE: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}"#;
+const CALL: &str = r#"{"name":"echo","arguments":{"msg":"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}}"#;
