@@ -11,4 +11,6 @@ mod secrets;
 mod settings;
 mod shots;
 mod snapshots;
+#[cfg(unix)]
+mod terminal;
 mod watching;
