@@ -99,10 +99,44 @@ async fn the_errors_of_a_server_in_trouble_are_what_they_were() {
     assert_snapshot("trouble", &shots);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
+    let rig = Rig::new().await;
+    rig.write(".cursor/mcp.json", include_str!("../configs/cursor/.cursor/mcp.json"));
+    rig.write("broken/.mcp.json", "{\"mcpServers\": ");
+
+    let mut shots = String::new();
+    for words in [
+        &["import", "--offline"][..],
+        &["import", "--offline", "--json"],
+        &["import", "--offline", "broken/.mcp.json"],
+        &["import", "nowhere.json"],
+        &["import", "--undo"],
+        &["bridge"],
+        &["bridge", "ftp://example.com/"],
+        &["bridge", "http://example.com/mcp"],
+        &["bridge", "https://example.com/mcp", "--transport", "sse-only"],
+        &["bridge", "https://example.com/mcp", "--header", "X-Key: ${NOWHERE}"],
+        &["bridge", "https://example.com/mcp", "--static-oauth-client-info", "{}"],
+        &["lab", "show", "A1"],
+        &["lab", "show", "Z9"],
+        &["lab", "run", "--only", "Z9"],
+        &["lab", "compare", "--clients", "nobody"],
+        &["lab", "drive", "http://127.0.0.1:1/mcp", "nowhere.json"],
+        &["completions", "nosuchshell"],
+        &["nonsense"],
+    ] {
+        shots += &shot(&rig, words).await;
+    }
+    assert_snapshot("without-a-server", &shots);
+}
+
 /// What was typed, and all that came of it.
 async fn shot(rig: &Rig, words: &[&str]) -> String {
     let ran = rig.run(words).await;
-    let (out, err) = (settled(&ran.out, &rig.url), settled(&ran.err, &rig.url));
+    let home = rig.folder.to_string_lossy().into_owned();
+    let settled = |text: &str| settled(&text.replace(&home, "HOME"), &rig.url);
+    let (out, err) = (settled(&ran.out), settled(&ran.err));
     let code = ran.code.unwrap();
     let part = |name: &str, text: &str| match text.is_empty() {
         true => String::new(),

@@ -37,7 +37,8 @@ fn without_times(text: &str) -> String {
         let end = number.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(number.len());
         let (number, after) = number.split_at(end);
         settled.push_str(before);
-        let is_time = after.starts_with(" s") || after.starts_with(" ms");
+        let unit = after.strip_prefix(" ms").or_else(|| after.strip_prefix(" s"));
+        let is_time = unit.is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
         let is_field = ["Ms\":", "Ms\":["].iter().any(|it| before.ends_with(it));
         let is_os = before.ends_with("os error ");
         settled.push_str(if is_time || is_field || is_os { "N" } else { number });
@@ -48,10 +49,11 @@ fn without_times(text: &str) -> String {
 
 #[test]
 fn times_are_settled_and_other_numbers_stay() {
-    let text = r#"1 attempt in 0.2 s, 12.5 ms, g1 {"elapsedMs":12,"pingMs":[0.5],"exitCode":4}"#;
+    let text =
+        r#"1 server, 1 attempt in 0.2 s, 12.5 ms, g1 {"elapsedMs":12,"pingMs":[0.5],"exitCode":4}"#;
 
     assert_eq!(
         without_times(text),
-        r#"1 attempt in N s, N ms, g1 {"elapsedMs":N,"pingMs":[N],"exitCode":4}"#
+        r#"1 server, 1 attempt in N s, N ms, g1 {"elapsedMs":N,"pingMs":[N],"exitCode":4}"#
     );
 }
