@@ -1,7 +1,7 @@
 //! The upstream fails, and the host does not notice.
 
 use ridethrough_lab::{Mood, Times, When};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::rig::{Rig, methods, secs};
 
@@ -64,6 +64,29 @@ async fn a_server_that_comes_back_as_a_new_process_is_the_same_server_to_the_hos
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_new_session_is_told_all_that_the_host_had_set() {
+    let rig = Rig::new();
+    let mut host = rig.greeted().await;
+    host.asked(1, "logging/setLevel", json!({"level": "info"})).await;
+    host.asked(2, "resources/subscribe", json!({"uri": "lab://note"})).await;
+
+    rig.mcp.forget_sessions();
+    host.call(3, "echo").await;
+    let heard = host.hear_for(secs(10)).await;
+
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    for method in ["initialize", "logging/setLevel", "resources/subscribe"] {
+        let params: Vec<_> =
+            rig.bodies(&When::method(method)).iter().map(|it| params(it)).collect();
+        assert_eq!(params.len(), 2, "{method}");
+        assert_eq!(params[0], params[1], "{method}");
+    }
+    let initialize = params(&rig.bodies(&When::method("initialize"))[1]);
+    assert_eq!(initialize["capabilities"], json!({"sampling": {}, "roots": {"listChanged": true}}));
+    assert_eq!(initialize["clientInfo"]["name"], "host");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_new_session_with_the_same_lists_is_not_told() {
     let rig = Rig::new();
     let mut host = rig.greeted().await;
@@ -121,4 +144,8 @@ async fn a_call_that_outlasts_patience_fails_and_says_that_it_did_not_run() {
 
     assert_eq!(error["data"]["mayHaveRun"], false, "{error}");
     assert_eq!(error["data"]["kind"], "unreachable", "{error}");
+}
+
+fn params(body: &str) -> Value {
+    serde_json::from_str::<Value>(body).unwrap()["params"].clone()
 }
