@@ -48,6 +48,7 @@ pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod dice;
+pub mod discovery;
 pub mod era;
 pub mod event;
 mod exchange;
