@@ -59,6 +59,7 @@ pub mod ids;
 mod link;
 mod listener;
 pub mod message;
+pub mod mirror;
 pub mod moment;
 pub mod outcome;
 pub mod output;
