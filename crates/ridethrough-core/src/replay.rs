@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::message::Json;
+use crate::mirror::Mirrors;
 use crate::outcome::CallName;
 
 /// What the caller says about repeating a request.
@@ -39,9 +40,17 @@ pub enum TrustHints {
 /// What the server's tools say about themselves, learnt from `tools/list` answers.
 #[derive(Clone, Debug, Default)]
 pub struct KnownTools {
-    tools: BTreeMap<Arc<str>, Annotations>,
+    tools: BTreeMap<Arc<str>, Known>,
     /// Fingerprint of the first page, to notice that the tools changed under us.
     first_page: Option<u64>,
+}
+
+/// What is known of one tool.
+#[derive(Clone, Debug)]
+struct Known {
+    hints: Annotations,
+    /// What of its arguments is repeated in headers; `None` if its schema is wrong about that.
+    mirrors: Option<Mirrors>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -67,7 +76,10 @@ impl KnownTools {
             if self.tools.len() >= MOST_TOOLS || tool.name.len() > LONGEST_NAME {
                 break;
             }
-            self.tools.insert(tool.name.into(), tool.annotations.unwrap_or_default());
+            let mirrors = tool.input_schema.as_ref().map(Mirrors::of_schema);
+            let mirrors = mirrors.unwrap_or_else(|| Ok(Mirrors::default())).ok();
+            let hints = tool.annotations.unwrap_or_default();
+            self.tools.insert(tool.name.into(), Known { hints, mirrors });
         }
         changed
     }
@@ -77,12 +89,18 @@ impl KnownTools {
         self.tools.clear();
     }
 
+    /// What of a tool's arguments is repeated in headers, if the tool is known and right about it.
+    pub fn mirrors(&self, tool: &str) -> Option<&Mirrors> {
+        self.tools.get(tool)?.mirrors.as_ref()
+    }
+
     /// Whether the request may be sent again after it may have arrived.
     pub fn is_safe(&self, call: &CallName, rule: ReplayRule, trust: TrustHints) -> bool {
         if rule == ReplayRule::Repeatable || reads_only(&call.method) {
             return true;
         }
-        let Some(hints) = call.tool.as_ref().and_then(|tool| self.tools.get(tool)) else {
+        let Some(Known { hints, .. }) = call.tool.as_ref().and_then(|tool| self.tools.get(tool))
+        else {
             return false;
         };
         let (only_reads, is_idempotent) =
@@ -107,10 +125,13 @@ struct Page {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Tool {
     name: String,
     #[serde(default)]
     annotations: Option<Annotations>,
+    #[serde(default)]
+    input_schema: Option<Json>,
 }
 
 /// Enough to notice a change, not to resist an adversary.

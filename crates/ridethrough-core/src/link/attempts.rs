@@ -48,9 +48,19 @@ impl Link {
 
     /// Makes an HTTP request for the link itself.
     pub(super) fn request(&mut self, owner: Owner, verb: Verb, to: Address) -> AttemptId {
+        self.request_with(owner, verb, to, Headers::default())
+    }
+
+    /// The same with headers.
+    pub(super) fn request_with(
+        &mut self,
+        owner: Owner,
+        verb: Verb,
+        to: Address,
+        headers: Headers,
+    ) -> AttemptId {
         let attempt = self.new_attempt(owner, to.generation);
-        let credentials = self.credentials.current();
-        let (headers, lane) = (Headers::default(), Lane::Control);
+        let (credentials, lane) = (self.credentials.current(), Lane::Control);
         self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane }));
         attempt
     }
@@ -64,7 +74,7 @@ impl Link {
     ) -> AttemptId {
         let attempt = self.new_attempt(Owner::Exchange(id), to.generation);
         let credentials = self.credentials.current();
-        let headers = self.exchanges.get(&id).map(|each| each.headers.clone()).unwrap_or_default();
+        let headers = self.headers_of(id);
         let lane = match verb {
             Verb::Get { .. } => Lane::Resume,
             Verb::Delete | Verb::Post { .. } => Lane::Call,

@@ -85,13 +85,14 @@ impl Link {
     fn post(&mut self, now: Moment, id: ExchangeId) {
         let Some(mut to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
         let wire_id = self.next_wire_id();
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let body = self.body(&exchange.params, wire_id, &exchange.call.method);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         if let Some(target) = &exchange.target {
             to.target = Some(target.clone());
         }
         let old = exchange.sent.replace(Sent { wire_id, to: to.clone() });
         let is_doubtful = exchange.ledger.delivery() == Delivery::Unknown;
-        let body = exchange.params.request_body(wire_id, &exchange.call.method);
         exchange.trail.start_over();
         exchange.ledger.fruitless = 0;
         if let Some(old) = old {

@@ -83,8 +83,10 @@ impl Link {
         let to = self.session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
         let generation = to.generation;
         let wire_id = self.next_wire_id();
-        let body = Params::new(None, false).request_body(wire_id, self.era.probe_method());
-        let attempt = self.request(Owner::Pulse, Verb::Post { body }, to);
+        let method = self.era.probe_method();
+        let body = self.body(&Params::new(None, false), wire_id, method);
+        let headers = self.own_headers(method);
+        let attempt = self.request_with(Owner::Pulse, Verb::Post { body }, to, headers);
         let until = now + pulse::LIMIT;
         let credentials = self.credentials.current();
         self.pulse.sent(Ping { attempt, wire_id, generation, credentials, until });

@@ -12,6 +12,7 @@
 //!   pulse      one ping for all who ask               health      what its answer means
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   standing   the stream nobody asked for            owed        messages without an answer
+//!   stateless  what each request must say itself
 //!   attempts, credentials, closing, status, timers
 //! ```
 
@@ -34,6 +35,7 @@ mod renewal;
 mod restore;
 mod sessions;
 mod standing;
+mod stateless;
 mod status;
 mod timers;
 

@@ -1,8 +1,8 @@
 //! Writing messages around bytes that are not ours.
 //!
-//! Params are copied once, as they are. The only thing ever changed in them is the value of
-//! `_meta.progressToken`: each send needs a token of its own, so ours stands in for the caller's
-//! on the wire and the caller's is put back into each progress notification.
+//! Params are copied once, as they are. What is changed in them stands in `_meta`: each send needs a
+//! progress token of its own, so ours stands in for the caller's on the wire and the caller's is put
+//! back into each progress notification; and a stateless request says there who we are.
 
 use std::ops::Range;
 
@@ -79,6 +79,53 @@ impl Params {
     }
 }
 
+impl Params {
+    /// The same for a server that remembers nothing: `ours` are the members of `_meta` that tell it
+    /// who asks. They win over members of the same name; other members of `_meta` are kept.
+    pub(crate) fn stateless_body(&self, id: u64, method: &str, ours: &str) -> Bytes {
+        let params = self.text.as_ref().map_or("{}", Json::as_str);
+        let place = member(params, "_meta");
+        let meta = place.clone().map(|place| &params[place]);
+        let token = self.slot.as_ref().map(|_| format!(r#","progressToken":{id}"#));
+        let kept = meta.map(kept_members).unwrap_or_default();
+        let meta = format!(r#"{{{ours}{}{kept}}}"#, token.unwrap_or_default());
+        let mut body = BytesMut::with_capacity(params.len() + meta.len() + method.len() + 64);
+        put(&mut body, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#));
+        put_string(&mut body, method);
+        put(&mut body, r#","params":"#);
+        match (place, params.find('{')) {
+            (Some(place), _) => {
+                put(&mut body, &params[..place.start]);
+                put(&mut body, &meta);
+                put(&mut body, &params[place.end..]);
+            }
+            (None, Some(open)) if params[..open].trim().is_empty() => {
+                let rest = &params[open + 1..];
+                let comma = if is_empty_inside(rest) { "" } else { "," };
+                put(&mut body, &format!(r#"{{"_meta":{meta}{comma}"#));
+                put(&mut body, rest);
+            }
+            // Params that are no object have no room; the server will say so.
+            _ => put(&mut body, params),
+        }
+        put(&mut body, "}");
+        body.freeze()
+    }
+}
+
+/// The members of a caller's `_meta` that are not ours to say, each behind a comma.
+fn kept_members(meta: &str) -> String {
+    let Ok(meta) = Json::new(meta.to_owned()) else { return String::new() };
+    let mut kept = String::new();
+    for (key, value) in meta.members() {
+        if key != "progressToken" && !OUR_MEMBERS.contains(&key.as_str()) {
+            let key = serde_json::to_string(&key).expect("a string is always JSON");
+            kept += &format!(",{key}:{}", value.as_str());
+        }
+    }
+    kept
+}
+
 /// A notification of ours.
 pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
     let mut body = BytesMut::new();
@@ -149,9 +196,46 @@ fn put_string(body: &mut BytesMut, text: &str) {
     put(body, &quoted);
 }
 
+/// What only the link may say in `_meta`.
+const OUR_MEMBERS: [&str; 3] = [
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/protocolVersion",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stateless_request_says_who_asks_whatever_the_caller_wrote() {
+        let cases = [
+            (None, false, r#"{"_meta":{"o":1}}"#),
+            (Some("{ }"), false, r#"{"_meta":{"o":1} }"#),
+            (Some(r#"{"a":1.10}"#), false, r#"{"_meta":{"o":1},"a":1.10}"#),
+            (Some(r#"{"a":1}"#), true, r#"{"_meta":{"o":1,"progressToken":3},"a":1}"#),
+            (Some(r#"{"_meta":{ },"a":1}"#), false, r#"{"_meta":{"o":1},"a":1}"#),
+            (
+                Some(r#"{"a":1,"_meta":{"x":[1, 2],"progressToken":"mine"}}"#),
+                false,
+                r#"{"a":1,"_meta":{"o":1,"progressToken":3,"x":[1, 2]}}"#,
+            ),
+            (
+                Some(r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"}}"#),
+                false,
+                r#"{"_meta":{"o":1}}"#,
+            ),
+            (Some("[1]"), false, "[1]"),
+        ];
+        for (params, wants_progress, expected) in cases {
+            let text = params.map(|text| Json::new(text.to_owned()).unwrap());
+            let body = Params::new(text, wants_progress).stateless_body(3, "m", r#""o":1"#);
+
+            let whole = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"m","params":{expected}}}"#);
+            assert_eq!(body, whole, "{params:?}");
+            assert!(Json::new(body).is_ok());
+        }
+    }
 
     #[test]
     fn params_pass_through_byte_for_byte_if_nobody_wants_progress() {

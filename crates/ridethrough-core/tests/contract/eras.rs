@@ -1,9 +1,9 @@
 //! Where the stateless era differs: no session, no resume, and closing is the cancel.
 
-use ridethrough_core::message::Answer;
-use ridethrough_core::{Kind, Version};
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{CallOptions, Kind, Outgoing, Request, Verb, Version};
 
-use crate::rig::{Rig, method, secs, wire_id};
+use crate::rig::{Rig, json, method, secs, wire_id};
 
 #[test]
 fn a_modern_link_sends_its_first_call_without_a_handshake_or_a_session() {
@@ -15,6 +15,64 @@ fn a_modern_link_sends_its_first_call_without_a_handshake_or_a_session() {
     assert_eq!(method(&post).as_deref(), Some("tools/call"));
     assert_eq!((post.to.version, post.to.session), (Some(Version::V2026_07_28), None));
     rig.nothing_sent();
+}
+
+#[test]
+fn every_modern_request_says_who_asks_and_what_it_is_about() {
+    let mut rig = Rig::modern();
+    rig.call("deploy");
+    let call = rig.post();
+    rig.open(&call);
+    rig.advance_to_send();
+    let probe = rig.post();
+
+    for request in [&call, &probe] {
+        let meta = params(request).member("_meta").unwrap();
+        let said = |key: &str| meta.member(&format!("io.modelcontextprotocol/{key}")).unwrap();
+        assert_eq!(said("protocolVersion").as_str(), r#""2026-07-28""#);
+        assert_eq!(said("clientCapabilities").as_str(), "{}");
+        assert_eq!(said("clientInfo").as_str(), r#"{"name":"rig","version":"1"}"#);
+        assert_eq!(header(request, "mcp-method"), method(request));
+    }
+    assert_eq!(header(&call, "mcp-name").as_deref(), Some("deploy"));
+    assert_eq!(header(&probe, "mcp-name"), None);
+}
+
+#[test]
+fn a_legacy_request_says_nothing_of_the_kind() {
+    let mut rig = Rig::new();
+    rig.call("deploy");
+
+    let call = rig.post();
+
+    assert_eq!(params(&call).as_str(), r#"{"name":"deploy"}"#);
+    assert_eq!((header(&call, "mcp-method"), header(&call, "mcp-name")), (None, None));
+}
+
+#[test]
+fn arguments_that_a_tool_marks_are_repeated_in_headers_once_it_is_known() {
+    let mut rig = Rig::modern();
+    let deploy = || Request {
+        method: "tools/call".into(),
+        params: Some(json(r#"{"name":"deploy","arguments":{"region":"eu","note":"x"}}"#)),
+        options: CallOptions::default(),
+    };
+    rig.send(deploy());
+    let unknown = rig.post();
+
+    rig.list();
+    let list = rig.post();
+    rig.reply(
+        &list,
+        r#"{"tools":[{"name":"deploy","inputSchema":{"type":"object","properties":{
+            "region":{"type":"string","x-mcp-header":"Region"},"note":{"type":"string"}}}}]}"#,
+    );
+    rig.send(deploy());
+    let known = rig.post();
+
+    assert_eq!(header(&unknown, "mcp-param-region"), None);
+    assert_eq!(header(&known, "mcp-param-region").as_deref(), Some("eu"));
+    assert_eq!(known.headers.iter().count(), 3, "{:?}", known.headers);
 }
 
 #[test]
@@ -123,4 +181,15 @@ fn a_modern_link_closes_without_a_delete() {
 
     assert!(rig.closed);
     rig.nothing_sent();
+}
+
+fn params(request: &Outgoing) -> Json {
+    let Verb::Post { body } = &request.verb else { panic!("a message is posted") };
+    let message = Json::new(body.clone()).expect("a message is JSON");
+    message.member("params").expect("a request has params")
+}
+
+fn header(request: &Outgoing, name: &str) -> Option<String> {
+    let found = request.headers.iter().find(|(each, _)| *each == name);
+    found.map(|(_, value)| value.to_str().expect("ASCII").to_owned())
 }

@@ -1,0 +1,74 @@
+//! What every request of the stateless era carries, because the server remembers nothing: in its body
+//! who asks and in which revision, in its headers what it is about.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{Identity, Link};
+use crate::era::{Era, Version};
+use crate::headers::Headers;
+use crate::ids::ExchangeId;
+use crate::message::Params;
+use crate::mirror;
+
+impl Link {
+    /// A request in the form of the era.
+    pub(super) fn body(&self, params: &Params, wire_id: u64, method: &str) -> Bytes {
+        match self.era {
+            Era::Legacy => params.request_body(wire_id, method),
+            Era::Modern => params.stateless_body(wire_id, method, &members(&self.identity)),
+        }
+    }
+
+    /// The headers of a call: its own and, in the stateless era, those that say what it is about.
+    pub(super) fn headers_of(&self, id: ExchangeId) -> Headers {
+        let Some(exchange) = self.exchanges.get(&id) else { return Headers::default() };
+        if self.era == Era::Legacy {
+            return exchange.headers.clone();
+        }
+        let (method, params) = (&*exchange.call.method, exchange.params.text());
+        let mut headers: HeaderMap =
+            exchange.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        put_routing(&mut headers, method);
+        if let Some(name) = mirror::name(method, params) {
+            headers.insert(NAME, name);
+        }
+        let mirrors = exchange.call.tool.as_ref().and_then(|tool| self.tools.mirrors(tool));
+        let arguments = params.and_then(|params| params.member("arguments"));
+        if let Some((mirrors, arguments)) = mirrors.zip(arguments) {
+            headers.extend(mirrors.headers(&arguments));
+        }
+        headers.into()
+    }
+
+    /// The headers of a request that the link makes for itself.
+    pub(super) fn own_headers(&self, method: &str) -> Headers {
+        if self.era == Era::Legacy {
+            return Headers::default();
+        }
+        let mut headers = HeaderMap::new();
+        put_routing(&mut headers, method);
+        headers.into()
+    }
+}
+
+fn put_routing(headers: &mut HeaderMap, method: &str) {
+    // A method that no header can carry is one that no server has: it will say so.
+    if let Ok(value) = HeaderValue::from_str(method) {
+        headers.insert(METHOD, value);
+    }
+}
+
+/// The members of `_meta` that a stateless server wants with every request.
+fn members(identity: &Identity) -> String {
+    let Identity { info, capabilities } = identity;
+    let version = Version::V2026_07_28;
+    format!(
+        r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}"#,
+        capabilities.as_str(),
+        info.as_str()
+    )
+}
+
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
