@@ -43,6 +43,21 @@ impl Era {
     }
 }
 
+/// Which eras a link may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eras {
+    /// Whichever the server speaks; the link asks it, and follows when it changes.
+    Either,
+    /// This one, whatever the server says.
+    Only(Era),
+}
+
+impl From<Era> for Eras {
+    fn from(era: Era) -> Self {
+        Self::Only(era)
+    }
+}
+
 /// How a call is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelBy {

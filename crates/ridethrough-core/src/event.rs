@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::era::Version;
+use crate::era::{Era, Version};
 use crate::failure::{Delivery, Failure};
 use crate::ids::{ExchangeId, Generation};
 use crate::moment::Moment;
@@ -57,6 +57,11 @@ pub enum Event {
     },
     /// The credentials hook brought new credentials.
     CredentialsRenewed,
+    /// The server was asked which era it belongs to, and said so.
+    EraFound {
+        /// Which.
+        era: Era,
+    },
     /// The server asked to be left alone: new calls of this kind wait.
     GateClosed {
         /// The calls meant; all, if absent.

@@ -68,7 +68,7 @@ pub mod replay;
 pub mod session;
 pub mod sse;
 
-pub use era::{Era, Version};
+pub use era::{Era, Eras, Version};
 pub use event::Event;
 pub use exchange::Extension;
 pub use failure::{Cause, Delivery, Failure};

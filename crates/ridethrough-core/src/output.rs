@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::era::Version;
+use crate::era::{Era, Version};
 use crate::event::Event;
 use crate::head::{Challenge, without_query};
 use crate::headers::Headers;
@@ -134,6 +134,11 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
+    /// The era whose rules hold for a request to it.
+    pub fn era(&self) -> Era {
+        self.version.map_or(Era::Legacy, Version::era)
+    }
+
     /// Whether a request to it names a session.
     pub fn carried(&self) -> Carried {
         let is_stateless = self.version.is_some_and(|version| !version.era().has_sessions());

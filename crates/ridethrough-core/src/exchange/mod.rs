@@ -29,6 +29,7 @@ pub(crate) use trail::{Novelty, Trail};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::era::Era;
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::headers::Headers;
@@ -89,6 +90,11 @@ pub(crate) struct Sent {
 impl Sent {
     pub(crate) const fn generation(&self) -> Generation {
         self.to.generation
+    }
+
+    /// The era it was sent in: the link may have changed to another one since.
+    pub(crate) fn era(&self) -> Era {
+        self.to.era()
     }
 }
 
@@ -194,6 +200,11 @@ impl Exchange {
             target: None,
             progress: None,
         }
+    }
+
+    /// The era of its last send.
+    pub(crate) fn era(&self) -> Era {
+        self.sent.as_ref().map_or(Era::Legacy, Sent::era)
     }
 
     /// The attempt that is out, if one is.

@@ -167,7 +167,7 @@ impl Link {
         let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
         let mut rules = Rules {
             now,
-            era: self.era,
+            era: exchange.era(),
             policy: &self.policy,
             dice: &mut self.dice,
             is_safe,

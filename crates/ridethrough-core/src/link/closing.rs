@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Link;
 use super::attempts::Owner;
-use super::renewal::{Initialize, Renewal, Session, Stage};
+use super::renewal::{Opening, Renewal, Session, Stage};
 use super::timers::Timer;
 use crate::exchange::Ending;
 use crate::moment::Moment;
@@ -55,8 +55,7 @@ impl Link {
             }
             // The session may come into being while we leave: then it is deleted, too.
             Session::Renewing(Renewal {
-                stage: Stage::Initialize(Initialize { attempt, .. }),
-                ..
+                stage: Stage::Opening(Opening { attempt, .. }), ..
             }) => {
                 self.abandon(now, attempt);
             }

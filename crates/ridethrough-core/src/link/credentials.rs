@@ -145,7 +145,7 @@ impl Link {
 
     fn release_credential_waiters(&mut self, now: Moment) {
         if self.renewal_awaits_credentials() {
-            self.try_initialize(now);
+            self.try_handshake(now);
         }
         self.open_listener(now);
         for (id, then) in self.credential_waiters() {

@@ -108,7 +108,7 @@ impl Link {
 
     /// Rows 20 and 21: tells the server that nobody waits, in the way of its era.
     pub(super) fn owe_cancelled(&mut self, now: Moment, sent: &Sent) {
-        if self.era.cancels_by() == CancelBy::Notification {
+        if sent.era().cancels_by() == CancelBy::Notification {
             self.owe_cancel(now, sent);
         }
     }

@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::Link;
 use super::attempts::Owner;
-use super::renewal::{self, Initialize, Ready, Renewal, Session, Stage};
+use super::renewal::{self, Opening, Opens, Ready, Renewal, Session, Stage};
 use super::timers::Timer;
 use crate::era::Version;
 use crate::event::Event;
@@ -29,7 +29,7 @@ impl Link {
         match self.session {
             Session::Absent => {
                 self.session = Session::Renewing(Renewal::new(now));
-                self.try_initialize(now);
+                self.try_handshake(now);
             }
             // The connect loop may rest because nobody waited until now.
             Session::Renewing(_) => self.drive_dial(now),
@@ -37,8 +37,8 @@ impl Link {
         }
     }
 
-    /// Sends `initialize`, if the server can be reached.
-    pub(super) fn try_initialize(&mut self, now: Moment) {
+    /// Sends `initialize`, or asks for the era first, if the server can be reached.
+    pub(super) fn try_handshake(&mut self, now: Moment) {
         if self.session.renewal().is_none() {
             return;
         }
@@ -51,14 +51,20 @@ impl Link {
         self.ids.generation = self.ids.generation.next();
         let generation = self.ids.generation;
         let wire_id = self.next_wire_id();
-        let body = self.initialize_body(wire_id);
+        let opens = self.known_era.opens(now);
         let target = self.session.renewal().and_then(|renewal| renewal.target.clone());
         let to = Address { generation, target, ..Address::default() };
-        let attempt = self.request(Owner::Handshake, Verb::Post { body }, to);
+        let attempt = match opens {
+            Opens::Discover => self.send_discover(wire_id, to),
+            Opens::Initialize => {
+                let body = self.initialize_body(wire_id);
+                self.request(Owner::Handshake, Verb::Post { body }, to)
+            }
+        };
         let (until, credentials) = (now + renewal::LIMIT, self.credentials.current());
         let head = None;
-        let initialize = Initialize { attempt, wire_id, generation, credentials, until, head };
-        self.enter_stage(now, Stage::Initialize(initialize));
+        let opening = Opening { opens, attempt, wire_id, generation, credentials, until, head };
+        self.enter_stage(now, Stage::Opening(opening));
     }
 
     fn initialize_body(&self, wire_id: u64) -> Bytes {
@@ -101,7 +107,7 @@ impl Link {
     pub(super) fn handshake_head(&mut self, now: Moment, head: AnswerHead) {
         let Some(renewal) = self.session.renewal() else { return };
         match &mut renewal.stage {
-            Stage::Initialize(initialize) => initialize.head = Some(head),
+            Stage::Opening(opening) => opening.head = Some(head),
             Stage::Initialized { attempt, ready, .. } => {
                 let (attempt, ready) = (*attempt, ready.clone());
                 self.drain(attempt);
@@ -118,46 +124,62 @@ impl Link {
         }
     }
 
-    /// The body of `initialize`'s answer.
+    /// The body of the first answer.
     pub(super) fn handshake_body(&mut self, now: Moment, body: &Bytes) {
-        let Some(Stage::Initialize(initialize)) = self.session.renewal().map(|it| &it.stage) else {
+        let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return;
         };
-        let Some(head) = initialize.head.clone() else { return };
-        let asked = Asked {
-            wire_id: initialize.wire_id,
-            carried: Carried::NoSession,
-            assume_unexecuted: &[],
+        let Some(head) = opening.head.clone() else { return };
+        let carried = match opening.opens {
+            Opens::Discover => Carried::Stateless,
+            Opens::Initialize => Carried::NoSession,
         };
-        let generation = initialize.generation;
+        let asked = Asked { wire_id: opening.wire_id, carried, assume_unexecuted: &[] };
+        let generation = opening.generation;
         let answer = read_post(&head, body, asked);
         self.take_in_all(now, Owner::Handshake, generation, answer.others);
-        self.initialize_answered(now, &head, answer.reading);
+        self.opening_answered(now, &head, answer.reading);
     }
 
-    /// A message on the stream that answers `initialize`. Returns whether it was the answer.
+    /// A message on the stream of the first answer. Returns whether it was the answer.
     pub(super) fn handshake_heard(&mut self, now: Moment, message: &Message) -> bool {
-        let Some(Stage::Initialize(initialize)) = self.session.renewal().map(|it| &it.stage) else {
+        let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return false;
         };
         let Message::Response { id: Some(id), answer } = message else { return false };
-        if id.number() != Some(initialize.wire_id) {
+        if id.number() != Some(opening.wire_id) {
             return false;
         }
-        let (attempt, head) = (initialize.attempt, initialize.head.clone());
+        let (attempt, head) = (opening.attempt, opening.head.clone());
         self.drain(attempt);
         if let Some(head) = head {
-            self.initialize_answered(now, &head, PostReading::Answer(answer.clone()));
+            self.opening_answered(now, &head, PostReading::Answer(answer.clone()));
         }
         true
     }
 
+    fn opening_answered(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
+        let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
+            return;
+        };
+        match opening.opens {
+            Opens::Discover => self.discovered(now, head, reading),
+            Opens::Initialize => self.initialize_answered(now, head, reading),
+        }
+    }
+
     /// What `initialize` may meet.
-    fn initialize_answered(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
+    pub(super) fn initialize_answered(
+        &mut self,
+        now: Moment,
+        head: &AnswerHead,
+        reading: PostReading,
+    ) {
         match reading {
             PostReading::Answer(Answer::Error(_)) if head.status.is_server_error() => {
                 self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
             }
+            PostReading::Answer(answer) if self.doubts_era(now, head, &answer) => {}
             PostReading::Answer(answer) => self.initialize_replied(now, head, &answer),
             PostReading::Deferred { status, hint } => self.handshake_deferred(now, status, hint),
             PostReading::Interrupted { status, hint } => {
@@ -191,7 +213,7 @@ impl Link {
 
     fn initialize_replied(&mut self, now: Moment, head: &AnswerHead, answer: &Answer) {
         let Some(renewal) = self.session.renewal() else { return };
-        let Stage::Initialize(Initialize { generation, .. }) = renewal.stage else { return };
+        let Stage::Opening(Opening { generation, .. }) = renewal.stage else { return };
         let target = renewal.target.clone();
         match renewal::agreed_version(answer) {
             Ok(version) => {
@@ -229,7 +251,7 @@ impl Link {
 
     fn handshake_unauthorized(&mut self, now: Moment, head: &AnswerHead, most_rounds: u32) {
         let Some(renewal) = self.session.renewal() else { return };
-        let Stage::Initialize(Initialize { credentials, .. }) = renewal.stage else { return };
+        let Stage::Opening(Opening { credentials, .. }) = renewal.stage else { return };
         if renewal.credential_rounds >= most_rounds {
             let ending = Ending::new(Kind::Unauthorized, Reason::Status(head.status));
             return self.fail_session_waiters(now, &ending);
@@ -245,7 +267,7 @@ impl Link {
             Ok(path) => {
                 renewal.redirects += 1;
                 renewal.target = Some(path);
-                self.try_initialize(now);
+                self.try_handshake(now);
             }
             Err(reason) => {
                 let kind = Kind::Rejected { status: status.as_u16() };
@@ -289,9 +311,9 @@ impl Link {
         let is_wanted = self.session_is_wanted();
         let Some(renewal) = self.session.renewal() else { return };
         match renewal.stage {
-            Stage::Paused { .. } if is_wanted => self.try_initialize(now),
+            Stage::Paused { .. } if is_wanted => self.try_handshake(now),
             Stage::Paused { .. } => self.session = Session::Absent,
-            Stage::Initialize(Initialize { attempt, .. }) => {
+            Stage::Opening(Opening { attempt, .. }) => {
                 self.abandon(now, attempt);
                 let timed_out = Failure::unknown(Cause::TimedOut);
                 self.handshake_failed(now, None, Reason::Transport(timed_out));

@@ -38,7 +38,7 @@ impl Link {
     /// Asks about a session, unless another one has taken its place.
     pub(super) fn check_generation(&mut self, now: Moment, generation: Generation) {
         if self.session.ready().map(Ready::generation) == Some(generation)
-            && self.era.has_sessions()
+            && self.era().has_sessions()
         {
             self.check_session(now);
         }
@@ -83,7 +83,7 @@ impl Link {
         let to = self.session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
         let generation = to.generation;
         let wire_id = self.next_wire_id();
-        let method = self.era.probe_method();
+        let method = self.era().probe_method();
         let body = self.body(&Params::new(None, false), wire_id, method);
         let headers = self.own_headers(method);
         let attempt = self.request_with(Owner::Pulse, Verb::Post { body }, to, headers);
@@ -145,7 +145,7 @@ impl Link {
             return false;
         }
         let words = answer.error().map(|error| error.message).unwrap_or_default();
-        let is_lost = self.era.has_sessions() && names_a_lost_session(&words);
+        let is_lost = self.era().has_sessions() && names_a_lost_session(&words);
         self.drain(ping.attempt);
         self.ping_brought(now, if is_lost { Sign::Lost } else { Sign::Reply });
         true
@@ -267,12 +267,10 @@ impl Link {
 
     /// Row 19: alive, but silent for long: look whether the stream has more at its other end.
     fn resume_silent_streams(&mut self, now: Moment) {
-        if !self.era.resumes_streams() {
-            return;
-        }
         let is_stuck = |exchange: &Exchange| {
             let live = exchange.live().filter(|live| live.replaces.is_none());
-            exchange.trail.last_event_id().is_some()
+            exchange.era().resumes_streams()
+                && exchange.trail.last_event_id().is_some()
                 && exchange.may_resume()
                 && live.is_some_and(|live| {
                     matches!(live.phase, Phase::Stream { .. })

@@ -12,7 +12,7 @@
 //!   pulse      one ping for all who ask               health      what its answer means
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   standing   the stream nobody asked for            owed        messages without an answer
-//!   stateless  what each request must say itself
+//!   eras       which era the server belongs to        stateless   what each request must say itself
 //!   attempts, credentials, closing, status, timers
 //! ```
 
@@ -22,6 +22,7 @@ mod closing;
 mod credentials;
 mod dial;
 mod ending;
+mod eras;
 mod flow;
 mod gate;
 mod handshake;
@@ -49,7 +50,7 @@ use std::time::Duration;
 use crate::breaker::{self, Breaker};
 use crate::budget::Budget;
 use crate::dice::Dice;
-use crate::era::{Era, Version};
+use crate::era::{Eras, Version};
 use crate::event::Event;
 use crate::exchange::{Deadline, Ending, Exchange, Extension, Then};
 use crate::headers::Headers;
@@ -66,6 +67,7 @@ use attempts::Attempt;
 use closing::Closing;
 use credentials::Credentials;
 use dial::Dial;
+use eras::KnownEra;
 use gate::Gates;
 use inbox::Question;
 use owed::Owed;
@@ -89,7 +91,7 @@ use timers::{Timer, Timers};
 /// Late, duplicate and foreign news are legal and change nothing.
 #[derive(Debug)]
 pub struct Link {
-    era: Era,
+    known_era: KnownEra,
     policy: RecoveryPolicy,
     identity: Identity,
     /// What `initialize` offers.
@@ -184,23 +186,25 @@ struct Ids {
 }
 
 impl Link {
-    /// A link that has sent nothing yet. `seed` decides all jitter.
+    /// A link that has sent nothing yet. `seed` decides all jitter. An [`Era`](crate::Era) pins the link
+    /// to it; [`Eras::Either`] lets it find out.
     pub fn new(
         now: Moment,
-        era: Era,
+        eras: impl Into<Eras>,
         identity: Identity,
         policy: RecoveryPolicy,
         seed: u64,
     ) -> Self {
+        let known_era = KnownEra::new(eras.into());
         Self {
-            era,
+            session: known_era.first_session(),
+            known_era,
             policy,
             identity,
             offered: Version::LATEST_LEGACY,
             dice: Dice::new(seed),
             keep_connected: false,
             dial: Dial::new(),
-            session: Session::new(era),
             listener: Listener::default(),
             credentials: Credentials::default(),
             gates: Gates::default(),

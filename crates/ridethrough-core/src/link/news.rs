@@ -201,17 +201,17 @@ impl Link {
         let asked = Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted };
         match via {
             Via::Post => {
-                let answer = read_post(head, body, asked);
+                let (answer, head) = (read_post(head, body, asked), head.clone());
+                let is_renewed = exchange.ledger.session_renewed;
                 self.take_in_all(now, Owner::Exchange(id), sent.generation(), answer.others);
-                match &answer.reading {
+                let reading = self.read_by_era(&sent, &head, answer.reading, is_renewed);
+                match &reading {
                     PostReading::Deferred { status, hint } => {
                         self.close_gate(now, id, *status, *hint);
                     }
                     _ => self.canary_returned(now, id),
                 }
-                self.decide(now, id, |exchange, rules| {
-                    exchange.post_answered(rules, answer.reading)
-                });
+                self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
             }
             Via::Resume => {
                 let (reading, others) = read_resume(head, body, asked);
@@ -279,10 +279,10 @@ impl Link {
         id: ExchangeId,
         event: &sse::Event,
     ) {
-        let is_resumable = self.era.resumes_streams();
         let Some(live) = self.stream_of(id, attempt) else { return };
         live.last_sign = now;
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let is_resumable = exchange.era().resumes_streams();
         if let Some(retry) = event.retry.filter(|_| is_resumable) {
             exchange.trail.note_retry(retry);
         }
@@ -350,7 +350,8 @@ impl Link {
         is_first: bool,
     ) {
         let words = answer.error().map(|error| error.message).unwrap_or_default();
-        let is_suspect = is_first && self.era.has_sessions() && names_a_lost_session(&words);
+        let has_session = self.exchanges.get(&id).is_some_and(|it| it.era().has_sessions());
+        let is_suspect = is_first && has_session && names_a_lost_session(&words);
         if !is_suspect {
             return self.finish(now, id, Ok(answer), Some(attempt));
         }

@@ -183,7 +183,7 @@ impl Link {
         let awaits_link =
             self.session.renewal().is_some_and(|it| matches!(it.stage, Stage::AwaitLink));
         if awaits_link {
-            self.try_initialize(now);
+            self.try_handshake(now);
         }
     }
 

@@ -68,6 +68,10 @@ pub(crate) struct Renewal {
     pub(crate) asked_until: Moment,
     pub(crate) redirects: u32,
     pub(crate) target: Option<Arc<str>>,
+    /// Whether the era was found on the way.
+    pub(crate) is_discovered: bool,
+    /// Whether a modern server was asked again for a revision that it refused.
+    pub(crate) is_asked_again: bool,
     /// Why the last try failed.
     pub(crate) last: Reason,
 }
@@ -76,7 +80,7 @@ pub(crate) struct Renewal {
 pub(crate) enum Stage {
     AwaitCredentials,
     AwaitLink,
-    Initialize(Initialize),
+    Opening(Opening),
     /// The server knows us; it must also accept that we know it.
     Initialized {
         attempt: AttemptId,
@@ -88,15 +92,24 @@ pub(crate) enum Stage {
     },
 }
 
-/// An `initialize` that is out.
+/// The first request of a handshake, which is out.
 #[derive(Debug)]
-pub(crate) struct Initialize {
+pub(crate) struct Opening {
+    pub(crate) opens: Opens,
     pub(crate) attempt: AttemptId,
     pub(crate) wire_id: u64,
     pub(crate) generation: Generation,
     pub(crate) credentials: CredentialsId,
     pub(crate) until: Moment,
     pub(crate) head: Option<AnswerHead>,
+}
+
+/// What a handshake begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// `server/discover`: the era is not known.
+    Discover,
+    Initialize,
 }
 
 impl Session {
@@ -137,6 +150,8 @@ impl Renewal {
             asked_until: now,
             redirects: 0,
             target: None,
+            is_discovered: false,
+            is_asked_again: false,
             last: Reason::Nothing,
         }
     }
@@ -144,7 +159,7 @@ impl Renewal {
     /// The attempt that is out, if one is.
     pub(crate) const fn attempt(&self) -> Option<AttemptId> {
         match &self.stage {
-            Stage::Initialize(Initialize { attempt, .. }) | Stage::Initialized { attempt, .. } => {
+            Stage::Opening(Opening { attempt, .. }) | Stage::Initialized { attempt, .. } => {
                 Some(*attempt)
             }
             _ => None,
@@ -160,7 +175,7 @@ impl Renewal {
     /// The moment at which something is due.
     pub(crate) const fn due(&self) -> Option<Moment> {
         match &self.stage {
-            Stage::Initialize(Initialize { until, .. })
+            Stage::Opening(Opening { until, .. })
             | Stage::Initialized { until, .. }
             | Stage::Paused { until } => Some(*until),
             Stage::AwaitCredentials | Stage::AwaitLink => None,

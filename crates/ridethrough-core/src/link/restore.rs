@@ -63,6 +63,9 @@ impl Link {
     /// Tells the new session what the old one knew. Nobody waits for it and nothing fails by it.
     pub(super) fn restore_session(&mut self, now: Moment) {
         let Some(ready) = self.session.ready().cloned() else { return };
+        if !ready.version.era().has_sessions() {
+            return;
+        }
         let level = self.restore.log_level.iter().map(|params| ("logging/setLevel", params));
         let subscriptions =
             self.restore.subscriptions.values().map(|params| ("resources/subscribe", params));

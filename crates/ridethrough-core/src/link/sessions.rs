@@ -101,7 +101,7 @@ impl Link {
     /// This session is gone; a late word about an older one changes nothing.
     pub(super) fn lose_session(&mut self, now: Moment, generation: Generation) {
         let is_current = self.session.ready().is_some_and(|ready| ready.generation() == generation);
-        if !is_current || !self.era.has_sessions() {
+        if !is_current || !self.can_lose_session() {
             return;
         }
         self.session = Session::Absent;

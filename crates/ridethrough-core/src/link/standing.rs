@@ -26,7 +26,7 @@ impl Link {
     /// Opens the stream, unless it is open or has no session to be opened in.
     pub(super) fn open_listener(&mut self, _now: Moment) {
         if !matches!(self.listener.state(), State::Off | State::Waiting { .. })
-            || !self.era.has_sessions()
+            || !self.era().has_sessions()
             || self.credentials.is_renewing()
         {
             return;
@@ -112,7 +112,7 @@ impl Link {
     /// No better credentials could be had: perhaps later.
     pub(super) fn listener_goes_without_credentials(&mut self, now: Moment) {
         let is_idle = matches!(self.listener.state(), State::Off | State::Waiting { .. });
-        if is_idle && self.session.ready().is_some() && self.era.has_sessions() {
+        if is_idle && self.session.ready().is_some() && self.era().has_sessions() {
             self.listener_ended(now);
         }
     }

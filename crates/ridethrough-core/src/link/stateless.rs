@@ -4,26 +4,38 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::attempts::Owner;
 use super::{Identity, Link};
 use crate::era::{Era, Version};
 use crate::headers::Headers;
-use crate::ids::ExchangeId;
+use crate::ids::{AttemptId, ExchangeId};
 use crate::message::Params;
 use crate::mirror;
+use crate::output::{Address, Verb};
 
 impl Link {
     /// A request in the form of the era.
     pub(super) fn body(&self, params: &Params, wire_id: u64, method: &str) -> Bytes {
-        match self.era {
+        match self.era() {
             Era::Legacy => params.request_body(wire_id, method),
             Era::Modern => params.stateless_body(wire_id, method, &members(&self.identity)),
         }
     }
 
+    /// Asks the server what it speaks, in the words of the stateless era.
+    pub(super) fn send_discover(&mut self, wire_id: u64, to: Address) -> AttemptId {
+        let ours = members(&self.identity);
+        let body = Params::new(None, false).stateless_body(wire_id, DISCOVER, &ours);
+        let mut headers = HeaderMap::new();
+        put_routing(&mut headers, DISCOVER);
+        let to = Address { version: Some(Version::V2026_07_28), ..to };
+        self.request_with(Owner::Handshake, Verb::Post { body }, to, headers.into())
+    }
+
     /// The headers of a call: its own and, in the stateless era, those that say what it is about.
     pub(super) fn headers_of(&self, id: ExchangeId) -> Headers {
         let Some(exchange) = self.exchanges.get(&id) else { return Headers::default() };
-        if self.era == Era::Legacy {
+        if self.era() == Era::Legacy {
             return exchange.headers.clone();
         }
         let (method, params) = (&*exchange.call.method, exchange.params.text());
@@ -43,7 +55,7 @@ impl Link {
 
     /// The headers of a request that the link makes for itself.
     pub(super) fn own_headers(&self, method: &str) -> Headers {
-        if self.era == Era::Legacy {
+        if self.era() == Era::Legacy {
             return Headers::default();
         }
         let mut headers = HeaderMap::new();
@@ -70,5 +82,6 @@ fn members(identity: &Identity) -> String {
     )
 }
 
+const DISCOVER: &str = "server/discover";
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");

@@ -71,7 +71,7 @@ impl Link {
         Status {
             now,
             generation: self.session.ready().map(Ready::generation),
-            era: self.era,
+            era: self.era(),
             version: self.agreed_version(),
             breaker: self.breaker.state(),
             in_flight: self.placed.len(),

@@ -9,6 +9,7 @@ mod rig;
 mod breaking;
 mod closing;
 mod connecting;
+mod discovery;
 mod eras;
 mod headers;
 mod owing;

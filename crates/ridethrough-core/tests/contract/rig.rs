@@ -15,8 +15,8 @@ use ridethrough_core::session::SessionId;
 use ridethrough_core::sse;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, CredentialsId, Delivered, Era,
-    Event, ExchangeId, Failure, Identity, Kind, Link, Moment, NoCredentials, NoticeId, Outcome,
-    Outgoing, Output, RecoveryPolicy, Request, Verb,
+    Eras, Event, ExchangeId, Failure, Identity, Kind, Link, Moment, NoCredentials, NoticeId,
+    Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
 };
 
 pub(crate) struct Rig {
@@ -60,13 +60,13 @@ impl Rig {
         Self::with(Era::Modern, RecoveryPolicy::default())
     }
 
-    pub(crate) fn with(era: Era, policy: RecoveryPolicy) -> Self {
+    pub(crate) fn with(eras: impl Into<Eras>, policy: RecoveryPolicy) -> Self {
         let identity = Identity {
             info: json(r#"{"name":"rig","version":"1"}"#),
             capabilities: Json::empty_object(),
         };
         Self {
-            link: Link::new(Moment::START, era, identity, policy, 42),
+            link: Link::new(Moment::START, eras, identity, policy, 42),
             now: Moment::START,
             sent: VecDeque::new(),
             dials: VecDeque::new(),

@@ -1,0 +1,300 @@
+//! L16: a link that may speak either era finds out which, and follows a server that changes.
+
+use ridethrough_core::head::Content;
+use ridethrough_core::message::Answer;
+use ridethrough_core::{Era, Eras, Event, Kind, Outgoing, RecoveryPolicy, Version};
+
+use crate::rig::{Rig, method, secs, wire_id};
+
+#[test]
+fn an_unknown_server_is_asked_for_its_era_before_anything_else() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+
+    let question = rig.post();
+    assert_eq!(method(&question).as_deref(), Some("server/discover"));
+    assert_eq!(question.to.version, Some(Version::V2026_07_28));
+    rig.nothing_sent();
+    modern(&mut rig, &question);
+
+    let call = rig.post();
+    assert_eq!(method(&call).as_deref(), Some("tools/call"));
+    assert_eq!((call.to.version, call.to.session.clone()), (Some(Version::V2026_07_28), None));
+    rig.reply(&call, "{}");
+    assert_eq!(rig.result(id), "{}");
+    assert_eq!((found(&rig), rig.handshakes), (vec![Era::Modern], 0));
+}
+
+#[test]
+fn what_a_modern_server_says_of_itself_is_the_answer_to_a_connect() {
+    let mut rig = either();
+    let id = rig.link.connect(rig.now, None);
+    rig.pump();
+
+    let question = rig.post();
+    modern(&mut rig, &question);
+
+    assert!(rig.result(id).contains("supportedVersions"), "{}", rig.result(id));
+}
+
+#[test]
+fn a_server_that_does_not_know_the_question_is_initialized() {
+    for status in [200, 400, 404] {
+        let mut rig = either();
+        let id = rig.call("deploy");
+        let question = rig.post();
+
+        rig.refuse(&question, status, -32601, "Method not found");
+
+        let call = rig.post();
+        assert!(call.to.session.is_some(), "{status}");
+        rig.reply(&call, "{}");
+        assert_eq!(rig.result(id), "{}");
+        assert_eq!((found(&rig), rig.handshakes), (vec![Era::Legacy], 1));
+    }
+}
+
+#[test]
+fn trouble_limits_and_silence_are_no_evidence_of_an_era() {
+    let mut rig = either();
+    rig.call("deploy");
+
+    for trouble in 0..4 {
+        let question = rig.post();
+        assert_eq!(method(&question).as_deref(), Some("server/discover"), "{trouble}");
+        match trouble {
+            0 => rig.status(&question, 503),
+            1 => rig.busy(&question, 429, secs(1)),
+            2 => rig.reset(&question),
+            _ => {}
+        }
+        rig.advance_to_send();
+    }
+
+    assert_eq!((found(&rig), rig.handshakes), (vec![], 0));
+}
+
+#[test]
+fn a_challenge_is_answered_before_the_era_is_asked_again() {
+    let mut rig = either();
+    rig.call("deploy");
+    let question = rig.post();
+
+    rig.challenge(&question);
+    assert_eq!(rig.credentials_asked, 1);
+    rig.bring_credentials(Ok(()));
+
+    let again = rig.post();
+    assert_eq!(method(&again).as_deref(), Some("server/discover"));
+    assert_eq!(rig.handshakes, 0);
+}
+
+#[test]
+fn a_guard_that_speaks_json_rpc_is_still_a_guard() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+
+    rig.refuse(&question, 403, -32000, "Forbidden");
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 403 });
+    assert_eq!((found(&rig), rig.handshakes), (vec![], 0));
+}
+
+#[test]
+fn a_server_that_is_newer_than_we_are_is_told_and_not_initialized() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+
+    unsupported(&mut rig, &question, "2027-01-01");
+
+    assert_eq!(rig.kind(id), Kind::Incompatible);
+    assert!(rig.error(id).report().contains("2027-01-01"), "{}", rig.error(id).report());
+    assert_eq!(rig.handshakes, 0);
+}
+
+#[test]
+fn a_modern_server_that_refuses_the_revision_it_names_is_asked_once_more() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    unsupported(&mut rig, &question, "2026-07-28");
+
+    let again = rig.post();
+    assert_eq!(method(&again).as_deref(), Some("server/discover"));
+    unsupported(&mut rig, &again, "2026-07-28");
+
+    assert_eq!(rig.kind(id), Kind::Incompatible);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_legacy_verdict_is_remembered_for_an_hour() {
+    let mut rig = either();
+    rig.call("deploy");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let mut call = rig.post();
+
+    rig.refuse(&call, 404, -32001, "Session not found");
+    call = rig.post();
+    assert_eq!((method(&call).as_deref(), rig.handshakes), (Some("tools/call"), 2));
+    rig.reply(&call, "{}");
+    rig.advance(secs(3601));
+    rig.call("deploy");
+    call = rig.post();
+    rig.refuse(&call, 404, -32001, "Session not found");
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("server/discover"));
+}
+
+#[test]
+fn a_modern_server_that_was_rolled_back_is_followed() {
+    for refusal in 0..3 {
+        let mut rig = either();
+        let id = rig.call("deploy");
+        let question = rig.post();
+        modern(&mut rig, &question);
+        let call = rig.post();
+
+        match refusal {
+            0 => rig.refuse(&call, 400, -32000, "Bad Request: No valid session ID provided"),
+            1 => rig.answer(&call, 404, Content::Html, "<h1>not found</h1>"),
+            _ => rig.refuse(&call, 404, -32001, "Session not found"),
+        }
+        let question = rig.post();
+        assert_eq!(method(&question).as_deref(), Some("server/discover"), "{refusal}");
+        rig.refuse(&question, 404, -32601, "Method not found");
+
+        let again = rig.post();
+        assert!(again.to.session.is_some());
+        assert_ne!(wire_id(&again), wire_id(&call));
+        rig.reply(&again, "{}");
+        assert_eq!(rig.result(id), "{}");
+        assert_eq!(found(&rig), [Era::Modern, Era::Legacy]);
+    }
+}
+
+#[test]
+fn a_legacy_server_that_was_upgraded_is_followed() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let call = rig.post();
+
+    unsupported(&mut rig, &call, "2026-07-28");
+    let question = rig.post();
+    modern(&mut rig, &question);
+
+    let again = rig.post();
+    assert_eq!((again.to.version, again.to.session.clone()), (Some(Version::V2026_07_28), None));
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+    assert_eq!(found(&rig), [Era::Legacy, Era::Modern]);
+}
+
+#[test]
+fn a_server_that_was_upgraded_between_two_sessions_is_asked_again() {
+    let mut rig = either();
+    rig.call("deploy");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let call = rig.post();
+    rig.plays_handshake = false;
+
+    rig.refuse(&call, 404, -32001, "Session not found");
+    let initialize = rig.post();
+    assert_eq!(method(&initialize).as_deref(), Some("initialize"));
+    rig.refuse(&initialize, 404, -32601, "Method not found");
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("server/discover"));
+}
+
+#[test]
+fn a_refusal_that_stays_after_the_era_was_asked_again_is_the_calls_own() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let call = rig.post();
+    rig.refuse(&call, 400, -32000, "no");
+    let question = rig.post();
+    modern(&mut rig, &question);
+
+    let again = rig.post();
+    rig.refuse(&again, 400, -32000, "no");
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    rig.nothing_sent();
+}
+
+#[test]
+fn what_a_modern_server_says_in_its_own_words_is_an_answer() {
+    for (status, code) in [(404, -32601), (400, -32602), (400, -32021), (200, -32000)] {
+        let mut rig = either();
+        let id = rig.call("deploy");
+        let question = rig.post();
+        modern(&mut rig, &question);
+        let call = rig.post();
+
+        rig.refuse(&call, status, code, "no");
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))), "{status} {code}");
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_late_refusal_of_the_old_era_does_not_ask_a_third_time() {
+    let mut rig = either();
+    let (one, two) = (rig.call("deploy"), rig.call("deploy"));
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let (first, second) = (rig.post(), rig.post());
+    rig.refuse(&first, 400, -32000, "no session");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let again = rig.post();
+
+    rig.refuse(&second, 400, -32000, "no session");
+
+    let also = rig.post();
+    assert_eq!((method(&also).as_deref(), rig.handshakes), (Some("tools/call"), 1));
+    rig.reply(&again, "1");
+    rig.reply(&also, "2");
+    assert_eq!((rig.result(one), rig.result(two)), ("1", "2"));
+    assert_eq!(found(&rig), [Era::Modern, Era::Legacy]);
+    // What is known of the new era is still known.
+    rig.call("deploy");
+    let call = rig.post();
+    rig.refuse(&call, 404, -32001, "Session not found");
+    assert_eq!((method(&rig.post()).as_deref(), rig.handshakes), (Some("tools/call"), 2));
+}
+
+fn either() -> Rig {
+    Rig::with(Eras::Either, RecoveryPolicy::default())
+}
+
+fn modern(rig: &mut Rig, question: &Outgoing) {
+    rig.reply(question, r#"{"resultType":"complete","supportedVersions":["2026-07-28"]}"#);
+}
+
+/// Refuses the revision, and names another one.
+fn unsupported(rig: &mut Rig, request: &Outgoing, supported: &str) {
+    let id = wire_id(request);
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32022,"message":"unsupported","data":{{"supported":["{supported}"]}}}}}}"#
+    );
+    rig.answer(request, 400, Content::Json, &body);
+}
+
+/// The eras that were found, in order.
+fn found(rig: &Rig) -> Vec<Era> {
+    let era = |event: &Event| match event {
+        Event::EraFound { era } => Some(*era),
+        _ => None,
+    };
+    rig.told.iter().filter_map(era).collect()
+}
