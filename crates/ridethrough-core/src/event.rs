@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::era::{Era, Version};
 use crate::failure::{Delivery, Failure};
 use crate::ids::{ExchangeId, Generation};
+use crate::mirror::Unfit;
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 
@@ -131,6 +132,13 @@ pub enum Event {
         reason: Reason,
         /// When the next one follows.
         next: Moment,
+    },
+    /// A tool was taken out of a list: it marks arguments in a way that no request could follow.
+    ToolDropped {
+        /// Which.
+        tool: Arc<str>,
+        /// What is wrong with it.
+        why: Unfit,
     },
     /// The machine slept: time passed that nobody saw.
     Suspended {

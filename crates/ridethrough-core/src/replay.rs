@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::message::Json;
-use crate::mirror::Mirrors;
+use crate::mirror::{Mirrors, Unfit};
 use crate::outcome::CallName;
 
 /// What the caller says about repeating a request.
@@ -45,12 +45,21 @@ pub struct KnownTools {
     first_page: Option<u64>,
 }
 
+/// What a page of tools has taught.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Learnt {
+    /// Whether the first page differs from the one learnt before.
+    pub is_changed: bool,
+    /// Tools whose schema marks arguments wrongly: a stateless server must not be asked to call them.
+    pub unfit: Vec<(String, Unfit)>,
+}
+
 /// What is known of one tool.
 #[derive(Clone, Debug)]
 struct Known {
     hints: Annotations,
-    /// What of its arguments is repeated in headers; `None` if its schema is wrong about that.
-    mirrors: Option<Mirrors>,
+    /// What of its arguments is repeated in headers.
+    mirrors: Mirrors,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -62,13 +71,12 @@ struct Annotations {
 
 impl KnownTools {
     /// Reads one page; the first page replaces what was known before.
-    ///
-    /// Returns whether the first page differs from the one learnt before.
-    pub fn learn(&mut self, page: &Json, is_first: bool) -> bool {
-        let mut changed = false;
+    pub fn learn(&mut self, page: &Json, is_first: bool) -> Learnt {
+        let mut learnt = Learnt::default();
         if is_first {
             let fingerprint = fingerprint(page.as_bytes());
-            changed = self.first_page.replace(fingerprint).is_some_and(|old| old != fingerprint);
+            let old = self.first_page.replace(fingerprint);
+            learnt.is_changed = old.is_some_and(|old| old != fingerprint);
             self.tools.clear();
         }
         for tool in page.read::<Page>().unwrap_or_default().tools {
@@ -77,11 +85,17 @@ impl KnownTools {
                 break;
             }
             let mirrors = tool.input_schema.as_ref().map(Mirrors::of_schema);
-            let mirrors = mirrors.unwrap_or_else(|| Ok(Mirrors::default())).ok();
+            let mirrors = match mirrors.unwrap_or_else(|| Ok(Mirrors::default())) {
+                Ok(mirrors) => mirrors,
+                Err(unfit) => {
+                    learnt.unfit.push((tool.name.clone(), unfit));
+                    Mirrors::default()
+                }
+            };
             let hints = tool.annotations.unwrap_or_default();
             self.tools.insert(tool.name.into(), Known { hints, mirrors });
         }
-        changed
+        learnt
     }
 
     /// The server says that its tools changed: nothing is known until they are listed again.
@@ -89,9 +103,9 @@ impl KnownTools {
         self.tools.clear();
     }
 
-    /// What of a tool's arguments is repeated in headers, if the tool is known and right about it.
+    /// What of a tool's arguments is repeated in headers, if the tool is known.
     pub fn mirrors(&self, tool: &str) -> Option<&Mirrors> {
-        self.tools.get(tool)?.mirrors.as_ref()
+        self.tools.get(tool).map(|known| &known.mirrors)
     }
 
     /// Whether the request may be sent again after it may have arrived.
@@ -215,7 +229,7 @@ mod tests {
         tools.forget();
 
         assert!(!tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::All));
-        assert!(!tools.learn(&page(), true), "the list is the same as before");
+        assert!(!tools.learn(&page(), true).is_changed, "the list is the same as before");
         assert!(tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::ReadOnly));
     }
 
@@ -228,7 +242,7 @@ mod tests {
 
         assert!(tools.is_safe(&tool("two"), ReplayRule::ByNature, TrustHints::ReadOnly));
         assert!(tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::ReadOnly));
-        assert!(tools.learn(&Json::new(r#"{"tools":[]}"#).unwrap(), true), "the list changed");
+        assert!(tools.learn(&Json::new(r#"{"tools":[]}"#).unwrap(), true).is_changed);
         assert!(!tools.is_safe(&tool("two"), ReplayRule::ByNature, TrustHints::ReadOnly));
     }
 

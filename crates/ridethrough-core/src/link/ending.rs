@@ -54,7 +54,7 @@ impl Link {
         let Some(exchange) = self.exchanges.remove(&id) else { return };
         let trust = self.policy.trust_hints;
         let is_safe = || self.tools.is_safe(&exchange.call, exchange.rule, trust);
-        let outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
+        let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
         if let Some(sent) = &exchange.sent {
             self.wires.remove(&sent.wire_id);
         }
@@ -63,11 +63,13 @@ impl Link {
         self.let_go(&exchange, carrier);
         self.withdraw_questions(|question| question.exchange == Some(id));
         self.drop_answers(now, |_, asked_by| asked_by == Some(id));
-        if let Ok(answer) = &outcome
+        if let Ok(answer) = &mut outcome
             && &*exchange.call.method != CONNECT
         {
             self.breaker.answered();
-            self.learn_from(&exchange, answer);
+            if let Some(other) = self.learn_from(&exchange, answer) {
+                *answer = other;
+            }
         }
         let delivery = match &outcome {
             Ok(_) => Delivery::Unknown,

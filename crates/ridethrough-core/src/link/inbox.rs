@@ -1,8 +1,11 @@
 //! Messages from the server: answers to their calls, questions and notifications to the
 //! application.
 
+use std::collections::BTreeSet;
+
 use super::Link;
 use super::attempts::Owner;
+use crate::era::Era;
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::ids::{AttemptId, ExchangeId, Generation, QuestionId};
@@ -156,28 +159,54 @@ impl Link {
         }
     }
 
-    /// What an answered call teaches the link.
-    pub(super) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) {
+    /// What an answered call teaches the link. Returns what is to be handed over in place of the answer,
+    /// if that is not the answer itself.
+    pub(super) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) -> Option<Answer> {
         #[derive(serde::Deserialize)]
         struct Cursor {
             #[serde(default)]
             cursor: Option<serde::de::IgnoredAny>,
         }
 
-        let Answer::Result(result) = answer else { return };
+        let Answer::Result(result) = answer else { return None };
         if &*exchange.call.method != "tools/list" {
-            return self.note_for_restore(exchange);
+            self.note_for_restore(exchange);
+            return None;
         }
         let cursor = exchange.params.text().and_then(|params| params.read::<Cursor>());
         let is_first = cursor.is_none_or(|Cursor { cursor }| cursor.is_none());
-        if self.tools.learn(result, is_first) {
+        let learnt = self.tools.learn(result, is_first);
+        if learnt.is_changed {
             self.tell(Event::ToolsChanged);
         }
+        if exchange.era() == Era::Legacy || learnt.unfit.is_empty() {
+            return None;
+        }
+        let names: BTreeSet<_> = learnt.unfit.iter().map(|(name, _)| name.as_str()).collect();
+        let kept = without_tools(result, &names);
+        for (name, why) in learnt.unfit {
+            self.tell(Event::ToolDropped { tool: name.into(), why });
+        }
+        Some(Answer::Result(kept))
     }
 
     fn deliver(&mut self, delivered: Delivered) {
         self.outbox.push_back(Output::Deliver(delivered));
     }
+}
+
+/// A page without the tools of these names; everything else is as it was.
+fn without_tools(page: &Json, names: &BTreeSet<&str>) -> Json {
+    let name = |tool: &Json| tool.member("name").and_then(|name| name.read::<String>());
+    let is_kept = |tool: &Json| name(tool).is_none_or(|name| !names.contains(name.as_str()));
+    let members = page.members().into_iter().map(|(key, value)| match value.elements() {
+        Some(tools) if key == "tools" => {
+            let kept: Vec<_> = tools.into_iter().filter(is_kept).collect();
+            (key, Json::of(&kept).expect("JSON in a list is JSON"))
+        }
+        _ => (key, value),
+    });
+    Json::empty_object().with_members(members)
 }
 
 /// A server that asks more than this at once is told so.

@@ -1,7 +1,7 @@
 //! Where the stateless era differs: no session, no resume, and closing is the cancel.
 
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallOptions, Kind, Outgoing, Request, Verb, Version};
+use ridethrough_core::{CallOptions, Event, Kind, Outgoing, Request, Verb, Version};
 
 use crate::rig::{Rig, json, method, secs, wire_id};
 
@@ -73,6 +73,27 @@ fn arguments_that_a_tool_marks_are_repeated_in_headers_once_it_is_known() {
     assert_eq!(header(&unknown, "mcp-param-region"), None);
     assert_eq!(header(&known, "mcp-param-region").as_deref(), Some("eu"));
     assert_eq!(known.headers.iter().count(), 3, "{:?}", known.headers);
+}
+
+#[test]
+fn a_tool_that_marks_arguments_wrongly_is_taken_out_of_the_list_and_told() {
+    let tools = r#"{"nextCursor":"2","tools":[{"name":"good","n":1.10},{"name":"bad",
+        "inputSchema":{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}}],"x":{}}"#;
+    let (mut modern, mut legacy) = (Rig::modern(), Rig::new());
+    let (in_modern, in_legacy) = (modern.list(), legacy.list());
+
+    let asked = modern.post();
+    modern.reply(&asked, tools);
+    let asked = legacy.post();
+    legacy.reply(&asked, tools);
+
+    let kept = r#"{"nextCursor":"2","tools":[{"name":"good","n":1.10}],"x":{}}"#;
+    assert_eq!(modern.result(in_modern), kept);
+    assert_eq!(legacy.result(in_legacy), tools, "that era knows no marks");
+    let is_told =
+        |event: &Event| matches!(event, Event::ToolDropped { tool, .. } if &**tool == "bad");
+    assert_eq!(modern.told.iter().filter(|event| is_told(event)).count(), 1);
+    assert!(!legacy.told.iter().any(is_told));
 }
 
 #[test]
