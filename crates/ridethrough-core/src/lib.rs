@@ -70,7 +70,7 @@ pub mod sse;
 
 pub use era::{Era, Eras, Version};
 pub use event::Event;
-pub use exchange::Extension;
+pub use exchange::{Extension, session_loss};
 pub use failure::{Cause, Delivery, Failure};
 pub use head::AnswerHead;
 pub use headers::Headers;

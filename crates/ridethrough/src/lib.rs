@@ -38,6 +38,7 @@ mod http;
 pub mod model;
 mod observe;
 mod pool;
+pub mod probe;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
 #[cfg(unix)]
@@ -50,7 +51,7 @@ pub use client::{
 };
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
-pub use dial::{ByteStream, Connection, Dial, Peek, Tcp};
+pub use dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Error, ReadError, ServerError};
 pub use handlers::Refusal;

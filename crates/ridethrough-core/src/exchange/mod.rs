@@ -23,6 +23,7 @@ mod trail;
 
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use ledger::Ledger;
+pub use reading::session_loss;
 pub(crate) use reading::{Asked, PostReading, ResumeReading, read_post, read_resume};
 pub(crate) use trail::{Novelty, Trail};
 

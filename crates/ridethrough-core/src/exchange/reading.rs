@@ -102,6 +102,18 @@ fn read_post_answer(
     }
 }
 
+/// What a whole answer says about the session that a request carried, as a call would read it.
+///
+/// `wire_id` is the id of the request.
+pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
+    let asked = Asked { wire_id, carried: Carried::Session, assume_unexecuted: &[] };
+    match read_post(head, body, asked).reading {
+        PostReading::SessionLost => Loss::Certain,
+        PostReading::Suspected(_) => Loss::Suspected,
+        _ => Loss::None,
+    }
+}
+
 /// An answer whose body does not contain ours.
 fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
     let status = head.status;
@@ -224,4 +236,31 @@ fn words(head: &AnswerHead, body: &Bytes, ours: Option<&Ours>) -> Option<String>
     }
     let is_refusal = !head.status.is_success() && ours.is_none();
     is_refusal.then(|| String::from_utf8_lossy(body).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_answer_says_about_a_session_is_what_a_call_would_read() {
+        let read = |status: u16, body: &'static str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            session_loss(
+                &AnswerHead::new(status, Content::Json),
+                &Bytes::from_static(body.as_bytes()),
+                7,
+            )
+        };
+
+        assert_eq!(read(404, ""), Loss::Certain);
+        assert_eq!(read(400, "no valid session ID provided"), Loss::Certain);
+        assert_eq!(read(400, "no"), Loss::None);
+        assert_eq!(
+            read(200, r#"{"id":7,"error":{"code":1,"message":"session expired"}}"#),
+            Loss::Suspected
+        );
+        assert_eq!(read(404, r#"{"id":7,"error":{"code":-32601,"message":"no"}}"#), Loss::None);
+        assert_eq!(read(200, r#"{"id":7,"result":{"text":"session expired"}}"#), Loss::None);
+    }
 }

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use super::ClientBuilder;
-use super::check::{Faults, client_certificate, connection_limit, headers, roots, shown};
+use super::check::{
+    BuildError, Faults, client_certificate, connection_limit, headers, roots, shown,
+};
 use super::route::{Proxying, Route};
+use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
 use crate::pool::{Pool, PoolSettings};
+use crate::probe::Probe;
 #[cfg(unix)]
 use crate::stdio::{Command, Stdio};
 use crate::transport::Transport;
@@ -92,16 +96,25 @@ impl ClientBuilder {
     /// A transport of the application's own, or HTTP.
     fn http(&self, endpoint: Option<&Endpoint>, faults: &mut Faults) -> Option<Arc<dyn Transport>> {
         let headers = headers(&self.headers, faults);
-        let extra_roots = roots(&self.roots, faults);
-        let certificate = self.client_certificate.as_ref();
-        let certificate = certificate.map(|(chain, key)| client_certificate(chain, key));
-        let certificate = certificate.and_then(|checked| faults.found(checked));
+        let dial = self.dial_to(endpoint, faults);
         let limit = connection_limit(self.connection_limit, self.policy.in_flight());
         let limit = faults.found(limit);
         if let Some(transport) = &self.transport {
             return Some(transport.clone());
         }
-        let endpoint = endpoint?;
+        let (endpoint, dial) = (endpoint?, dial?);
+        let (connect_within, sleep) = (self.limits.connect, self.sleep.watch());
+        let pool = PoolSettings { connect_within, limit: limit?, sleep };
+        let pool = Pool::new(dial, endpoint.clone(), pool);
+        Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
+    }
+
+    /// The layers of a connection. A transport of the application's own needs none of ours.
+    fn dial_to(&self, endpoint: Option<&Endpoint>, faults: &mut Faults) -> Option<Arc<dyn Dial>> {
+        let extra_roots = roots(&self.roots, faults);
+        let certificate = self.client_certificate.as_ref();
+        let certificate = certificate.map(|(chain, key)| client_certificate(chain, key));
+        let certificate = certificate.and_then(|checked| faults.found(checked));
         let route = Route {
             dial: self.dial.clone(),
             proxying: &self.proxying,
@@ -109,11 +122,32 @@ impl ClientBuilder {
             client_certificate: certificate,
             is_http1_only: self.is_http1_only,
         };
-        let dial = faults.found(route.to(endpoint))?;
-        let (connect_within, sleep) = (self.limits.connect, self.sleep.watch());
-        let pool = PoolSettings { connect_within, limit: limit?, sleep };
-        let pool = Pool::new(dial, endpoint.clone(), pool);
-        Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
+        let endpoint = endpoint.filter(|_| self.transport.is_none())?;
+        faults.found(route.to(endpoint))
+    }
+
+    /// Makes a [`Probe`] of these settings instead of a client: connections one by one, with nothing
+    /// hidden. Only what concerns connections, headers and credentials counts; a local server, and a
+    /// transport of the application's own, cannot be probed.
+    pub fn probe(self) -> Result<Probe, BuildError> {
+        let mut faults = Faults::default();
+        let headers = headers(&self.headers, &mut faults);
+        let endpoint = match &self.place {
+            Place::Url(url) => {
+                let fault = |error| format!("`url` is `{}`, {error}", shown(url));
+                faults.found(Endpoint::parse(url).map_err(fault))
+            }
+            #[cfg(unix)]
+            Place::Command(_) => faults.found(Err("a local server cannot be probed".to_owned())),
+        };
+        if self.transport.is_some() {
+            faults.add("`transport` is set, must not be for a probe".to_owned());
+        }
+        let dial = self.dial_to(endpoint.as_ref(), &mut faults);
+        let built = endpoint.zip(dial).map(|(endpoint, dial)| {
+            Probe::new(endpoint, dial, headers, self.credentials.clone(), self.limits.connect)
+        });
+        faults.verdict(built)
     }
 }
 

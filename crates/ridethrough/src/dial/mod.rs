@@ -6,12 +6,14 @@
 mod meter;
 mod proxy;
 mod refusal;
+mod steps;
 mod tcp;
 mod tls;
 
 pub(crate) use meter::{Meter, Metered};
 pub(crate) use proxy::{Chosen, ProxyAddress, ProxyError, Tunnel, chosen_for};
 pub(crate) use refusal::Refusal;
+pub use steps::Steps;
 pub use tcp::Tcp;
 pub(crate) use tls::{ClientCertificate, Tls, TlsSettings};
 
@@ -71,6 +73,8 @@ pub struct Connection {
     pub(crate) below: Option<Arc<Meter>>,
     /// Whether the server turned away whoever we said that we are.
     pub(crate) refusal: Refusal,
+    /// How it was made.
+    pub(crate) steps: Steps,
 }
 
 impl Connection {
@@ -82,6 +86,7 @@ impl Connection {
             speaks: Speaks::Http1,
             below: None,
             refusal: Refusal::default(),
+            steps: Steps::default(),
         }
     }
 }

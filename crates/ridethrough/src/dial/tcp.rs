@@ -17,8 +17,9 @@ use ridethrough_core::{Cause, Failure};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
-use super::{Connection, Dial, Peek};
+use super::{Connection, Dial, Peek, Steps};
 use crate::endpoint::Endpoint;
 
 /// Dials with the operating system's sockets and resolver.
@@ -28,11 +29,20 @@ pub struct Tcp;
 impl Dial for Tcp {
     fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
         Box::pin(async move {
+            let began = Instant::now();
             let addresses = resolve(to).await?;
+            let resolved = began.elapsed();
             let stream = race(addresses).await.map_err(|error| not_connected(&error))?;
             prepare(&stream).map_err(|error| not_connected(&error))?;
+            let steps = Steps {
+                resolved: Some(resolved),
+                connected: Some(began.elapsed().saturating_sub(resolved)),
+                peer: stream.peer_addr().ok(),
+                ..Steps::default()
+            };
             let socket = Arc::new(stream);
-            Ok(Connection::new(Socket(socket.clone()), SocketPeek(socket)))
+            let connection = Connection::new(Socket(socket.clone()), SocketPeek(socket));
+            Ok(Connection { steps, ..connection })
         })
     }
 }

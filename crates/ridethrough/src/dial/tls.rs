@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::{Cause, Failure};
-use rustls::ClientConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ProtocolVersion};
 use rustls_platform_verifier::Verifier;
+use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::refusal::Judged;
-use super::{Connection, Dial, Metered, Speaks};
+use super::{Connection, Dial, Metered, Speaks, Steps};
 use crate::endpoint::Endpoint;
 
 /// What is asked of TLS.
@@ -79,6 +80,7 @@ impl Dial for Tls {
         Box::pin(async move {
             let below = self.below.dial(to).await?;
             let (io, meter) = Metered::new(below.io);
+            let began = Instant::now();
             let stream = self
                 .connector
                 .connect(self.name.clone(), io)
@@ -91,7 +93,9 @@ impl Dial for Tls {
             let version = stream.get_ref().1.protocol_version();
             let (io, refusal) = Judged::new(stream, version);
             let (io, below_tls) = (Box::new(io), Some(meter));
-            Ok(Connection { io, peek: below.peek, speaks, below: below_tls, refusal })
+            let (secured, tls) = (Some(began.elapsed()), version.and_then(version_name));
+            let steps = Steps { secured, tls, ..below.steps };
+            Ok(Connection { io, peek: below.peek, speaks, below: below_tls, refusal, steps })
         })
     }
 }
@@ -139,6 +143,14 @@ fn roots_beside_the_systems(path: PathBuf) -> Result<Vec<CertificateDer<'static>
         roots.extend(rustls_native_certs::load_certs_from_paths(None, Some(directory)).certs);
     }
     Ok(roots)
+}
+
+const fn version_name(version: ProtocolVersion) -> Option<&'static str> {
+    match version {
+        ProtocolVersion::TLSv1_2 => Some("TLS 1.2"),
+        ProtocolVersion::TLSv1_3 => Some("TLS 1.3"),
+        _ => None,
+    }
 }
 
 /// Tells a server that must be configured otherwise from a connection that broke.

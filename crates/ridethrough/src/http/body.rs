@@ -77,7 +77,7 @@ impl Drop for Http2Body {
 }
 
 /// The next bytes; trailers mean nothing to us.
-fn poll_data(
+pub(crate) fn poll_data(
     incoming: &mut Incoming,
     context: &mut Context<'_>,
 ) -> Poll<Option<Result<Bytes, Failure>>> {

@@ -14,7 +14,7 @@ use ridethrough_core::Generation;
 
 /// The cookies of one client's server, by generation.
 #[derive(Default)]
-pub(super) struct Cookies {
+pub(crate) struct Cookies {
     jars: Mutex<BTreeMap<Generation, Jar>>,
 }
 
@@ -23,7 +23,7 @@ type Jar = Vec<(String, String)>;
 
 impl Cookies {
     /// Keeps what an answer sets.
-    pub(super) fn keep(&self, generation: Generation, headers: &HeaderMap) {
+    pub(crate) fn keep(&self, generation: Generation, headers: &HeaderMap) {
         if !headers.contains_key(SET_COOKIE) {
             return;
         }
@@ -39,7 +39,7 @@ impl Cookies {
     }
 
     /// The `Cookie` header for a request of that generation.
-    pub(super) fn header(&self, generation: Generation) -> Option<HeaderValue> {
+    pub(crate) fn header(&self, generation: Generation) -> Option<HeaderValue> {
         let jars = self.jars.lock().unwrap_or_else(PoisonError::into_inner);
         let jar = jars.get(&generation).filter(|jar| !jar.is_empty())?;
         let pairs: Vec<String> =

@@ -15,7 +15,7 @@ use super::request::SESSION;
 use crate::endpoint::Endpoint;
 
 /// Reads a head; `asked` is the path that was asked, from which relative redirects lead on.
-pub(super) fn read(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead {
+pub(crate) fn read(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead {
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let mut head = AnswerHead::new(parts.status, content(text(&CONTENT_TYPE)));
     head.session = text(&SESSION).and_then(SessionId::new);

@@ -24,10 +24,13 @@ use crate::endpoint::Endpoint;
 use crate::pool::{Http1, Http2Stream, Lease, Pool};
 use crate::transport::{Errand, Reply, Transport};
 
+pub(crate) use body::poll_data;
+pub(crate) use cookies::Cookies;
+pub(crate) use head::read as read_head;
+pub(crate) use proof::of_send;
 pub(crate) use request::checked_header;
 
 use body::{Http1Body, Http2Body};
-use cookies::Cookies;
 
 /// Streamable HTTP to one endpoint.
 pub(crate) struct Http {

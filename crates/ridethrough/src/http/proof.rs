@@ -55,6 +55,11 @@ pub(super) fn of_http2<B>(mut error: TrySendError<Request<B>>, refusal: &Refusal
     }
 }
 
+/// A request of which nobody asks whether it was sent.
+pub(crate) fn of_send(error: &hyper::Error) -> Failure {
+    Failure::unknown(cause(error)).with_detail(words(error))
+}
+
 /// A body that broke off: the server had the request.
 pub(super) fn of_body(error: &hyper::Error) -> Failure {
     Failure::unknown(cause(error)).with_detail(words(error))
