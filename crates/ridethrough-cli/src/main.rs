@@ -6,6 +6,7 @@
 //! be used. `bridge` ends with 0 when its host leaves, and with 130 or 143 when a signal ends it.
 
 mod bridge;
+mod check;
 mod completions;
 mod demo;
 mod exit;
@@ -42,6 +43,11 @@ enum Command {
     Bridge(Box<bridge::Args>),
     #[command(flatten)]
     Talk(talk::Command),
+    /// Looks at a server from outside, and says what to do about what it finds.
+    ///
+    /// Reach, revisions, sessions, streams, speed, safety, tools: what each means for a client of ours.
+    /// It never calls a tool, tries everything once, and gives back the sessions that it opened.
+    Check(check::Args),
     /// Prints what a shell needs to complete these commands.
     Completions(completions::Args),
     /// Breaks a server in five ways before your eyes, and shows what the client does about it.
@@ -78,6 +84,7 @@ fn play(command: Command) -> Result<ExitCode> {
     match command {
         Command::Bridge(args) => bridge::play(&args),
         Command::Talk(command) => talk::play(&command),
+        Command::Check(args) => check::play(&args),
         Command::Completions(args) => completions::play(&args, Args::command()),
         Command::Demo(args) => demo::play(&args),
         Command::Import(args) => import::play(&args),

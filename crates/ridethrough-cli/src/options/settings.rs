@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ridethrough::probe::Probe;
 use ridethrough::{Client, ClientBuilder, EnvironmentBearer, StaticBearer, Token};
 use secrecy::ExposeSecret;
 
@@ -73,6 +74,20 @@ impl Settings {
             builder = self.introduced(builder, address)?;
         }
         builder.build().map_err(|error| wrong(&error.to_string()))
+    }
+
+    /// Makes a probe of this server: what a client would connect with, and no client.
+    pub(crate) fn probe(&self, target: &Target) -> Result<Probe, Misuse> {
+        let Some(address) = target.address() else {
+            return Err(Misuse {
+                what: format!("{target} cannot be checked: it is spoken to without a connection"),
+                tried: "its entry was read; it was not started".to_owned(),
+                hint: "check a server that has a URL; `ridethrough ping` asks a program whether it answers"
+                    .to_owned(),
+            });
+        };
+        let builder = self.introduced(target.client(), address)?;
+        builder.probe().map_err(|error| wrong(&error.to_string()))
     }
 
     /// Headers and token: those of the settings, and what the server's file has beyond them.

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Stderr, as long as a command runs.
-pub(super) struct Desk {
+pub(crate) struct Desk {
     is_terminal: bool,
     line: Mutex<Line>,
 }
@@ -21,12 +21,12 @@ enum Line {
 }
 
 impl Desk {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { is_terminal: io::stderr().is_terminal(), line: Mutex::new(Line::Nothing) }
     }
 
     /// Writes a line that stays.
-    pub(super) fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         let line = self.lock();
         let (before, after) = match &*line {
             Line::Progress(line) | Line::Waiting(line) => (CLEAR, line.as_str()),
@@ -36,7 +36,7 @@ impl Desk {
     }
 
     /// Shows how far it is.
-    pub(super) fn show(&self, text: &str) {
+    pub(crate) fn show(&self, text: &str) {
         let mut line = self.lock();
         if self.is_terminal {
             let text = cut(text);
@@ -46,7 +46,7 @@ impl Desk {
     }
 
     /// Shows that there is nothing to see yet, unless there is.
-    pub(super) fn wait(&self, text: &str) {
+    pub(crate) fn wait(&self, text: &str) {
         let mut line = self.lock();
         if self.is_terminal && !matches!(*line, Line::Progress(_)) {
             let text = cut(text);
@@ -56,7 +56,7 @@ impl Desk {
     }
 
     /// Takes the line away.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let mut line = self.lock();
         if !matches!(*line, Line::Nothing) {
             write(CLEAR);

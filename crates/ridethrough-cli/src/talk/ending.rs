@@ -12,7 +12,7 @@ use crate::misuse::Misuse;
 use crate::out;
 
 /// Tells why a command failed, if it did.
-pub(super) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
+pub(crate) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
     let error = match ended {
         Ok(code) => return Ok(code),
         Err(error) => error,

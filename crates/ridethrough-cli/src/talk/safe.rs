@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 /// A text of several lines. Line ends and tabs stay.
-pub(super) fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     let mut characters = raw.chars().peekable();
     while let Some(it) = characters.next() {
@@ -21,7 +21,7 @@ pub(super) fn text(raw: &str) -> String {
 }
 
 /// A text that must stay on one line.
-pub(super) fn line(raw: &str) -> String {
+pub(crate) fn line(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for it in raw.chars() {
         match it {
@@ -34,7 +34,7 @@ pub(super) fn line(raw: &str) -> String {
 
 /// JSON, on one line. It says the same as before: such characters stand in strings only, where they
 /// can be written as escapes, and line ends stand between values only.
-pub(super) fn json(raw: &str) -> String {
+pub(crate) fn json(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for it in raw.chars() {
         match it {

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod arguments;
+mod check;
 mod endings;
 mod names;
 mod rig;

@@ -147,10 +147,11 @@ async fn shot(rig: &Rig, words: &[&str]) -> String {
 }
 
 /// Every command that a person may type; the empty one is the program itself.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "",
     "bridge",
     "call",
+    "check",
     "completions",
     "demo",
     "import",

@@ -1,0 +1,261 @@
+//! `ridethrough check`: a diagnosis of a server that a person can act on.
+//!
+//! It looks from outside, with questions that change nothing: handshakes, `ping`, lists, streams. It
+//! never calls a tool, and gives back every session that it opened. What could not be looked at is
+//! reported as unknown, with the reason; the report says what each thing means for a client of ours.
+
+mod era;
+mod finding;
+mod guard;
+mod hello;
+mod hide;
+mod pace;
+mod reach;
+mod refusal;
+mod report;
+mod seen;
+mod session;
+mod streams;
+mod tools;
+mod wire;
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::time::{Instant, interval, timeout};
+
+use crate::exit::Exit;
+use crate::options::Options;
+use crate::talk::desk::Desk;
+use crate::talk::{ending, safe};
+use crate::{out, target, until};
+use finding::{Finding, Subject};
+use hello::Hello;
+use hide::Hide;
+use report::Look;
+use tools::Tool;
+use wire::{Visit, Wire};
+
+/// What `check` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = CODES)]
+pub(crate) struct Args {
+    /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host
+    server: String,
+    /// Print JSON for machines: findings, figures, tools
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    ending::tell(check(args), args.json)
+}
+
+fn check(args: &Args) -> Result<ExitCode> {
+    let settings = args.options.settings()?;
+    let target = target::resolve(&args.server)?;
+    let desk = Rc::new(Desk::new());
+    for note in target.notes() {
+        desk.say(&note);
+    }
+    if settings.verbose >= 3 {
+        desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
+    }
+    let time = settings.timeout.unwrap_or(TIME);
+    let examined = until::stopped(async {
+        let probe = settings.probe(&target)?;
+        let ends = Instant::now() + time - time.min(RESERVE * 4) / 4;
+        let wire = Wire::new(probe, desk.clone(), settings.verbose > 0, ends);
+        let mut notes = Notes::new(&wire);
+        let exit = patiently(&desk, examine(wire, &settings.repeatable, &mut notes)).await;
+        anyhow::Ok((notes, exit))
+    })?;
+    desk.clear();
+    let (notes, exit) = match examined {
+        Ok(examined) => examined?,
+        Err(stopped) => {
+            return Ok(stopped.tell("no tool was called; a session may be left to expire"));
+        }
+    };
+    out::print(|out| match args.json {
+        true => writeln!(out, "{}", report::json(&notes, exit)),
+        false => report::words(out, &notes, look()),
+    })?;
+    Ok(exit.into())
+}
+
+/// What was found out so far.
+#[derive(Default)]
+struct Notes {
+    /// The address, without its query.
+    server: String,
+    hide: Hide,
+    server_name: Option<String>,
+    revision: Option<String>,
+    /// Whether the stateless revision is spoken, if that is known.
+    is_modern: Option<bool>,
+    findings: Vec<Finding>,
+    figures: Figures,
+    tools: Vec<Tool>,
+}
+
+/// What was measured.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Figures {
+    resolve_ms: Option<f64>,
+    connect_ms: Option<f64>,
+    tls_ms: Option<f64>,
+    initialize_ms: Option<f64>,
+    tools_list_ms: Option<f64>,
+    ping_p50_ms: Option<f64>,
+    ping_p90_ms: Option<f64>,
+    ping_max_ms: Option<f64>,
+    ping_ms: Vec<f64>,
+}
+
+impl Notes {
+    fn new(wire: &Wire) -> Self {
+        let server = wire.probe.endpoint().to_string();
+        Self { server, hide: wire.hide.clone(), ..Self::default() }
+    }
+
+    /// Takes a finding down. What a server said in it may be an address with a key.
+    fn add(&mut self, mut finding: Finding) {
+        finding.what = self.hide.in_text(&finding.what);
+        finding.advice = finding.advice.map(|it| self.hide.in_text(&it));
+        self.findings.push(finding);
+    }
+}
+
+/// Looks at everything, and says how the check ended.
+async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Exit {
+    if reach::look(&mut wire, notes).await.is_err() {
+        return Exit::Unreachable;
+    }
+    let hello = match hello::look(&mut wire, notes).await {
+        Ok(hello) => hello,
+        Err(exit) => return exit,
+    };
+    if !look_inside(&mut wire, &hello, repeatable, notes).await {
+        wire.give_back(&hello.visit).await;
+    }
+    look_outside(&mut wire, notes).await;
+    Exit::Done
+}
+
+/// What can only be seen within a session. Returns whether the server was asked to end it.
+async fn look_inside(
+    wire: &mut Wire,
+    hello: &Hello,
+    repeatable: &[String],
+    notes: &mut Notes,
+) -> bool {
+    let visit = &hello.visit;
+    notes.add(session::judge_id(hello));
+    tools::look(wire, hello, repeatable, notes).await;
+    look_at_resuming(wire, visit, notes).await;
+    let mut beside = wire.beside();
+    let ((), standing) =
+        tokio::join!(pace::look(wire, visit, notes), streams::stand(&mut beside, visit));
+    beside.hang_up();
+    notes.add(standing);
+    era::misname(wire, visit, notes).await;
+    session::ask_unknown(wire, visit, notes).await;
+    session::end(wire, visit, notes).await
+}
+
+async fn look_at_resuming(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
+    let ask = wire.request("ping", Value::Null).of(visit);
+    let id = ask.id;
+    match wire.ask(ask).await {
+        Err(miss) => notes.add(Subject::Streams.unknown("resume", "resuming a stream", miss)),
+        Ok(seen) if seen.answer.is_none() => {
+            let what = format!(
+                "answers {} to `ping`, which our client asks to see whether it lives",
+                seen.words()
+            );
+            let advice = "let the server answer `ping`, with an error if need be";
+            notes.add(Subject::Protocol.bad("ping", what).advise(advice));
+            notes.add(Subject::Streams.unknown(
+                "resume",
+                "resuming a stream",
+                "`ping` was not answered",
+            ));
+        }
+        Ok(seen) => {
+            let resume = streams::resume(&mut wire.beside(), visit, &seen, id).await;
+            let retry = seen.stream.as_ref().and_then(|it| it.retry);
+            streams::tell(&resume, retry, notes);
+        }
+    }
+}
+
+/// What needs sessions of its own, or none.
+async fn look_outside(wire: &mut Wire, notes: &mut Notes) {
+    era::offer_nonsense(wire, notes).await;
+    let (era, finding) = era::look(wire).await;
+    notes.is_modern = Some(era == era::Era::Modern).filter(|_| era != era::Era::Unknown);
+    notes.add(finding);
+    guard::look(wire, notes).await;
+}
+
+/// Shows that something goes on, once a person has waited for two seconds.
+async fn patiently<T>(desk: &Desk, work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let mut work = std::pin::pin!(work);
+    if let Ok(done) = timeout(SILENCE, work.as_mut()).await {
+        return done;
+    }
+    let mut ticks = interval(TICK);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            _ = ticks.tick() => desk.wait(&format!("checking the server: {} s", began.elapsed().as_secs())),
+        }
+    }
+}
+
+fn look() -> Look {
+    let is_utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(env::var_os)
+        .find(|it| !it.is_empty())
+        .is_some_and(|it| {
+            it.to_string_lossy().to_ascii_lowercase().replace('-', "").contains("utf8")
+        });
+    let out = io::stdout();
+    Look { is_colourful: out::is_colourful(&out), is_fancy: out.is_terminal() && is_utf8 }
+}
+
+/// In milliseconds, to the microsecond.
+fn in_millis(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// The time for a whole check, if nobody says otherwise.
+const TIME: Duration = Duration::from_secs(60);
+/// What is kept of it for a goodbye.
+const RESERVE: Duration = Duration::from_secs(1);
+/// How long a stream is watched.
+const WATCH: Duration = Duration::from_secs(1);
+/// Nobody waits for longer than this without a word.
+const SILENCE: Duration = Duration::from_secs(2);
+const TICK: Duration = Duration::from_millis(250);
+
+const CODES: &str = "\
+Exit codes:
+  0  checked, whatever was found
+  2  wrong usage
+  4  the server cannot be reached, or turns everybody away
+  5  not authorized
+  8  not an MCP server, or one that our client cannot speak with
+  130, 143  stopped by Ctrl-C or a signal";

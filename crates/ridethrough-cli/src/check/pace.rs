@@ -1,0 +1,140 @@
+//! How fast the server answers, and whether it keeps its connections.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::finding::{Finding, Subject};
+use super::wire::{Visit, Wire, millis};
+use super::{Notes, in_millis};
+
+/// Asks `ping` in a row on one connection.
+pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
+    let (closed, lingering) = (wire.closed, wire.lingering);
+    let mut times = Vec::new();
+    let mut gaps = Vec::new();
+    let mut kept = None;
+    for _ in 0..PINGS {
+        let ask = wire.request("ping", Value::Null).of(visit);
+        match wire.ask(ask).await {
+            Ok(seen) if seen.answer.is_some() => {
+                kept = seen.header("keep-alive").and_then(keep_alive).or(kept);
+                times.push(seen.took);
+                gaps.push(seen.took.saturating_sub(seen.head_took));
+            }
+            Ok(seen) => {
+                let because = format!("`ping` brings {}", seen.words());
+                notes.add(Subject::Speed.unknown("latency", "how fast it answers", because));
+                break;
+            }
+            Err(miss) => {
+                notes.add(Subject::Speed.unknown("latency", "how fast it answers", miss));
+                break;
+            }
+        }
+    }
+    if times.len() == PINGS {
+        tell_times(times, notes);
+        notes.findings.extend(judge_gaps(&gaps));
+        tell_reuse(wire.closed - closed, wire.lingering - lingering, kept, notes);
+    }
+}
+
+fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
+    notes.figures.ping_ms = times.iter().copied().map(in_millis).collect();
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1];
+    let (middle, high, most) = (at(50), at(90), at(100));
+    notes.figures.ping_p50_ms = Some(in_millis(middle));
+    notes.figures.ping_p90_ms = Some(in_millis(high));
+    notes.figures.ping_max_ms = Some(in_millis(most));
+    let what = format!(
+        "{} pings: half within {}, nine of ten within {}, the slowest {}",
+        times.len(),
+        millis(middle),
+        millis(high),
+        millis(most)
+    );
+    notes.add(match middle > SLOW {
+        true => Subject::Speed
+            .warning("latency", what)
+            .advise("look what makes the server slow: `ping` does no work"),
+        false => Subject::Speed.good("latency", what),
+    });
+}
+
+/// Two small writes in a row wait for each other where Nagle's algorithm meets delayed acknowledgements:
+/// the second leaves when the other side has waited its 40 ms.
+fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
+    let held = gaps.iter().filter(|gap| DELAYED.contains(gap)).count();
+    let is_usual = held * 2 > gaps.len();
+    is_usual.then(|| {
+        let what = format!(
+            "{held} of {} answers come some 40 ms after their heads: it looks like small writes that wait for \
+             acknowledgements",
+            gaps.len()
+        );
+        let advice = "set `TCP_NODELAY` on the server's connections, or let it write head and body at once";
+        Subject::Speed.warning("delay", what).advise(advice)
+    })
+}
+
+fn tell_reuse(closed: u32, lingering: u32, kept: Option<u64>, notes: &mut Notes) {
+    let advice = "let the server, or the proxy before it, keep connections (HTTP keep-alive)";
+    if lingering > 0 {
+        let what = format!(
+            "keeps {lingering} of {PINGS} streams open after their answers: those connections cannot be used again, \
+             and each call after that pays for a new one"
+        );
+        let advice = "let the server end a stream with its answer";
+        return notes.add(Subject::Speed.warning("reuse", what).advise(advice));
+    }
+    notes.add(match (closed, kept) {
+        (0, Some(seconds @ 0..=2)) => Subject::Speed
+            .warning("reuse", format!("keeps a connection that rests for {seconds} s only: nearly every call makes a new one"))
+            .advise(advice),
+        (0, Some(seconds)) => Subject::Speed.good(
+            "reuse",
+            format!("keeps its connection, {seconds} s when it rests; our client leaves it a second before"),
+        ),
+        (0, None) => Subject::Speed.good("reuse", "keeps its connection from one call to the next"),
+        (closed, _) => Subject::Speed
+            .warning("reuse", format!("closes connections: {closed} in {PINGS} calls; each call after that pays for a new one"))
+            .advise(advice),
+    });
+}
+
+/// The seconds in `Keep-Alive: timeout=5, max=100`.
+fn keep_alive(value: &str) -> Option<u64> {
+    value.split(',').find_map(|part| {
+        let (name, seconds) = part.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("timeout").then(|| seconds.trim().parse().ok())?
+    })
+}
+
+const PINGS: usize = 10;
+/// Longer than any network takes.
+const SLOW: Duration = Duration::from_secs(1);
+/// What a delayed acknowledgement adds, on Linux.
+const DELAYED: RangeInclusive<Duration> = Duration::from_millis(36)..=Duration::from_millis(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_that_wait_for_acknowledgements_are_seen_and_slow_answers_are_not() {
+        let found = |millis: [u64; 10]| judge_gaps(&millis.map(Duration::from_millis)).is_some();
+
+        assert!(found([1, 42, 42, 43, 41, 42, 42, 40, 44, 41]));
+        assert!(!found([0, 1, 0, 42, 0, 0, 41, 0, 0, 0]));
+        assert!(!found([200; 10]));
+    }
+
+    #[test]
+    fn the_time_to_keep_a_connection_is_read() {
+        assert_eq!(keep_alive("max=100, Timeout=5"), Some(5));
+        assert_eq!(keep_alive("max=100"), None);
+    }
+}

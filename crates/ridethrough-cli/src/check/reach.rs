@@ -1,0 +1,119 @@
+//! Whether the server can be reached: name, socket, TLS, and which HTTP it speaks.
+
+use std::net::IpAddr;
+
+use ridethrough::probe::Line;
+use ridethrough::{Cause, Endpoint, Failure};
+
+use super::Notes;
+use super::finding::{Finding, Subject};
+use super::wire::{Miss, Wire, millis};
+
+/// Connects; if that fails, the finding says why and what to do.
+pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), ()> {
+    let endpoint = wire.probe.endpoint().clone();
+    let line = match wire.connect().await {
+        Ok(line) => line,
+        Err(Miss::Failed(failure)) => {
+            notes.add(unreached(&endpoint, &failure));
+            return Err(());
+        }
+        Err(miss) => {
+            notes.add(Subject::Reach.bad("connect", format!("not connected: {miss}")));
+            return Err(());
+        }
+    };
+    let steps = *line.steps();
+    notes.figures.resolve_ms = steps.resolved.map(super::in_millis);
+    notes.figures.connect_ms = steps.connected.map(super::in_millis);
+    notes.figures.tls_ms = steps.secured.map(super::in_millis);
+    notes.add(connected(line, endpoint.host_to_resolve().parse::<IpAddr>().is_err()));
+    let http = if line.is_http2() { "HTTP/2" } else { "HTTP/1.1" };
+    let security = steps
+        .tls
+        .map_or_else(|| if endpoint.is_tls() { "TLS" } else { "no TLS" }.to_owned(), str::to_owned);
+    notes.add(Subject::Reach.good("http", format!("{http}, {security}")));
+    if !endpoint.is_tls() && !is_loopback(&endpoint) {
+        notes.add(
+            Subject::Safety
+                .warning("clear", "http to another machine: whoever is on the way reads and changes everything, tokens too")
+                .advise("use https, or keep the server on a network that you trust"),
+        );
+    }
+    Ok(())
+}
+
+fn connected(line: &Line, has_name: bool) -> Finding {
+    let steps = line.steps();
+    let resolved = steps.resolved.filter(|_| has_name);
+    let parts = [("name", resolved), ("TCP", steps.connected), ("TLS", steps.secured)];
+    let parts: Vec<_> = parts
+        .into_iter()
+        .filter_map(|(name, time)| Some(format!("{name} {}", millis(time?))))
+        .collect();
+    let to = steps.peer.map(|peer| format!(" to {peer}")).unwrap_or_default();
+    Subject::Reach.good("connect", format!("connected{to}: {}", parts.join(", ")))
+}
+
+fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
+    let at = endpoint.authority();
+    let (what, advice) = match failure.cause {
+        Cause::NameUnknown => (
+            format!("the name `{}` is not known", endpoint.host_to_resolve()),
+            "check the host in the URL for typing errors, then DNS, VPN and proxy of this machine",
+        ),
+        Cause::ConnectRefused => (
+            format!("`{at}` refuses connections: {failure}"),
+            "start the server, or correct host and port in the URL",
+        ),
+        Cause::ConnectTimedOut => (
+            format!("`{at}` does not answer: {failure}"),
+            "look for a firewall or a wrong address; behind a proxy, set `https_proxy`",
+        ),
+        Cause::BadCertificate => (
+            format!("its certificate is not trusted: {failure}"),
+            "give the server a certificate for this host; for an authority of your own, set `SSL_CERT_FILE`",
+        ),
+        Cause::TlsRefused => (
+            format!("TLS was refused: {failure}"),
+            "check that this port speaks TLS, and whether it asks for a client certificate",
+        ),
+        Cause::Misconfigured => (
+            format!("the way there cannot work: {failure}"),
+            "check the URL, and the proxy that the environment names",
+        ),
+        _ => (
+            format!("the connection to `{at}` broke before anything was said: {failure}"),
+            "check that a server runs at this port, and what stands before it",
+        ),
+    };
+    Subject::Reach.bad("connect", what).advise(advice)
+}
+
+/// Whether the server is on this machine, where web pages of others can reach for it too.
+pub(super) fn is_loopback(endpoint: &Endpoint) -> bool {
+    let host = endpoint.host_to_resolve();
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_told_from_other_machines() {
+        let is = |url: &str| is_loopback(&Endpoint::parse(url).unwrap());
+
+        for url in
+            ["http://LOCALHOST:1/", "http://127.3.2.1/", "http://[::1]/", "http://a.localhost/"]
+        {
+            assert!(is(url), "{url}");
+        }
+        for url in ["http://example.com/", "http://10.0.0.1/", "http://localhost.example.com/"] {
+            assert!(!is(url), "{url}");
+        }
+    }
+}

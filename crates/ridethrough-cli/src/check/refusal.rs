@@ -1,0 +1,198 @@
+//! What answers there if it is not an MCP server that lets us in: asks for credentials, is busy, is a
+//! web page, an old server, or a new one.
+
+use ridethrough::machine::head::Content;
+use ridethrough::{Answer, Cause};
+
+use super::Notes;
+use super::era::{self, Era};
+use super::finding::{Finding, Subject};
+use super::seen::{Seen, cut};
+use super::wire::{Ask, Miss, Wire};
+use crate::exit::Exit;
+
+/// No answer to `initialize`, in words.
+pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
+    let said =
+        |what: String, advice: &str| Subject::Protocol.bad("initialize", what).advise(advice);
+    match miss {
+        Miss::Failed(failure) if failure.cause == Cause::Unreadable => {
+            let what = format!("what answers there is no HTTP that can be read: {failure}");
+            (
+                said(
+                    what,
+                    "check scheme and port of the URL: https on a plain port, or another service",
+                ),
+                Exit::Protocol,
+            )
+        }
+        Miss::Failed(failure) => {
+            let what = format!("`initialize` has no answer: {failure}");
+            (
+                said(
+                    what,
+                    "look at the server's log: it, or what stands before it, drops the request",
+                ),
+                Exit::Unreachable,
+            )
+        }
+        miss => {
+            let what = format!("`initialize` has no answer: {miss}");
+            (
+                said(
+                    what,
+                    "look whether the server is busy or stuck; --timeout gives it more time",
+                ),
+                Exit::Unreachable,
+            )
+        }
+    }
+}
+
+/// Says what an answer to `initialize` means that opens no session, and how the check ends.
+pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> Exit {
+    let status = seen.head.status.as_u16();
+    match status {
+        401 | 403 | 407 => {
+            notes.add(unauthorized(seen));
+            return Exit::Unauthorized;
+        }
+        408 | 429 | 500..=599 if seen.answer.is_none() => {
+            let wait =
+                seen.head.retry_after.map(|it| format!(" and asks to wait {} s", it.as_secs()));
+            let what = format!("turns us away: {}{}", seen.words(), wait.unwrap_or_default());
+            let advice =
+                "try again later; if it stays so, look at the server's log and its balancer";
+            notes.add(Subject::Protocol.bad("initialize", what).advise(advice));
+            return Exit::Unreachable;
+        }
+        300..=399 => {
+            notes.add(elsewhere(seen));
+            return Exit::Protocol;
+        }
+        _ => {}
+    }
+    let (era, finding) = era::look(wire).await;
+    if era == Era::Modern {
+        notes.add(finding);
+        notes.add(
+            Subject::Protocol
+                .bad("initialize", format!("refuses `initialize` ({}): it speaks the stateless revision only, which our client does not speak yet", seen.words()))
+                .advise("let the server speak 2025-11-25 too, until our client speaks 2026-07-28"),
+        );
+    } else if is_old(wire).await {
+        notes.add(
+            Subject::Protocol
+                .bad("initialize", "an old server: HTTP+SSE of 2024-11-05, which is deprecated and which our client does not speak")
+                .advise("update the server to Streamable HTTP; perhaps it offers that at another path, often `/mcp`"),
+        );
+    } else {
+        notes.add(stranger(seen, wire));
+    }
+    Exit::Protocol
+}
+
+/// What the challenge of a 401 asks for. Only words of ours and names are shown.
+fn unauthorized(seen: &Seen) -> Finding {
+    let challenges = seen.headers.get_all("www-authenticate").iter();
+    let challenge = challenges.filter_map(|it| it.to_str().ok()).collect::<Vec<_>>().join(", ");
+    let scheme = challenge.split_whitespace().next().unwrap_or_default().trim_end_matches(',');
+    let asked = match scheme {
+        "" => "says nothing about what it wants".to_owned(),
+        scheme => format!("asks for `{}`", cut(scheme)),
+    };
+    let more = ["error", "scope", "resource_metadata"].into_iter().filter_map(|name| {
+        let value = parameter(&challenge, name)?;
+        Some(format!(", {name} `{}`", cut(value.split('?').next().unwrap_or_default())))
+    });
+    let what = format!("not authorized: {} and {asked}{}", seen.words(), more.collect::<String>());
+    let advice = match (seen.head.status.as_u16(), parameter(&challenge, "error")) {
+        (401, Some("invalid_token")) => {
+            "the token is wrong or too old: get a new one and give it by `--bearer-env VAR`"
+        }
+        (401, _) => {
+            "give a token by `--bearer-env VAR`, or an API key by `--header 'NAME: ${VAR}'`"
+        }
+        (403, Some("insufficient_scope")) => "get a token with the scope that is named",
+        (403, _) => {
+            "the server knows who asks and says no: ask whoever runs it for access; a wrong path can do it too"
+        }
+        _ => "the proxy on the way wants a name and a password",
+    };
+    Subject::Protocol.bad("authorization", what).advise(advice)
+}
+
+/// The value of `name=value` or `name="value"` in a challenge.
+fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
+    challenge.match_indices(name).find_map(|(start, _)| {
+        let before = challenge[..start].chars().next_back();
+        let rest = challenge[start + name.len()..].trim_start().strip_prefix('=')?.trim_start();
+        let is_whole = before.is_none_or(|it| it == ' ' || it == ',' || it == '\t');
+        let value = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => rest.split([',', ' ', '\t']).next(),
+        };
+        value.filter(|_| is_whole)
+    })
+}
+
+fn elsewhere(seen: &Seen) -> Finding {
+    let to = seen.head.redirect.as_ref().map(|it| cut(it.shown()));
+    let what = match &to {
+        Some(to) => format!(
+            "redirects ({}) to `{to}`; our client does not follow, because credentials would go astray",
+            seen.head.status.as_u16()
+        ),
+        None => format!("redirects ({}) to nowhere", seen.head.status.as_u16()),
+    };
+    Subject::Protocol
+        .bad("redirect", what)
+        .advise("give the URL that it leads to, if you trust that; a login page means that credentials are missing")
+}
+
+/// Whether the first thing that a GET brings is the endpoint of HTTP+SSE.
+async fn is_old(wire: &mut Wire) -> bool {
+    let seen = wire.ask(Ask::listen(super::WATCH)).await;
+    seen.is_ok_and(|seen| seen.stream.is_some_and(|it| it.endpoint.is_some()))
+}
+
+fn stranger(seen: &Seen, wire: &Wire) -> Finding {
+    let what = match (seen.head.content, &seen.answer) {
+        (Content::Html, _) => {
+            format!("not an MCP server: a web page answers ({})", seen.head.status.as_u16())
+        }
+        (_, Some(Answer::Result(_))) => {
+            "answers `initialize` without a `protocolVersion`: no MCP server, or a broken one"
+                .to_owned()
+        }
+        (_, Some(_)) => format!("refuses `initialize` with {}", seen.words()),
+        (_, None) => format!(
+            "not an MCP server: `initialize` is answered with {}, and that is no JSON-RPC",
+            seen.words()
+        ),
+    };
+    let endpoint = wire.probe.endpoint();
+    let path = endpoint.path().split('?').next().unwrap_or_default().trim_end_matches('/');
+    let advice = match path.ends_with("/mcp") {
+        true => {
+            "check the path of the URL, and what the server's manual says about Streamable HTTP"
+                .to_owned()
+        }
+        false => format!("perhaps `/mcp` is missing: try `{}{path}/mcp`", endpoint.origin()),
+    };
+    Subject::Protocol.bad("initialize", what).advise(advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_found_by_its_whole_name() {
+        let challenge = r#"Bearer realm="a", my_error="x", error="invalid_token",scope=a"#;
+
+        assert_eq!(parameter(challenge, "error"), Some("invalid_token"));
+        assert_eq!(parameter(challenge, "scope"), Some("a"));
+        assert_eq!(parameter(challenge, "resource_metadata"), None);
+    }
+}

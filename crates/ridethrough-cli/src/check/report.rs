@@ -1,0 +1,194 @@
+//! The report: in words for people, and as JSON for machines.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::Notes;
+use super::finding::{Finding, Subject, Verdict};
+use super::tools::{Repeat, Tool};
+use crate::exit::Exit;
+use crate::out::{Colour, lines_of, painted};
+use crate::talk::safe;
+
+/// How it may look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) is_colourful: bool,
+    /// Whether signs beyond ASCII can be shown.
+    pub(super) is_fancy: bool,
+}
+
+/// Writes the report in words.
+pub(super) fn words(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
+    writeln!(out, "{}", painted(&safe::line(&notes.server), Colour::Bold, look.is_colourful))?;
+    for subject in Subject::ALL {
+        let those: Vec<_> = notes.findings.iter().filter(|it| it.subject == subject).collect();
+        if those.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{}", painted(subject.title(), Colour::Bold, look.is_colourful))?;
+        for finding in those {
+            paragraph(out, &sign(finding.verdict, look), &safe::line(&finding.what))?;
+        }
+        if subject == Subject::Tools {
+            tools(out, notes, look)?;
+        }
+    }
+    advice(out, notes, look)
+}
+
+fn advice(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
+    let advised = advised(&notes.findings);
+    if !advised.is_empty() {
+        writeln!(out, "\n{}", painted("Advice", Colour::Bold, look.is_colourful))?;
+        for (number, advice) in advised.iter().enumerate() {
+            paragraph(out, &format!("{:>2}.", number + 1), &safe::line(advice))?;
+        }
+    }
+    let count = |verdict| notes.findings.iter().filter(|it| it.verdict == verdict).count();
+    let problems = count(Verdict::Bad) + count(Verdict::Warning);
+    let unknown = match count(Verdict::Unknown) {
+        0 => String::new(),
+        unknown => format!("; {unknown} could not be looked at"),
+    };
+    match problems {
+        0 => writeln!(out, "\nno problem found{unknown}"),
+        1 => writeln!(out, "\n1 problem found{unknown}"),
+        problems => writeln!(out, "\n{problems} problems found{unknown}"),
+    }
+}
+
+/// What to do, the gravest first; what is advised twice is said once.
+fn advised(findings: &[Finding]) -> Vec<&str> {
+    let mut those: Vec<_> = findings.iter().filter(|it| it.advice.is_some()).collect();
+    those.sort_by_key(|it| std::cmp::Reverse(it.verdict));
+    let mut advised: Vec<&str> = Vec::new();
+    for advice in those.into_iter().filter_map(|it| it.advice.as_deref()) {
+        if !advised.contains(&advice) {
+            advised.push(advice);
+        }
+    }
+    advised
+}
+
+/// The tools by what becomes of a call in doubt.
+fn tools(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
+    let margin = " ".repeat(visible(&sign(Verdict::Good, look)));
+    for (repeat, title) in [
+        (Repeat::Always, "a call in doubt is sent again:"),
+        (Repeat::IfMarked, "a call in doubt is not sent again, unless marked by --repeatable:"),
+    ] {
+        let those: Vec<_> = notes.tools.iter().filter(|it| it.repeat == repeat).collect();
+        if those.is_empty() {
+            continue;
+        }
+        paragraph(out, &margin, title)?;
+        let names: Vec<_> = those.iter().take(MOST_SHOWN).map(|it| shown(it)).collect();
+        let more = match those.len().saturating_sub(MOST_SHOWN) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        paragraph(out, &format!("{margin}  "), &format!("{}{more}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn shown(tool: &Tool) -> String {
+    let name = safe::line(&super::seen::cut(&tool.name));
+    match tool.because {
+        "says nothing" => name,
+        because => format!("{name} ({because})"),
+    }
+}
+
+/// A sign, then a text whose lines all stand behind it.
+fn paragraph(out: &mut dyn Write, sign: &str, text: &str) -> io::Result<()> {
+    let lines = lines_of(text, WIDTH);
+    for (number, line) in lines.iter().enumerate() {
+        match number {
+            0 => writeln!(out, "  {sign} {line}")?,
+            _ => writeln!(out, "{:indent$}{line}", "", indent = 3 + visible(sign))?,
+        }
+    }
+    Ok(())
+}
+
+/// How wide a sign is on the screen, colours left out.
+fn visible(sign: &str) -> usize {
+    let plain = sign.split('\u{1b}').enumerate().map(|(number, part)| match number {
+        0 => part,
+        _ => part.split_once('m').map_or("", |(_, rest)| rest),
+    });
+    plain.map(|part| part.chars().count()).sum()
+}
+
+fn sign(verdict: Verdict, look: Look) -> String {
+    let (fancy, plain, colour) = match verdict {
+        Verdict::Good => ("\u{2713}", "ok  ", Colour::Green),
+        Verdict::Note => ("\u{2022}", "note", Colour::Faint),
+        Verdict::Unknown => ("?", "?   ", Colour::Faint),
+        Verdict::Warning => ("!", "warn", Colour::Yellow),
+        Verdict::Bad => ("\u{2717}", "BAD ", Colour::Red),
+    };
+    painted(if look.is_fancy { fancy } else { plain }, colour, look.is_colourful)
+}
+
+/// The report as JSON.
+pub(super) fn json(notes: &Notes, exit: Exit) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Report<'a> {
+        server: &'a str,
+        name: Option<&'a str>,
+        revision: Option<&'a str>,
+        is_stateless_spoken: Option<bool>,
+        findings: &'a [Finding],
+        advice: Vec<&'a str>,
+        figures: &'a super::Figures,
+        tools: &'a [Tool],
+        exit_code: u8,
+    }
+
+    let report = Report {
+        server: &notes.server,
+        name: notes.server_name.as_deref(),
+        revision: notes.revision.as_deref(),
+        is_stateless_spoken: notes.is_modern,
+        findings: &notes.findings,
+        advice: advised(&notes.findings),
+        figures: &notes.figures,
+        tools: &notes.tools,
+        exit_code: exit.code(),
+    };
+    let text = serde_json::to_string(&report).expect("strings and numbers are JSON");
+    safe::json(&text)
+}
+
+const WIDTH: usize = 84;
+const MOST_SHOWN: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_comes_gravest_first_and_once() {
+        let findings = [
+            Subject::Reach.note("a", "a").advise("small"),
+            Subject::Reach.bad("b", "b").advise("grave"),
+            Subject::Tools.warning("c", "c").advise("small"),
+            Subject::Tools.good("d", "d"),
+        ];
+
+        assert_eq!(advised(&findings), ["grave", "small"]);
+    }
+
+    #[test]
+    fn a_sign_is_as_wide_as_it_looks() {
+        let look = Look { is_colourful: true, is_fancy: true };
+
+        assert_eq!(visible(&sign(Verdict::Bad, look)), 1);
+        assert_eq!(visible("warn"), 4);
+    }
+}

@@ -1,0 +1,227 @@
+//! What came back for one question, read within bounds of time and size.
+//!
+//! An event stream is read until it has answered, has ended, or has been watched for long enough. A
+//! server that sends without end is left alone once it has sent more than anybody needs.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use ridethrough::machine::head::Content;
+use ridethrough::machine::message::{Incoming, Message};
+use ridethrough::machine::sse::{Decoder, Event, Item};
+use ridethrough::probe::Found;
+use ridethrough::{Answer, AnswerHead, Body, Failure, Json};
+use tokio::time::{Instant, timeout_at};
+
+/// An answer, as far as it was read.
+pub(super) struct Seen {
+    pub(super) head: AnswerHead,
+    pub(super) headers: HeaderMap,
+    /// The body, or the event that held the answer.
+    pub(super) body: Bytes,
+    /// The JSON-RPC answer to what was asked.
+    pub(super) answer: Option<Answer>,
+    /// What an event stream said beside it.
+    pub(super) stream: Option<Streamed>,
+    pub(super) end: End,
+    /// How long it took until the answer was there, or the head if there is none.
+    pub(super) took: Duration,
+    /// How long of that the head took.
+    pub(super) head_took: Duration,
+}
+
+/// What an event stream said beside its messages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streamed {
+    /// The last id before the answer: a client that lost the stream there would resume after it.
+    pub(super) before: Option<String>,
+    /// The id of the answer itself.
+    pub(super) at: Option<String>,
+    pub(super) retry: Option<Duration>,
+    /// How many events came, the empty ones too.
+    pub(super) events: usize,
+    /// What the first event of the kind `endpoint` said: the mark of HTTP+SSE.
+    pub(super) endpoint: Option<String>,
+}
+
+/// How far it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It broke off.
+    Broken(Failure),
+    Ended,
+    /// It was still open when it had been watched for long enough.
+    Open,
+    /// It was left alone when it had become too large.
+    Overlong,
+}
+
+/// How much is read of one answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) bytes: usize,
+    pub(super) until: Instant,
+    /// Whether to stop soon after the answer; otherwise it is watched to the end of its time.
+    pub(super) stops_at_answer: bool,
+}
+
+impl Seen {
+    /// Reads an answer to the request with this id.
+    pub(super) async fn read(found: Found, id: u64, began: Instant, bounds: Bounds) -> Self {
+        let mut body = found.body;
+        let mut seen = Self {
+            head: found.head,
+            headers: found.headers,
+            body: Bytes::new(),
+            answer: None,
+            stream: None,
+            end: End::Ended,
+            took: began.elapsed(),
+            head_took: began.elapsed(),
+        };
+        match seen.head.is_stream() {
+            true => seen.read_stream(&mut *body, id, began, bounds).await,
+            false => seen.read_whole(&mut *body, id, began, bounds).await,
+        }
+        seen
+    }
+
+    async fn read_whole(&mut self, body: &mut dyn Body, id: u64, began: Instant, bounds: Bounds) {
+        let mut whole = BytesMut::new();
+        self.end = loop {
+            match chunk(body, bounds.until).await {
+                Piece::Some(bytes) if whole.len() + bytes.len() > bounds.bytes => {
+                    break End::Overlong;
+                }
+                Piece::Some(bytes) => whole.extend_from_slice(&bytes),
+                Piece::None(end) => break end,
+            }
+        };
+        self.body = whole.freeze();
+        self.answer = answer_in(&self.body, id);
+        self.took = began.elapsed();
+    }
+
+    async fn read_stream(&mut self, body: &mut dyn Body, id: u64, began: Instant, bounds: Bounds) {
+        let mut decoder = Decoder::new(bounds.bytes);
+        let mut streamed = Streamed::default();
+        let (mut size, mut until) = (0, bounds.until);
+        self.end = loop {
+            match chunk(body, until).await {
+                Piece::Some(bytes) if size + bytes.len() > bounds.bytes => break End::Overlong,
+                Piece::Some(bytes) => {
+                    size += bytes.len();
+                    decoder.feed(bytes);
+                }
+                Piece::None(end) => break end,
+            }
+            while let Some(Ok(item)) = decoder.next_item() {
+                let Item::Event(event) = item else { continue };
+                if self.answer.is_none() {
+                    self.take(&event, id, &mut streamed);
+                    if self.answer.is_some() {
+                        self.took = began.elapsed();
+                    }
+                }
+                streamed.events += 1;
+            }
+            if self.answer.is_some() && bounds.stops_at_answer {
+                until = until.min(Instant::now() + DRAIN);
+            }
+        };
+        self.stream = Some(streamed);
+    }
+
+    fn take(&mut self, event: &Event, id: u64, streamed: &mut Streamed) {
+        streamed.retry = event.retry.or(streamed.retry);
+        if event.kind.as_deref() == Some("endpoint") && streamed.endpoint.is_none() {
+            streamed.endpoint = Some(String::from_utf8_lossy(&event.data).into_owned());
+        }
+        let event_id = event.id.as_ref().map(|it| it.as_str().to_owned());
+        self.answer = event.is_message().then(|| answer_in(&event.data, id)).flatten();
+        match self.answer.is_some() {
+            true => {
+                self.body = event.data.clone();
+                streamed.at = event_id;
+            }
+            false => streamed.before = event_id.or_else(|| streamed.before.take()),
+        }
+    }
+
+    /// The result, if it was answered with one.
+    pub(super) fn result(&self) -> Option<&Json> {
+        match &self.answer {
+            Some(Answer::Result(result)) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// What the answer says about the session that was named, as a call of our client would read it.
+    pub(super) fn session_loss(&self, id: u64) -> ridethrough::machine::session::Loss {
+        // A call reads an event that answers it as it would read a body.
+        let mut head = self.head.clone();
+        if self.stream.is_some() {
+            head.content = Content::Json;
+        }
+        ridethrough::machine::session_loss(&head, &self.body, id)
+    }
+
+    /// In a few words: the status, and what the server said beside it.
+    pub(super) fn words(&self) -> String {
+        let status = self.head.status.as_u16();
+        match self.answer.as_ref().and_then(Answer::error) {
+            Some(error) => format!("{status} with error {}, `{}`", error.code, cut(&error.message)),
+            None if self.stream.is_some() => format!("{status} with an event stream"),
+            None => match self.head.content {
+                Content::Html => format!("{status} with an HTML page"),
+                _ => status.to_string(),
+            },
+        }
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// As much of a server's words as fits into a sentence.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The answer to this request among the messages of a body.
+fn answer_in(body: &Bytes, id: u64) -> Option<Answer> {
+    let messages = Incoming::parse(body).ok()?.into_messages();
+    messages.into_iter().find_map(|message| match message {
+        Message::Response { id: of, answer }
+            if of.as_ref().is_none_or(|of| of.number() == Some(id)) =>
+        {
+            Some(answer)
+        }
+        _ => None,
+    })
+}
+
+enum Piece {
+    Some(Bytes),
+    None(End),
+}
+
+async fn chunk(body: &mut dyn Body, until: Instant) -> Piece {
+    let next = poll_fn(|context| body.poll_chunk(context));
+    match timeout_at(until, next).await {
+        Err(_) => Piece::None(End::Open),
+        Ok(None) => Piece::None(End::Ended),
+        Ok(Some(Ok(bytes))) => Piece::Some(bytes),
+        Ok(Some(Err(failure))) => Piece::None(End::Broken(failure)),
+    }
+}
+
+/// How long a stream may go on after its answer and still give its connection back.
+const DRAIN: Duration = Duration::from_millis(250);
+const LONGEST: usize = 100;

@@ -1,0 +1,136 @@
+//! Streams: the standing one, whether one that drops can be resumed, and what that means for calls.
+
+use std::time::Duration;
+
+use super::Notes;
+use super::finding::{Finding, Subject};
+use super::seen::{End, Seen, Streamed};
+use super::wire::{Ask, Miss, Visit, Wire, millis};
+use tokio::time::sleep;
+
+/// Opens the standing stream and watches it for a moment.
+pub(super) async fn stand(wire: &mut Wire, visit: &Visit) -> Finding {
+    let mut seen = wire.ask(Ask::listen(super::WATCH).of(visit)).await;
+    if seen.as_ref().is_ok_and(|it| it.head.status.as_u16() == 409) {
+        // A stream that was closed a moment ago may not have been noticed yet.
+        sleep(Duration::from_millis(300)).await;
+        seen = wire.ask(Ask::listen(super::WATCH).of(visit)).await;
+    }
+    match seen {
+        Err(Miss::Late) => Subject::Streams.unknown("standing", "the standing stream", Miss::Late),
+        Err(miss) => Subject::Streams
+            .warning("standing", format!("a GET for the standing stream has no answer: {miss}"))
+            .advise(
+                "let the server send the head of the stream at once, or answer 405 if it has none",
+            ),
+        Ok(seen) => judge_standing(&seen),
+    }
+}
+
+fn judge_standing(seen: &Seen) -> Finding {
+    let status = seen.head.status.as_u16();
+    match (&seen.stream, status) {
+        (Some(stream), _) => judge_stream(seen, stream),
+        (None, 405) => Subject::Streams.note(
+            "standing",
+            "has no standing stream (405): changed lists and requests of the server arrive with calls only",
+        ),
+        (None, 200..=299) => Subject::Streams
+            .warning("standing", format!("answers {status} to a GET, but not with an event stream: our client tries again and again, ever more rarely"))
+            .advise("let the server answer GET with `text/event-stream`, or with 405"),
+        (None, _) => Subject::Streams
+            .warning("standing", format!("answers {} to a GET for the standing stream, where 405 says that there is none", seen.words()))
+            .advise("let the server answer GET with `text/event-stream`, or with 405"),
+    }
+}
+
+fn judge_stream(seen: &Seen, stream: &Streamed) -> Finding {
+    let mut said = Vec::new();
+    if stream.before.is_some() {
+        said.push("begins with an event id".to_owned());
+    }
+    if let Some(retry) = stream.retry {
+        said.push(format!("asks to wait {} before a reconnect", millis(retry)));
+    }
+    let said = if said.is_empty() { String::new() } else { format!("; it {}", said.join(" and ")) };
+    match &seen.end {
+        End::Open => {
+            Subject::Streams.good("standing", format!("holds a standing stream open{said}"))
+        }
+        End::Ended if stream.retry.is_some() => {
+            Subject::Streams.note("standing", format!("ends its standing stream at once, to be polled{said}"))
+        }
+        End::Ended => Subject::Streams
+            .warning("standing", format!("ends its standing stream within a second{said}: our client opens it again, ever more rarely"))
+            .advise("let the server, and what stands before it, keep the stream open; or answer 405"),
+        End::Overlong => Subject::Streams.warning("standing", "floods its standing stream"),
+        End::Broken(failure) => {
+            Subject::Streams.warning("standing", format!("its standing stream breaks: {failure}"))
+        }
+    }
+}
+
+/// What is known about resuming the answer to a harmless request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Resume {
+    /// Answers are no streams.
+    Json,
+    /// Events have no ids.
+    NoIds,
+    /// Only the answer itself has an id: there is nothing to resume from before it.
+    Late,
+    /// The lost answer came again.
+    Replayed,
+    /// The server refuses, or does not bring the answer.
+    Refused(String),
+    Unknown(String),
+}
+
+/// Pretends to have lost the answer to a request, and asks for the rest of its stream.
+pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &Seen, id: u64) -> Resume {
+    let Some(stream) = &seen.stream else { return Resume::Json };
+    let Some(before) = &stream.before else {
+        return if stream.at.is_some() { Resume::Late } else { Resume::NoIds };
+    };
+    match wire.ask(Ask::resume(before, id, super::WATCH).of(visit)).await {
+        Err(miss) => Resume::Unknown(miss.to_string()),
+        Ok(seen) if seen.answer.is_some() => Resume::Replayed,
+        Ok(seen) if seen.stream.is_some() => {
+            Resume::Refused("a stream without the answer".to_owned())
+        }
+        Ok(seen) => Resume::Refused(seen.words()),
+    }
+}
+
+/// Tells it, and what becomes of a call whose stream drops.
+pub(super) fn tell(resume: &Resume, retry: Option<Duration>, notes: &mut Notes) {
+    let asked = "`ping`, and a tool may be answered otherwise";
+    notes.add(match resume {
+        Resume::Json => Subject::Streams.note("resume", format!("answers as JSON: there is no stream to resume (seen on {asked})")),
+        Resume::NoIds => Subject::Streams
+            .note("resume", format!("its events have no ids: a stream that drops cannot be resumed (seen on {asked})"))
+            .advise("give the server an event store: then a dropped stream costs nothing"),
+        Resume::Late => Subject::Streams
+            .note("resume", format!("the first event id comes with the answer: before it there is nothing to resume from (seen on {asked})"))
+            .advise("let the server send an empty event with an id first"),
+        Resume::Replayed => Subject::Streams.good("resume", "resumes a stream by `Last-Event-ID`: a lost answer came again"),
+        Resume::Refused(words) => Subject::Streams
+            .warning("resume", format!("gives event ids, but a GET with `Last-Event-ID` brings {words}"))
+            .advise("let the server replay what follows an event id, or give none"),
+        Resume::Unknown(why) => Subject::Streams.unknown("resume", "resuming a stream", why),
+    });
+    if let Some(retry) = retry {
+        notes.add(Subject::Streams.note(
+            "retry",
+            format!("asks to wait {} before a stream is resumed; our client does", millis(retry)),
+        ));
+    }
+    notes.add(match resume {
+        Resume::Replayed => Subject::Streams.good("drop", "a call whose stream drops is resumed; no tool runs twice"),
+        Resume::Unknown(_) => Subject::Streams.unknown("drop", "what becomes of a call whose stream drops", "resuming could not be tried"),
+        _ => Subject::Streams.note(
+            "drop",
+            "a call whose connection drops is sent again if its tool only reads or you marked it; any other ends as interrupted: the server may have run it",
+        ),
+    });
+}

@@ -1,0 +1,168 @@
+//! The tools: how many, whether they are well made, and which may be sent again when in doubt.
+
+use std::collections::BTreeMap;
+
+use ridethrough::machine::replay::{KnownTools, ReplayRule};
+use ridethrough::model::ToolAnnotations;
+use ridethrough::{CallName, Json, TrustHints};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::finding::Subject;
+use super::hello::Hello;
+use super::seen::cut;
+use super::wire::{Wire, millis};
+use super::{Notes, in_millis};
+
+/// A tool, and how our client treats a call of it that is in doubt.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    pub(super) repeat: Repeat,
+    /// Why, in words.
+    pub(super) because: &'static str,
+}
+
+/// Whether a call in doubt is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Repeat {
+    /// By itself.
+    Always,
+    /// If a person says that it may be.
+    IfMarked,
+}
+
+/// Lists the tools and judges them.
+pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], notes: &mut Notes) {
+    if !hello.has_tools {
+        return notes.add(Subject::Tools.note("list", "says that it has no tools"));
+    }
+    let mut tools = Vec::new();
+    let mut known = KnownTools::default();
+    let mut cursor: Option<String> = None;
+    for page in 0..MOST_PAGES {
+        let params = cursor.as_ref().map_or(Value::Null, |cursor| json!({"cursor": cursor}));
+        let ask = wire.request("tools/list", params).of(&hello.visit).at_most(LARGEST);
+        let seen = match wire.ask(ask).await {
+            Ok(seen) => seen,
+            Err(miss) => return notes.add(Subject::Tools.unknown("list", "the tools", miss)),
+        };
+        let Some(result) = seen.result() else {
+            let because = format!("`tools/list` brings {}", seen.words());
+            return notes.add(Subject::Tools.unknown("list", "the tools", because));
+        };
+        if page == 0 {
+            notes.figures.tools_list_ms = Some(in_millis(seen.took));
+            notes.add(
+                Subject::Speed.good("tools", format!("`tools/list` takes {}", millis(seen.took))),
+            );
+        }
+        known.learn(result, page == 0);
+        tools.extend(result.member("tools").and_then(|it| it.elements()).unwrap_or_default());
+        let next = result.member("nextCursor").and_then(|it| it.read::<String>());
+        if next.is_none() || next == cursor || tools.len() > MOST_TOOLS {
+            break;
+        }
+        cursor = next;
+    }
+    tools.truncate(MOST_TOOLS);
+    judge(&tools, notes);
+    notes.tools = tools.iter().filter_map(|tool| classify(tool, &known, marked)).collect();
+}
+
+fn judge(tools: &[Json], notes: &mut Notes) {
+    let names: Vec<_> = tools.iter().filter_map(name).collect();
+    notes.add(match names.len() {
+        0 => Subject::Tools.note("list", "lists no tools"),
+        1 => Subject::Tools.good("list", "lists 1 tool"),
+        count => Subject::Tools.good("list", format!("lists {count} tools")),
+    });
+    let mut counts = BTreeMap::new();
+    for name in &names {
+        *counts.entry(name.as_str()).or_insert(0) += 1;
+    }
+    let twice: Vec<_> =
+        counts.iter().filter(|(_, count)| **count > 1).map(|(name, _)| *name).collect();
+    if !twice.is_empty() {
+        let what =
+            format!("lists {} more than once: nobody can tell which is called", shown(&twice));
+        notes.add(
+            Subject::Tools.warning("duplicates", what).advise("give every tool a name of its own"),
+        );
+    }
+    let odd: Vec<_> = tools.iter().filter(|tool| !has_schema(tool)).filter_map(name).collect();
+    if !odd.is_empty() {
+        let what = format!(
+            "{}: the input schema is no object of type `object`; many hosts refuse such tools",
+            shown(&odd)
+        );
+        notes.add(
+            Subject::Tools
+                .warning("schemas", what)
+                .advise("give every tool an `inputSchema` with `\"type\": \"object\"`"),
+        );
+    }
+    let torn: Vec<_> = tools.iter().filter(|tool| contradicts(tool)).filter_map(name).collect();
+    if !torn.is_empty() {
+        let what = format!("{}: says that it only reads and that it destroys", shown(&torn));
+        let advice = "correct the annotations: a call that only reads is sent again when in doubt";
+        notes.add(Subject::Tools.warning("hints", what).advise(advice));
+    }
+    if names.len() < tools.len() {
+        let what = format!("{} entries of the list have no name", tools.len() - names.len());
+        notes.add(Subject::Tools.warning("names", what).advise("give every tool a name"));
+    }
+}
+
+fn classify(tool: &Json, known: &KnownTools, marked: &[String]) -> Option<Tool> {
+    let name = name(tool)?;
+    let hints = annotations(tool);
+    let is_marked = marked.contains(&name);
+    let rule = if is_marked { ReplayRule::Repeatable } else { ReplayRule::ByNature };
+    let call = CallName { method: "tools/call".into(), tool: Some(name.as_str().into()) };
+    let repeat = match known.is_safe(&call, rule, TrustHints::default()) {
+        true => Repeat::Always,
+        false => Repeat::IfMarked,
+    };
+    let says = |hint: Option<bool>| hint == Some(true);
+    let because = match () {
+        () if is_marked => "you marked it",
+        () if says(hints.read_only_hint) => "only reads",
+        () if says(hints.idempotent_hint) => "says that it can run twice",
+        () if says(hints.destructive_hint) => "may destroy",
+        () => "says nothing",
+    };
+    Some(Tool { name, repeat, because })
+}
+
+fn name(tool: &Json) -> Option<String> {
+    tool.member("name")?.read::<String>().filter(|name| !name.is_empty())
+}
+
+fn annotations(tool: &Json) -> ToolAnnotations {
+    tool.member("annotations").and_then(|it| it.read()).unwrap_or_default()
+}
+
+fn has_schema(tool: &Json) -> bool {
+    let kind = tool.member("inputSchema").and_then(|it| it.member("type"));
+    kind.and_then(|it| it.read::<String>()).is_some_and(|kind| kind == "object")
+}
+
+fn contradicts(tool: &Json) -> bool {
+    let hints = annotations(tool);
+    hints.read_only_hint == Some(true) && hints.destructive_hint == Some(true)
+}
+
+fn shown<T: AsRef<str>>(names: &[T]) -> String {
+    let some: Vec<_> = names.iter().take(5).map(|it| format!("`{}`", cut(it.as_ref()))).collect();
+    match names.len().saturating_sub(5) {
+        0 => some.join(", "),
+        more => format!("{} and {more} more", some.join(", ")),
+    }
+}
+
+const MOST_PAGES: usize = 20;
+const MOST_TOOLS: usize = 2000;
+/// A page of tools with long descriptions.
+const LARGEST: usize = 8 << 20;
