@@ -67,7 +67,7 @@ fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
 /// Two small writes in a row wait for each other where Nagle's algorithm meets delayed acknowledgements:
 /// the second leaves when the other side has waited its 40 ms.
 fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
-    let held = gaps.iter().filter(|gap| DELAYED.contains(gap)).count();
+    let held = gaps.iter().filter(|gap| DELAYED.contains(*gap)).count();
     let is_usual = held * 2 > gaps.len();
     is_usual.then(|| {
         let what = format!(

@@ -8,6 +8,7 @@ use ridethrough::{Cause, Endpoint, Failure};
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
+use crate::target::is_safe_from_listeners;
 
 /// Connects; if that fails, the finding says why and what to do.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), ()> {
@@ -33,7 +34,7 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), ()> {
         .tls
         .map_or_else(|| if endpoint.is_tls() { "TLS" } else { "no TLS" }.to_owned(), str::to_owned);
     notes.add(Subject::Reach.good("http", format!("{http}, {security}")));
-    if !endpoint.is_tls() && !is_loopback(&endpoint) {
+    if !is_safe_from_listeners(&endpoint) {
         notes.add(
             Subject::Safety
                 .warning("clear", "http to another machine: whoever is on the way reads and changes everything, tokens too")
