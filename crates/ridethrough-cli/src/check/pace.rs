@@ -14,31 +14,37 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let (closed, lingering) = (wire.closed, wire.lingering);
     let mut times = Vec::new();
     let mut gaps = Vec::new();
-    let mut kept = None;
+    let mut rests = None;
     for _ in 0..PINGS {
+        // Each of those costs a second, and a few say as much as ten.
+        if wire.lingering - lingering >= ENOUGH {
+            break;
+        }
         let ask = wire.request("ping", Value::Null).of(visit);
         match wire.ask(ask).await {
             Ok(seen) if seen.answer.is_some() => {
-                kept = seen.header("keep-alive").and_then(keep_alive).or(kept);
+                rests = seen.header("keep-alive").and_then(keep_alive).or(rests);
                 times.push(seen.took);
                 gaps.push(seen.took.saturating_sub(seen.head_took));
             }
             Ok(seen) => {
                 let because = format!("`ping` brings {}", seen.words());
-                notes.add(Subject::Speed.unknown("latency", "how fast it answers", because));
-                break;
+                return notes.add(Subject::Speed.unknown(
+                    "latency",
+                    "how fast it answers",
+                    because,
+                ));
             }
             Err(miss) => {
-                notes.add(Subject::Speed.unknown("latency", "how fast it answers", miss));
-                break;
+                return notes.add(Subject::Speed.unknown("latency", "how fast it answers", miss));
             }
         }
     }
-    if times.len() == PINGS {
-        tell_times(times, notes);
-        notes.findings.extend(judge_gaps(&gaps));
-        tell_reuse(wire.closed - closed, wire.lingering - lingering, kept, notes);
-    }
+    let asked = times.len();
+    tell_times(times, notes);
+    notes.findings.extend(judge_gaps(&gaps));
+    let kept = Kept { closed: wire.closed - closed, lingering: wire.lingering - lingering, rests };
+    notes.add(kept.judge(asked));
 }
 
 fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
@@ -80,29 +86,39 @@ fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
     })
 }
 
-fn tell_reuse(closed: u32, lingering: u32, kept: Option<u64>, notes: &mut Notes) {
-    let advice = "let the server, or the proxy before it, keep connections (HTTP keep-alive)";
-    if lingering > 0 {
-        let what = format!(
-            "keeps {lingering} of {PINGS} streams open after their answers: those connections cannot be used again, \
-             and each call after that pays for a new one"
-        );
-        let advice = "let the server end a stream with its answer";
-        return notes.add(Subject::Speed.warning("reuse", what).advise(advice));
+/// What became of connections between pings.
+struct Kept {
+    /// By the server.
+    closed: u32,
+    /// By us, because a stream went on after its answer.
+    lingering: u32,
+    /// For how many seconds the server keeps one that rests, if it says so.
+    rests: Option<u64>,
+}
+
+impl Kept {
+    fn judge(&self, asked: usize) -> Finding {
+        let Self { closed, lingering, rests } = self;
+        let keep = "let the server, or the proxy before it, keep connections (HTTP keep-alive)";
+        match (lingering, closed, rests) {
+            (0, 0, None) => {
+                Subject::Speed.good("reuse", "keeps its connection from one call to the next")
+            }
+            (0, 0, Some(seconds @ 0..=2)) => Subject::Speed
+                .warning("reuse", format!("keeps a connection that rests for {seconds} s only: nearly every call makes a new one"))
+                .advise(keep),
+            (0, 0, Some(seconds)) => Subject::Speed.good(
+                "reuse",
+                format!("keeps its connection, {seconds} s when it rests; our client leaves it a second before"),
+            ),
+            (0, closed, _) => Subject::Speed
+                .warning("reuse", format!("closes connections: {closed} in {asked} calls; each call after that pays for a new one"))
+                .advise(keep),
+            (lingering, ..) => Subject::Speed
+                .warning("reuse", format!("keeps {lingering} of {asked} streams open after their answers: those connections cannot be used again, and each call after that pays for a new one"))
+                .advise("let the server end a stream with its answer"),
+        }
     }
-    notes.add(match (closed, kept) {
-        (0, Some(seconds @ 0..=2)) => Subject::Speed
-            .warning("reuse", format!("keeps a connection that rests for {seconds} s only: nearly every call makes a new one"))
-            .advise(advice),
-        (0, Some(seconds)) => Subject::Speed.good(
-            "reuse",
-            format!("keeps its connection, {seconds} s when it rests; our client leaves it a second before"),
-        ),
-        (0, None) => Subject::Speed.good("reuse", "keeps its connection from one call to the next"),
-        (closed, _) => Subject::Speed
-            .warning("reuse", format!("closes connections: {closed} in {PINGS} calls; each call after that pays for a new one"))
-            .advise(advice),
-    });
 }
 
 /// The seconds in `Keep-Alive: timeout=5, max=100`.
@@ -114,6 +130,7 @@ fn keep_alive(value: &str) -> Option<u64> {
 }
 
 const PINGS: usize = 10;
+const ENOUGH: u32 = 3;
 /// Longer than any network takes.
 const SLOW: Duration = Duration::from_secs(1);
 /// What a delayed acknowledgement adds, on Linux.

@@ -223,5 +223,5 @@ async fn chunk(body: &mut dyn Body, until: Instant) -> Piece {
 }
 
 /// How long a stream may go on after its answer and still give its connection back.
-const DRAIN: Duration = Duration::from_millis(250);
+const DRAIN: Duration = Duration::from_secs(1);
 const LONGEST: usize = 100;

@@ -155,6 +155,10 @@ impl Wire {
     }
 
     async fn ask_once(&mut self, ask: &Ask) -> Result<Seen, Miss> {
+        // A question that nobody waits for must not be sent either.
+        if Instant::now() >= self.ends {
+            return Err(Miss::Late);
+        }
         self.connect().await?;
         let Some(mut line) = self.line.take() else { return Err(Miss::Late) };
         let began = Instant::now();
@@ -293,8 +297,8 @@ pub(super) fn millis(time: Duration) -> String {
 
 /// How long one question may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long it may take until a connection is ready again after an answer.
-const SETTLING: Duration = Duration::from_millis(100);
+/// How long it may take until a connection is ready again after an answer, or known to be closed.
+const SETTLING: Duration = Duration::from_secs(2);
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 /// More than any answer needs that is not a list of tools.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough_lab::{Style, Times, What, When};
+use ridethrough_lab::{Protocol, Server, Style, Times, What, When};
 use serde_json::json;
 
 use super::{assert_finding, assert_never_called, checked, find, healthy};
@@ -189,7 +189,7 @@ async fn connections_that_are_not_kept_are_told() {
     let lingers = checked(&rig).await;
 
     assert_finding(&closes, "reuse", "warning", "closes connections: ");
-    assert_finding(&lingers, "reuse", "warning", "keeps 10 of 10 streams open after their answers");
+    assert_finding(&lingers, "reuse", "warning", "keeps 3 of 3 streams open after their answers");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -222,6 +222,24 @@ async fn revisions_are_told_whether_they_are_old_repeated_or_stateless() {
     assert_finding(&echo, "negotiation", "warning", "its word about revisions means nothing");
     assert_finding(&both, "era", "good", "speaks the stateless revision 2026-07-28");
     assert_eq!([&old, &both].map(|it| &it["isStatelessSpoken"]), [&json!(false), &json!(true)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tls_is_told_and_a_certificate_that_nobody_trusts_ends_with_4() {
+    let rig = Rig::new().await;
+    let server = Server::new(Protocol::Http2Tls, rig.mcp.clone());
+    let url = format!("https://{}/mcp", server.listen().await.unwrap());
+    rig.write("root.pem", &server.authority().root_pem());
+
+    let trusted = [("SSL_CERT_FILE", "root.pem")];
+    let ran = rig.run_with(&["check", &url, "--json"], &trusted).await;
+    let strange = rig.run(&["check", &url]).await;
+
+    assert_eq!([ran.code, strange.code], [Some(0), Some(4)], "{ran:?} {strange:?}");
+    assert_finding(&ran.json(), "http", "good", "HTTP/2, TLS 1.3");
+    assert!(ran.json()["figures"]["tlsMs"].is_number(), "{ran:?}");
+    assert_finding(&ran.json(), "reuse", "good", "keeps its connection");
+    assert!(strange.out.contains("its certificate is not trusted"), "{strange:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
