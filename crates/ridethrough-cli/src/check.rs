@@ -138,8 +138,8 @@ impl Notes {
 
 /// Looks at everything, and says how the check ended.
 async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Exit {
-    if reach::look(&mut wire, notes).await.is_err() {
-        return Exit::Unreachable;
+    if let Err(exit) = reach::look(&mut wire, notes).await {
+        return exit;
     }
     let hello = match hello::look(&mut wire, notes).await {
         Ok(hello) => hello,
@@ -257,5 +257,6 @@ Exit codes:
   2  wrong usage
   4  the server cannot be reached, or turns everybody away
   5  not authorized
+  7  the time was over before the server had answered once
   8  not an MCP server, or one that our client cannot speak with
   130, 143  stopped by Ctrl-C or a signal";

@@ -8,20 +8,22 @@ use ridethrough::{Cause, Endpoint, Failure};
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
+use crate::exit::Exit;
 use crate::target::is_safe_from_listeners;
 
 /// Connects; if that fails, the finding says why and what to do.
-pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), ()> {
+pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), Exit> {
     let endpoint = wire.probe.endpoint().clone();
     let line = match wire.connect().await {
         Ok(line) => line,
         Err(Miss::Failed(failure)) => {
             notes.add(unreached(&endpoint, &failure));
-            return Err(());
+            return Err(Exit::Unreachable);
         }
         Err(miss) => {
-            notes.add(Subject::Reach.bad("connect", format!("not connected: {miss}")));
-            return Err(());
+            let what = format!("not connected: {miss}");
+            notes.add(Subject::Reach.bad("connect", what).advise("give it more time by --timeout"));
+            return Err(Exit::Deadline);
         }
     };
     let steps = *line.steps();

@@ -36,15 +36,13 @@ pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
                 Exit::Unreachable,
             )
         }
-        miss => {
+        Miss::Late => {
             let what = format!("`initialize` has no answer: {miss}");
-            (
-                said(
-                    what,
-                    "look whether the server is busy or stuck; --timeout gives it more time",
-                ),
-                Exit::Unreachable,
-            )
+            (said(what, "give it more time by --timeout"), Exit::Deadline)
+        }
+        Miss::Silent => {
+            let what = format!("`initialize` has no answer: {miss}");
+            (said(what, "look whether the server is busy or stuck"), Exit::Unreachable)
         }
     }
 }

@@ -162,7 +162,7 @@ fn shown<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
-const MOST_PAGES: usize = 20;
+const MOST_PAGES: usize = 10;
 const MOST_TOOLS: usize = 2000;
 /// A page of tools with long descriptions.
-const LARGEST: usize = 8 << 20;
+const LARGEST: usize = 4 << 20;

@@ -196,7 +196,10 @@ async fn connections_that_are_not_kept_are_told() {
 async fn a_server_of_this_machine_must_look_at_origin_and_host() {
     let rig = Rig::new().await;
     let open = checked(&rig).await;
+    let opened = rig.mcp.count(&When::method("initialize"));
     let closed = checked(&healthy().await).await;
+
+    assert_eq!((opened, rig.mcp.count(&When::delete())), (4, 4), "all sessions are given back");
 
     for name in ["origin", "host"] {
         assert_finding(&open, name, "warning", "DNS rebinding");

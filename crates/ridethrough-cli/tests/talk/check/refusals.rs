@@ -1,5 +1,7 @@
 //! Servers that are not there, do not let us in, are something else, or mean harm.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ridethrough_lab::{Mood, Times, What, When};
@@ -149,15 +151,35 @@ async fn a_hostile_server_neither_hangs_the_check_nor_speaks_to_the_terminal() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_without_end_is_read_in_part_only() {
-    let ran = refused(|ask| async move {
-        let Ok(mut raw) = ask.reply().1.raw() else { return };
-        raw.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n").await;
-        while raw.write(vec![b' '; 1 << 16]).await {}
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = sent.clone();
+    let ran = refused(move |ask| {
+        let count = count.clone();
+        async move {
+            let Ok(mut raw) = ask.reply().1.raw() else { return };
+            raw.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n").await;
+            while raw.write(vec![b' '; 1 << 16]).await {
+                count.fetch_add(1 << 16, Ordering::Relaxed);
+            }
+        }
     })
     .await;
 
     assert_eq!(ran.code, Some(8), "{ran:?}");
     assert!(ran.out.contains("not an MCP server"), "{ran:?}");
+    // Three questions, a mebibyte of each, and what the kernel holds.
+    assert!(sent.load(Ordering::Relaxed) < 64 << 20, "{sent:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_hangs_ends_with_7_when_the_time_is_over() {
+    let rig = Rig::new().await;
+    answer_all(&rig, |ask| async move { ask.reply().1.hold().await });
+
+    let ran = rig.run(&["check", "SERVER", "--timeout", "1"]).await;
+
+    assert_eq!(ran.code, Some(7), "{ran:?}");
+    assert!(ran.out.contains("1. give it more time by --timeout"), "{ran:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
