@@ -1,14 +1,15 @@
 //! Revisions: whether the stateless one is spoken too, and what becomes of one that nobody knows.
 
-use ridethrough::{Json, Version};
+use ridethrough::Version;
+use ridethrough::machine::discovery::{self, Verdict};
+use ridethrough::machine::session::SessionId;
 use serde_json::{Value, json};
 
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::version_of;
-use super::seen::Seen;
+use super::seen::{Seen, cut};
 use super::wire::{Visit, Wire};
-use ridethrough::machine::session::SessionId;
 
 /// What `server/discover` showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,49 +34,37 @@ pub(super) async fn look(wire: &mut Wire) -> (Era, Finding) {
         Err(miss) => {
             (Era::Unknown, Subject::Protocol.unknown("era", "the stateless revision", miss))
         }
-        Ok(seen) => match era_of(&seen) {
-            Era::Modern => (
-                Era::Modern,
-                Subject::Protocol.good("era", format!("speaks the stateless revision {modern}")),
-            ),
-            Era::Legacy => {
-                let what = format!(
-                    "does not speak the stateless revision {modern}: `server/discover` brings {}",
-                    seen.words()
-                );
-                (Era::Legacy, Subject::Protocol.note("era", what))
-            }
-            Era::Unknown => {
-                let because = format!("`server/discover` brings {}", seen.words());
-                (Era::Unknown, Subject::Protocol.unknown("era", "the stateless revision", because))
-            }
-        },
+        Ok(seen) => judge(&seen),
     }
 }
 
-/// Reads an answer to `server/discover`.
-fn era_of(seen: &Seen) -> Era {
-    let speaks = |json: &Json, key: &str| {
-        let versions: Option<Vec<String>> = json.member(key).and_then(|it| it.read());
-        versions.is_some_and(|it| it.iter().any(|it| it.as_str() >= Version::V2026_07_28.as_str()))
-    };
-    match seen.head.status.as_u16() {
-        401 | 403 | 408 | 425 | 429 | 500..=599 => return Era::Unknown,
-        _ => {}
-    }
-    match &seen.answer {
-        Some(ridethrough::Answer::Result(result)) if speaks(result, "supportedVersions") => {
-            Era::Modern
+/// Reads an answer to `server/discover`, as our client would.
+fn judge(seen: &Seen) -> (Era, Finding) {
+    let (modern, words) = (Version::V2026_07_28, seen.words());
+    match discovery::verdict(seen.head.status, seen.answer.as_ref()) {
+        Verdict::Modern(version) => {
+            let what = format!("speaks the stateless revision {version}");
+            (Era::Modern, Subject::Protocol.good("era", what))
         }
-        Some(ridethrough::Answer::Error(error)) => {
-            let code = error.member("code").and_then(|it| it.read::<i64>());
-            let data = error.member("data");
-            match code == Some(-32022) && data.is_some_and(|it| speaks(&it, "supported")) {
-                true => Era::Modern,
-                false => Era::Legacy,
-            }
+        Verdict::Disjoint { supported } => {
+            let what =
+                format!("is stateless, of revisions unknown to us: {}", supported.join(", "));
+            (Era::Modern, Subject::Protocol.note("era", cut(&what)))
         }
-        _ => Era::Legacy,
+        Verdict::Refused => {
+            let what = format!("is stateless, but refuses `server/discover`: {words}");
+            (Era::Modern, Subject::Protocol.warning("era", what))
+        }
+        Verdict::Legacy => {
+            let what = format!(
+                "does not speak the stateless revision {modern}: `server/discover` brings {words}"
+            );
+            (Era::Legacy, Subject::Protocol.note("era", what))
+        }
+        Verdict::NoEvidence => {
+            let because = format!("`server/discover` brings {words}");
+            (Era::Unknown, Subject::Protocol.unknown("era", "the stateless revision", because))
+        }
     }
 }
 
@@ -97,16 +86,41 @@ pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
     wire.give_back(&Visit { session, version: answered.clone().unwrap_or_default() }).await;
     notes.add(match answered {
         Some(version) if version == NO_REVISION => Subject::Protocol
-            .warning("negotiation", format!("agrees to revision {NO_REVISION}, which never was: it repeats what it is offered, so its word about revisions means nothing"))
+            .warning(
+                "negotiation",
+                format!(
+                    "agrees to revision {NO_REVISION}, which never \
+                 was: it repeats what it is offered, so its word about revisions means nothing"
+                ),
+            )
             .advise("let the server answer with a revision that it speaks"),
         Some(version) => {
-            let version = super::seen::cut(&version);
-            Subject::Protocol.good("negotiation", format!("offered an unknown revision, it answers with {version}"))
+            let version = cut(&version);
+            Subject::Protocol.good(
+                "negotiation",
+                format!(
+                    "offered an unknown revision, it \
+                 answers with {version}"
+                ),
+            )
         }
-        None if seen.head.status.is_client_error() || seen.answer.is_some() => {
-            Subject::Protocol.good("negotiation", format!("refuses an unknown revision with {}", seen.words()))
-        }
-        None => Subject::Protocol.note("negotiation", format!("offered an unknown revision, it answers {}", seen.words())),
+        None if seen.head.status.is_client_error() || seen.answer.is_some() => Subject::Protocol
+            .good(
+                "negotiation",
+                format!(
+                    "refuses an unknown revision with \
+                 {}",
+                    seen.words()
+                ),
+            ),
+        None => Subject::Protocol.note(
+            "negotiation",
+            format!(
+                "offered an unknown revision, \
+             it answers {}",
+                seen.words()
+            ),
+        ),
     });
 }
 
@@ -125,10 +139,17 @@ pub(super) async fn misname(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
         }
         Ok(seen) if seen.result().is_some() => Subject::Protocol.note(
             "header",
-            "does not look at `MCP-Protocol-Version`: a wrong one is accepted, where 400 is the rule",
+            "does not look at `MCP-Protocol-Version`: a wrong one is accepted, where 400 is \
+                 the rule",
         ),
-        Ok(seen) => Subject::Protocol
-            .note("header", format!("answers {} to a wrong `MCP-Protocol-Version`, where 400 is the rule", seen.words())),
+        Ok(seen) => Subject::Protocol.note(
+            "header",
+            format!(
+                "answers {} to a wrong `MCP-Protocol-Version`, where 400 \
+                 is the rule",
+                seen.words()
+            ),
+        ),
     });
 }
 

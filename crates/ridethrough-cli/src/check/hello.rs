@@ -100,10 +100,23 @@ fn judge(version: &str) -> Finding {
         }
         Some(known) if known.era().has_sessions() => Subject::Protocol
             .note("revision", format!("speaks revision {version}; we offered {newest}"))
-            .advise("a newer SDK in the server brings newer revisions; everything works with this one"),
+            .advise(
+                "a newer SDK in the server brings newer revisions; everything works with \
+                 this one",
+            ),
         _ => Subject::Protocol
-            .bad("revision", format!("answers with revision `{}`, which our client does not speak after a handshake: calls end as incompatible", cut(version)))
-            .advise("update the server's SDK, or let it answer with the revision that it was offered"),
+            .bad(
+                "revision",
+                format!(
+                    "answers with revision `{}`, which our client does not \
+                 speak after a handshake: calls end as incompatible",
+                    cut(version)
+                ),
+            )
+            .advise(
+                "update the server's SDK, or let it answer with the revision that it was \
+                 offered",
+            ),
     }
 }
 
@@ -114,10 +127,20 @@ fn initialized(ready: Result<Seen, Miss>) -> Finding {
         }
         Ok(seen) if seen.head.status.is_success() => Subject::Protocol.note(
             "initialized",
-            format!("accepts `notifications/initialized` with {}, where 202 is the rule", seen.words()),
+            format!(
+                "accepts `notifications/initialized` with {}, where 202 is the rule",
+                seen.words()
+            ),
         ),
         Ok(seen) => Subject::Protocol
-            .bad("initialized", format!("refuses `notifications/initialized` with {}: our client takes that for a failed handshake", seen.words()))
+            .bad(
+                "initialized",
+                format!(
+                    "refuses `notifications/initialized` with {}: our \
+                 client takes that for a failed handshake",
+                    seen.words()
+                ),
+            )
             .advise("let the server answer 202 to notifications"),
         Err(miss) => Subject::Protocol.unknown("initialized", "`notifications/initialized`", miss),
     }

@@ -81,7 +81,8 @@ fn judge_gaps(gaps: &[Duration]) -> Option<Finding> {
              acknowledgements",
             gaps.len()
         );
-        let advice = "set `TCP_NODELAY` on the server's connections, or let it write head and body at once";
+        let advice = "set `TCP_NODELAY` on the server's connections, or let it write head and \
+             body at once";
         Subject::Speed.warning("delay", what).advise(advice)
     })
 }
@@ -105,17 +106,39 @@ impl Kept {
                 Subject::Speed.good("reuse", "keeps its connection from one call to the next")
             }
             (0, 0, Some(seconds @ 0..=2)) => Subject::Speed
-                .warning("reuse", format!("keeps a connection that rests for {seconds} s only: nearly every call makes a new one"))
+                .warning(
+                    "reuse",
+                    format!(
+                        "keeps a connection that rests for {seconds} s \
+                     only: nearly every call makes a new one"
+                    ),
+                )
                 .advise(keep),
             (0, 0, Some(seconds)) => Subject::Speed.good(
                 "reuse",
-                format!("keeps its connection, {seconds} s when it rests; our client leaves it a second before"),
+                format!(
+                    "keeps its connection, {seconds} s when it rests; our client leaves \
+                     it a second before"
+                ),
             ),
             (0, closed, _) => Subject::Speed
-                .warning("reuse", format!("closes connections: {closed} in {asked} calls; each call after that pays for a new one"))
+                .warning(
+                    "reuse",
+                    format!(
+                        "closes connections: {closed} in {asked} calls; \
+                     each call after that pays for a new one"
+                    ),
+                )
                 .advise(keep),
             (lingering, ..) => Subject::Speed
-                .warning("reuse", format!("keeps {lingering} of {asked} streams open after their answers: those connections cannot be used again, and each call after that pays for a new one"))
+                .warning(
+                    "reuse",
+                    format!(
+                        "keeps {lingering} of {asked} streams open after \
+                     their answers: those connections cannot be used again, and each call \
+                     after that pays for a new one"
+                    ),
+                )
                 .advise("let the server end a stream with its answer"),
         }
     }

@@ -39,7 +39,11 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<(), Exit>
     if !is_safe_from_listeners(&endpoint) {
         notes.add(
             Subject::Safety
-                .warning("clear", "http to another machine: whoever is on the way reads and changes everything, tokens too")
+                .warning(
+                    "clear",
+                    "http to another machine: whoever is on the way reads and \
+                     changes everything, tokens too",
+                )
                 .advise("use https, or keep the server on a network that you trust"),
         );
     }
@@ -75,7 +79,8 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
         ),
         Cause::BadCertificate => (
             format!("its certificate is not trusted: {failure}"),
-            "give the server a certificate for this host; for an authority of your own, set `SSL_CERT_FILE`",
+            "give the server a certificate for this host; for an authority of your own, set \
+                 `SSL_CERT_FILE`",
         ),
         Cause::TlsRefused => (
             format!("TLS was refused: {failure}"),

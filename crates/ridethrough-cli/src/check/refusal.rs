@@ -75,14 +75,28 @@ pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> 
         notes.add(finding);
         notes.add(
             Subject::Protocol
-                .bad("initialize", format!("refuses `initialize` ({}): it speaks the stateless revision only, which our client does not speak yet", seen.words()))
+                .bad(
+                    "initialize",
+                    format!(
+                        "refuses `initialize` ({}): it speaks the \
+                     stateless revision only, which our client does not speak yet",
+                        seen.words()
+                    ),
+                )
                 .advise("let the server speak 2025-11-25 too, until our client speaks 2026-07-28"),
         );
     } else if is_old(wire).await {
         notes.add(
             Subject::Protocol
-                .bad("initialize", "an old server: HTTP+SSE of 2024-11-05, which is deprecated and which our client does not speak")
-                .advise("update the server to Streamable HTTP; perhaps it offers that at another path, often `/mcp`"),
+                .bad(
+                    "initialize",
+                    "an old server: HTTP+SSE of 2024-11-05, which is \
+                     deprecated and which our client does not speak",
+                )
+                .advise(
+                    "update the server to Streamable HTTP; perhaps it offers that at \
+                     another path, often `/mcp`",
+                ),
         );
     } else {
         notes.add(stranger(seen, wire));
@@ -113,7 +127,8 @@ fn unauthorized(seen: &Seen) -> Finding {
         }
         (403, Some("insufficient_scope")) => "get a token with the scope that is named",
         (403, _) => {
-            "the server knows who asks and says no: ask whoever runs it for access; a wrong path can do it too"
+            "the server knows who asks and says no: ask whoever runs it for access; a wrong \
+                 path can do it too"
         }
         _ => "the proxy on the way wants a name and a password",
     };
@@ -138,14 +153,16 @@ fn elsewhere(seen: &Seen) -> Finding {
     let to = seen.head.redirect.as_ref().map(|it| cut(it.shown()));
     let what = match &to {
         Some(to) => format!(
-            "redirects ({}) to `{to}`; our client does not follow, because credentials would go astray",
+            "redirects ({}) to `{to}`; our client does not follow, because credentials would \
+                 go astray",
             seen.head.status.as_u16()
         ),
         None => format!("redirects ({}) to nowhere", seen.head.status.as_u16()),
     };
-    Subject::Protocol
-        .bad("redirect", what)
-        .advise("give the URL that it leads to, if you trust that; a login page means that credentials are missing")
+    Subject::Protocol.bad("redirect", what).advise(
+        "give the URL that it leads to, if you trust that; a login page means that \
+             credentials are missing",
+    )
 }
 
 /// Whether the first thing that a GET brings is the endpoint of HTTP+SSE.

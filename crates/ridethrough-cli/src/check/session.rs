@@ -14,11 +14,14 @@ pub(super) fn judge_id(hello: &Hello) -> Finding {
     match (&hello.issued, &hello.visit.session) {
         (None, _) => Subject::Session
             .good("id", "issues no session id: there is no session that could get lost"),
-        (Some(issued), Some(_)) => {
-            Subject::Session.good("id", format!("issues a session id of {} characters", issued.len()))
-        }
+        (Some(issued), Some(_)) => Subject::Session
+            .good("id", format!("issues a session id of {} characters", issued.len())),
         (Some(_), None) => Subject::Session
-            .bad("id", "issues a session id that is not visible ASCII: our client leaves it away, and the server will not know us")
+            .bad(
+                "id",
+                "issues a session id that is not visible ASCII: our client leaves it \
+                 away, and the server will not know us",
+            )
             .advise("let the server issue ids of visible ASCII, a UUID for example"),
     }
 }
@@ -44,16 +47,47 @@ fn judge_expiry(seen: &Seen, loss: Loss) -> Finding {
             "answers 404 to an unknown session: our client makes a new one, and calls go on",
         ),
         Loss::Certain => Subject::Session
-            .note("expiry", format!("answers {words} to an unknown session, where 404 is the rule; our client knows this dialect and makes a new one"))
-            .advise("let the server answer 404 to unknown sessions: other clients may not understand it"),
+            .note(
+                "expiry",
+                format!(
+                    "answers {words} to an unknown session, where 404 is the \
+                 rule; our client knows this dialect and makes a new one"
+                ),
+            )
+            .advise(
+                "let the server answer 404 to unknown sessions: other clients may not \
+                 understand it",
+            ),
         Loss::Suspected => Subject::Session
-            .note("expiry", format!("answers {words} to an unknown session, where 404 is the rule; our client asks again before it believes that, then makes a new one"))
-            .advise("let the server answer 404 to unknown sessions: other clients may not understand it"),
+            .note(
+                "expiry",
+                format!(
+                    "answers {words} to an unknown session, where 404 is the \
+                 rule; our client asks again before it believes that, then makes a new one"
+                ),
+            )
+            .advise(
+                "let the server answer 404 to unknown sessions: other clients may not \
+                 understand it",
+            ),
         Loss::None if seen.result().is_some() => Subject::Session
-            .warning("expiry", "answers in a session that it never issued: it does not look at the id, or makes one up")
-            .advise("if the server keeps something for each session, let it answer 404 to unknown ones"),
+            .warning(
+                "expiry",
+                "answers in a session that it never issued: it does not look \
+                 at the id, or makes one up",
+            )
+            .advise(
+                "if the server keeps something for each session, let it answer 404 to \
+                 unknown ones",
+            ),
         Loss::None => Subject::Session
-            .bad("expiry", format!("answers {words} to an unknown session: our client cannot tell that from a refused call, and every call fails once a session has expired"))
+            .bad(
+                "expiry",
+                format!(
+                    "answers {words} to an unknown session: our client cannot \
+                 tell that from a refused call, and every call fails once a session has expired"
+                ),
+            )
             .advise("let the server answer 404 to unknown sessions"),
     }
 }

@@ -33,13 +33,27 @@ fn judge_standing(seen: &Seen) -> Finding {
         (Some(stream), _) => judge_stream(seen, stream),
         (None, 405) => Subject::Streams.note(
             "standing",
-            "has no standing stream (405): changed lists and requests of the server arrive with calls only",
+            "has no standing stream (405): changed lists and requests of the server arrive \
+                 with calls only",
         ),
         (None, 200..=299) => Subject::Streams
-            .warning("standing", format!("answers {status} to a GET, but not with an event stream: our client tries again and again, ever more rarely"))
+            .warning(
+                "standing",
+                format!(
+                    "answers {status} to a GET, but not with an event \
+                 stream: our client tries again and again, ever more rarely"
+                ),
+            )
             .advise("let the server answer GET with `text/event-stream`, or with 405"),
         (None, _) => Subject::Streams
-            .warning("standing", format!("answers {} to a GET for the standing stream, where 405 says that there is none", seen.words()))
+            .warning(
+                "standing",
+                format!(
+                    "answers {} to a GET for the standing stream, where \
+                 405 says that there is none",
+                    seen.words()
+                ),
+            )
             .advise("let the server answer GET with `text/event-stream`, or with 405"),
     }
 }
@@ -57,12 +71,25 @@ fn judge_stream(seen: &Seen, stream: &Streamed) -> Finding {
         End::Open => {
             Subject::Streams.good("standing", format!("holds a standing stream open{said}"))
         }
-        End::Ended if stream.retry.is_some() => {
-            Subject::Streams.note("standing", format!("ends its standing stream at once, to be polled{said}"))
-        }
+        End::Ended if stream.retry.is_some() => Subject::Streams.note(
+            "standing",
+            format!(
+                "ends its standing stream at once, to \
+                 be polled{said}"
+            ),
+        ),
         End::Ended => Subject::Streams
-            .warning("standing", format!("ends its standing stream within a second{said}: our client opens it again, ever more rarely"))
-            .advise("let the server, and what stands before it, keep the stream open; or answer 405"),
+            .warning(
+                "standing",
+                format!(
+                    "ends its standing stream within a second{said}: our \
+                 client opens it again, ever more rarely"
+                ),
+            )
+            .advise(
+                "let the server, and what stands before it, keep the stream open; or \
+                 answer 405",
+            ),
         End::Overlong => Subject::Streams.warning("standing", "floods its standing stream"),
         End::Broken(failure) => {
             Subject::Streams.warning("standing", format!("its standing stream breaks: {failure}"))
@@ -104,33 +131,58 @@ pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &Seen, id: u64)
 
 /// Tells it, and what becomes of a call whose stream drops.
 pub(super) fn tell(resume: &Resume, retry: Option<Duration>, notes: &mut Notes) {
-    let asked = "`ping`, and a tool may be answered otherwise";
-    notes.add(match resume {
-        Resume::Json => Subject::Streams.note("resume", format!("answers as JSON: there is no stream to resume (seen on {asked})")),
-        Resume::NoIds => Subject::Streams
-            .note("resume", format!("its events have no ids: a stream that drops cannot be resumed (seen on {asked})"))
-            .advise("give the server an event store: then a dropped stream costs nothing"),
-        Resume::Late => Subject::Streams
-            .note("resume", format!("the first event id comes with the answer: before it there is nothing to resume from (seen on {asked})"))
-            .advise("let the server send an empty event with an id first"),
-        Resume::Replayed => Subject::Streams.good("resume", "resumes a stream by `Last-Event-ID`: a lost answer came again"),
-        Resume::Refused(words) => Subject::Streams
-            .warning("resume", format!("gives event ids, but a GET with `Last-Event-ID` brings {words}"))
-            .advise("let the server replay what follows an event id, or give none"),
-        Resume::Unknown(why) => Subject::Streams.unknown("resume", "resuming a stream", why),
-    });
+    notes.add(judge_resume(resume));
     if let Some(retry) = retry {
-        notes.add(Subject::Streams.note(
-            "retry",
-            format!("asks to wait {} before a stream is resumed; our client does", millis(retry)),
-        ));
+        let wait = millis(retry);
+        let what = format!("asks to wait {wait} before a stream is resumed; our client does");
+        notes.add(Subject::Streams.note("retry", what));
     }
     notes.add(match resume {
-        Resume::Replayed => Subject::Streams.good("drop", "a call whose stream drops is resumed; no tool runs twice"),
-        Resume::Unknown(_) => Subject::Streams.unknown("drop", "what becomes of a call whose stream drops", "resuming could not be tried"),
+        Resume::Replayed => Subject::Streams
+            .good("drop", "a call whose stream drops is resumed; no tool runs twice"),
+        Resume::Unknown(_) => Subject::Streams.unknown(
+            "drop",
+            "what becomes of a call whose stream drops",
+            "resuming could not be tried",
+        ),
         _ => Subject::Streams.note(
             "drop",
-            "a call whose connection drops is sent again if its tool only reads or you marked it; any other ends as interrupted: the server may have run it",
+            "a call whose connection drops is sent again if its tool only reads or you marked it; \
+             any other ends as interrupted: the server may have run it",
         ),
     });
+}
+
+fn judge_resume(resume: &Resume) -> Finding {
+    let seen = "(seen on `ping`, and a tool may be answered otherwise)";
+    match resume {
+        Resume::Json => {
+            let what = format!("answers as JSON: there is no stream to resume {seen}");
+            Subject::Streams.note("resume", what)
+        }
+        Resume::NoIds => {
+            let what =
+                format!("its events have no ids: a stream that drops cannot be resumed {seen}");
+            let advice = "give the server an event store: then a dropped stream costs nothing";
+            Subject::Streams.note("resume", what).advise(advice)
+        }
+        Resume::Late => {
+            let what = format!(
+                "the first event id comes with the answer: before it there is nothing to resume \
+                 from {seen}"
+            );
+            let advice = "let the server send an empty event with an id first";
+            Subject::Streams.note("resume", what).advise(advice)
+        }
+        Resume::Replayed => {
+            let what = "resumes a stream by `Last-Event-ID`: a lost answer came again";
+            Subject::Streams.good("resume", what)
+        }
+        Resume::Refused(words) => {
+            let what = format!("gives event ids, but a GET with `Last-Event-ID` brings {words}");
+            let advice = "let the server replay what follows an event id, or give none";
+            Subject::Streams.warning("resume", what).advise(advice)
+        }
+        Resume::Unknown(why) => Subject::Streams.unknown("resume", "resuming a stream", why),
+    }
 }
