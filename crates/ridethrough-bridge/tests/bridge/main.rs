@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod ending;
+mod gateways;
 mod passing;
 mod recovering;
 mod rig;
