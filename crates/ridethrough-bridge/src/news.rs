@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use ridethrough_core::Event;
+use ridethrough_core::event::Remedy;
+use ridethrough_core::{Event, Reason};
 use tokio::time::Instant;
 
 /// Whether the upstream is in trouble, and when to say so again.
@@ -73,6 +74,14 @@ fn trouble(event: &Event) -> Option<String> {
         Event::ConnectFailed { failure, .. } => {
             Some(format!("the upstream cannot be reached: {failure}"))
         }
+        // Some faults are told by what is done about them.
+        Event::Hiccup { call, reason: Reason::Nothing, remedy, .. } => Some(match remedy {
+            Remedy::RenewCredentials => format!("the upstream refused the credentials of {call}"),
+            Remedy::CheckSession | Remedy::RenewSession => {
+                format!("the upstream does not know the session of {call}")
+            }
+            _ => format!("{call} hit a fault"),
+        }),
         Event::Hiccup { call, reason, .. } => Some(format!("{call} hit a fault: {reason}")),
         Event::SessionLost { .. } => Some("the upstream lost the session".to_owned()),
         Event::SessionRenewalFailed { reason, .. } => {
@@ -99,7 +108,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests {
-    use ridethrough_core::{Cause, Failure, Generation, Moment, Version};
+    use ridethrough_core::{CallName, Cause, ExchangeId, Failure, Generation, Moment, Version};
 
     use super::*;
 
@@ -127,6 +136,26 @@ mod tests {
         assert_eq!(reminded, [5, 15, 35, 75]);
         assert_eq!(back.as_deref(), Some("back after 100.0 s"));
         assert_eq!((news.heard(now, &ready()), news.due()), (None, None));
+    }
+
+    /// The line ended in the middle of its sentence: `hit a fault: ; recovering`.
+    #[test]
+    fn a_fault_without_words_of_its_own_is_told_by_what_is_done_about_it() {
+        let line = |remedy| {
+            let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
+            let (exchange, reason) = (ExchangeId::new(1), Reason::Nothing);
+            let event = Event::Hiccup { exchange, call, reason, remedy };
+            News::default().heard(Instant::now(), &event).unwrap()
+        };
+
+        assert_eq!(
+            line(Remedy::RenewSession),
+            "the upstream does not know the session of tools/call `deploy`; recovering"
+        );
+        assert_eq!(
+            line(Remedy::RenewCredentials),
+            "the upstream refused the credentials of tools/call `deploy`; recovering"
+        );
     }
 
     #[test]
