@@ -1,12 +1,14 @@
 //! What a check works with: a server that runs for all of them, and the means to start its own.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ridethrough::ClientBuilder;
 use tokio::time::{Instant, sleep};
 
 use crate::catalog::Server;
+use crate::host::{Host, HostRecipe};
 use crate::partner::{Partner, Verdict, expect, words};
 use crate::process::{Process, Recipe, noted};
 use crate::proxy::Proxy;
@@ -18,11 +20,19 @@ pub(crate) struct Bench {
     pub(crate) surface: Surface,
     recipe: Recipe,
     port: u16,
+    host: Option<HostRecipe>,
+    /// A host of the shared server that has nothing to do.
+    idle: Arc<Mutex<Option<Host>>>,
 }
 
 impl Bench {
-    pub(crate) fn new(server: &Server, recipe: Recipe, shared: &Process) -> Self {
-        Self { surface: server.surface, recipe, port: shared.port() }
+    pub(crate) fn new(
+        server: &Server,
+        recipe: Recipe,
+        shared: &Process,
+        host: Option<HostRecipe>,
+    ) -> Self {
+        Self { surface: server.surface, recipe, port: shared.port(), host, idle: Arc::default() }
     }
 
     /// A client of the server that all checks share.
@@ -39,9 +49,37 @@ impl Bench {
         Proxy::before(self.port).await.map_err(words)
     }
 
+    /// A server of the check's own, to be killed.
+    pub(crate) async fn process(&self) -> Verdict<Process> {
+        Process::start(self.recipe.clone()).await.map_err(words)
+    }
+
+    /// A host of the shared server: the idle one, or a new one.
+    pub(crate) async fn host(&self) -> Verdict<Host> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match idle {
+            Some(host) => {
+                host.forget();
+                Ok(host)
+            }
+            None => self.host_of(&self.url()).await,
+        }
+    }
+
+    /// Leaves a host to the next check; interpreters are slow to start.
+    pub(crate) fn leave(&self, host: Host) {
+        *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+    }
+
+    /// A host with a bridge to this URL.
+    pub(crate) async fn host_of(&self, url: &str) -> Verdict<Host> {
+        let recipe = self.host.as_ref().ok_or("there is no host of this SDK")?;
+        Host::start(recipe, url).await
+    }
+
     /// A server of the check's own, to be killed, and a client that has a session with it.
     pub(crate) async fn own(&self) -> Verdict<(Process, Partner)> {
-        let process = Process::start(self.recipe.clone()).await.map_err(words)?;
+        let process = self.process().await?;
         let partner = Partner::of(&process.url())?;
         partner.client.connect().await.map_err(words)?;
         Ok((process, partner))

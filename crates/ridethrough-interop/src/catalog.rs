@@ -15,6 +15,8 @@ pub(crate) struct Server {
     pub(crate) package: &'static str,
     pub(crate) installer: Installer,
     pub(crate) surface: Surface,
+    /// The script of a host on the same SDK, if there is one.
+    pub(crate) host: Option<&'static str>,
     /// Whether it is asked when nobody says which.
     pub(crate) is_in_short_run: bool,
 }
@@ -52,6 +54,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "mcp",
         installer: Installer::Pip,
         surface: Surface::Ours,
+        host: Some("host.py"),
         is_in_short_run: true,
     },
     Server {
@@ -60,6 +63,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "fastmcp",
         installer: Installer::Pip,
         surface: Surface::Ours,
+        host: None,
         is_in_short_run: false,
     },
     Server {
@@ -68,6 +72,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/sdk",
         installer: SCRIPT,
         surface: Surface::Ours,
+        host: Some("host.mjs"),
         is_in_short_run: true,
     },
     Server {
@@ -76,6 +81,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/server",
         installer: SCRIPT,
         surface: Surface::Ours,
+        host: Some("host.mjs"),
         is_in_short_run: false,
     },
     Server {
@@ -84,6 +90,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/server-everything",
         installer: EVERYTHING,
         surface: Surface::Everything,
+        host: None,
         is_in_short_run: false,
     },
     Server {
@@ -92,6 +99,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "rmcp",
         installer: Installer::Cargo,
         surface: Surface::Ours,
+        host: None,
         is_in_short_run: true,
     },
 ];

@@ -10,6 +10,7 @@ use ridethrough_lab::install::NotBrought;
 use ridethrough_lab::rivals::pinned;
 
 use crate::catalog::{Installer, Server};
+use crate::host::HostRecipe;
 use crate::process::Recipe;
 
 /// What became of an installation.
@@ -73,10 +74,12 @@ impl Places {
         }
     }
 
-    /// The server's own files, and the one that two of them share.
+    /// The server's own files, and those that two of them share.
     fn copy(&self, server: &Server, folder: &Path) -> Result<()> {
         copy_files(&self.sources.join(server.name), folder)?;
-        std::fs::copy(self.sources.join("surface.mjs"), self.scratch.join("surface.mjs"))?;
+        for name in ["host.mjs", "surface.mjs"] {
+            copy_if_changed(&self.sources.join(name), &self.scratch.join(name))?;
+        }
         Ok(())
     }
 }
@@ -108,6 +111,17 @@ fn read_all(folder: &Path, names: &[&str]) -> Result<String> {
     let read = |name: &&str| std::fs::read_to_string(folder.join(name));
     let texts: Result<Vec<_>, _> = names.iter().map(read).collect();
     Ok(texts?.join("\n"))
+}
+
+/// How the host on the same SDK is started, if there is one.
+pub(crate) fn host(server: &Server, recipe: &Recipe, bridge: &Path) -> Option<HostRecipe> {
+    Some(HostRecipe {
+        program: recipe.program.clone(),
+        script: server.host?,
+        folder: recipe.folder.clone(),
+        log: recipe.folder.join("host.log"),
+        bridge: bridge.to_owned(),
+    })
 }
 
 fn recipe(server: &Server, folder: &Path) -> Recipe {

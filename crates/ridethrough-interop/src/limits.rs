@@ -27,6 +27,8 @@ const EVENTS: &str = "its event store answers a resume with the id of an event w
      resumed stream brings what was stored and then nothing; comments keep it open until the deadline";
 const FORGETS: &str = "without an event store it forgets the answer of a call that ended while nobody was connected; \
      resuming then brings empty streams, until the deadline of the call";
+/// Why a server without a host of its SDK is not asked for one.
+pub(crate) const NO_HOST: &str = "there is no host of this SDK";
 const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
 const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
 

@@ -1,4 +1,5 @@
-//! `ridethrough-interop`: our client against servers of other SDKs.
+//! `ridethrough-interop`: our client against servers of other SDKs, and our bridge between their hosts
+//! and servers.
 //!
 //! stdout is data, stderr is for people. Exit codes: 0 every check passed or is a documented limit of
 //! its server (or a package manager did not answer, which the last line says), 1 a check failed,
@@ -7,6 +8,7 @@
 mod bench;
 mod catalog;
 mod checks;
+mod host;
 mod install;
 mod limits;
 mod partner;
@@ -23,7 +25,7 @@ use clap::{Parser, Subcommand};
 
 use catalog::Server;
 
-/// Our client against servers of other SDKs.
+/// Our client against servers of other SDKs, and our bridge between their hosts and servers.
 #[derive(Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Args {
@@ -46,6 +48,9 @@ enum Command {
         /// Only checks whose name contains this.
         #[arg(long, default_value = "")]
         check: String,
+        /// The program `ridethrough`, whose bridge hosts start [default: the one beside this program]
+        #[arg(long, value_name = "FILE")]
+        bridge: Option<PathBuf>,
         /// Writes the table into this file, between its two markers.
         #[arg(long)]
         table: Option<PathBuf>,
@@ -57,13 +62,13 @@ enum Command {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Command::Run { all, server, check, table, json } = Args::parse().command;
+    let Command::Run { all, server, check, bridge, table, json } = Args::parse().command;
     let servers = match (all, server.is_empty()) {
         (true, _) => catalog::SERVERS.iter().collect(),
         (false, true) => catalog::SERVERS.iter().filter(|server| server.is_in_short_run).collect(),
         (false, false) => server,
     };
-    let order = run::Order { servers, check, table, json };
+    let order = run::Order { servers, check, bridge, table, json };
     // Dropping the run ends the servers that it started.
     let outcome = tokio::select! {
         outcome = run::run(order) => outcome,

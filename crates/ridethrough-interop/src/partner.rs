@@ -148,7 +148,7 @@ pub(crate) fn story(error: Error) -> String {
     error.report().replace('\n', ";")
 }
 
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     text.chars().take(200).collect()
 }
 

@@ -1,17 +1,17 @@
 //! One run: install, start, ask, tell.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::time::{Instant, timeout};
 
 use crate::bench::Bench;
 use crate::catalog::Server;
 use crate::checks::{CHECKS, Check};
-use crate::install::{Installed, Places};
-use crate::limits::{Limit, limit};
+use crate::install::{Installed, Places, host};
+use crate::limits::{Limit, NO_HOST, limit};
 use crate::process::Process;
 use crate::report::{Column, Outcome, Report};
 
@@ -19,6 +19,8 @@ use crate::report::{Column, Outcome, Report};
 pub(crate) struct Order {
     pub(crate) servers: Vec<&'static Server>,
     pub(crate) check: String,
+    /// The program `ridethrough`.
+    pub(crate) bridge: Option<PathBuf>,
     pub(crate) table: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
 }
@@ -29,7 +31,11 @@ pub(crate) async fn run(order: Order) -> Result<bool> {
     let checks: Vec<_> =
         CHECKS.iter().filter(|check| check.sentence().contains(&order.check)).collect();
     let mut report = Report::new(checks.iter().map(|check| check.sentence()).collect());
-    let columns = order.servers.iter().map(|server| column(&places, server, &checks));
+    let needs_bridge = checks.iter().any(|check| check.is_of_a_host())
+        && order.servers.iter().any(|server| server.host.is_some());
+    let bridge = if needs_bridge { Some(bridge(order.bridge)?) } else { None };
+    let bridge = bridge.as_deref();
+    let columns = order.servers.iter().map(|server| column(&places, server, &checks, bridge));
     report.columns = stream::iter(columns).buffered(AT_ONCE).try_collect().await?;
     println!("{}", report.text());
     if let Some(path) = &order.json {
@@ -43,7 +49,12 @@ pub(crate) async fn run(order: Order) -> Result<bool> {
 }
 
 /// All answers of one server.
-async fn column(places: &Places, server: &Server, checks: &[&Check]) -> Result<Column> {
+async fn column(
+    places: &Places,
+    server: &Server,
+    checks: &[&Check],
+    bridge: Option<&Path>,
+) -> Result<Column> {
     let began = Instant::now();
     let version = places.version(server)?;
     let mut column = Column::new(server, version);
@@ -58,7 +69,8 @@ async fn column(places: &Places, server: &Server, checks: &[&Check]) -> Result<C
     let installed = began.elapsed();
     recipe.forget()?;
     let mut shared = Process::start(recipe.clone()).await?;
-    let bench = Bench::new(server, recipe, &shared);
+    let host = bridge.and_then(|bridge| host(server, &recipe, bridge));
+    let bench = Bench::new(server, recipe, &shared, host);
     for check in checks {
         column.outcomes.push(ask(server, check, bench.clone()).await);
     }
@@ -68,8 +80,25 @@ async fn column(places: &Places, server: &Server, checks: &[&Check]) -> Result<C
     Ok(column)
 }
 
+/// The program whose bridge hosts start: the one that was named, or the one beside this program.
+fn bridge(named: Option<PathBuf>) -> Result<PathBuf> {
+    let beside = || -> std::io::Result<_> {
+        let name = format!("ridethrough{}", std::env::consts::EXE_SUFFIX);
+        Ok(std::env::current_exe()?.with_file_name(name))
+    };
+    let path = named.map_or_else(beside, Ok).context("this program does not know its own path")?;
+    // A host has a folder of its own, so the path must be whole.
+    path.canonicalize().with_context(|| {
+        let path = path.display();
+        format!("there is no `{path}`, which hosts would start; build it with `cargo build -p ridethrough-cli`, or name it with `--bridge`")
+    })
+}
+
 async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
     let began = Instant::now();
+    if check.is_of_a_host() && server.host.is_none() {
+        return Outcome::Limit(NO_HOST);
+    }
     let limit = limit(server.name, check.name());
     if let Some(Limit { reason, is_by_chance: true, .. }) = limit {
         return Outcome::Limit(reason);

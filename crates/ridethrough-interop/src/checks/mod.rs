@@ -1,6 +1,7 @@
 //! The questions that every server is asked. A check's name is a sentence that can be false.
 
 mod faults;
+mod hosts;
 mod local;
 mod methods;
 mod restarts;
@@ -33,6 +34,11 @@ impl Check {
 
     pub(crate) const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Whether it asks a host, and not our client.
+    pub(crate) fn is_of_a_host(&self) -> bool {
+        self.name.starts_with("through_the_bridge_")
     }
 }
 
@@ -87,6 +93,16 @@ pub(crate) const CHECKS: &[Check] = checks![
     local::over_stdio_questions_and_progress_find_their_way,
     local::over_stdio_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
     local::over_stdio_nothing_is_left_after_closing,
+    hosts::through_the_bridge_a_host_finds_tools_resources_and_prompts,
+    hosts::through_the_bridge_progress_and_log_messages_reach_a_host,
+    hosts::through_the_bridge_a_host_answers_what_the_server_asks,
+    hosts::through_the_bridge_a_call_that_a_host_cancels_is_cancelled_in_the_server,
+    hosts::through_the_bridge_changed_lists_are_told_to_a_host,
+    hosts::through_the_bridge_an_update_of_a_subscribed_resource_reaches_a_host,
+    hosts::through_the_bridge_a_host_does_not_notice_that_the_session_is_lost,
+    hosts::through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there,
+    hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
+    hosts::through_the_bridge_nothing_is_left_after_a_host_has_closed,
 ];
 
 #[cfg(test)]

@@ -1,0 +1,78 @@
+// A host for both TypeScript SDKs: it starts a stdio server by the SDK's own client and does what the lines of
+// its stdin ask for. See README.md; the answers to what a server asks are the same in every host.
+// An SDK is given as four functions:
+//
+//   clientOf(info, options)            makes a client that is not connected yet
+//   handle(client, method, answer)     answers a question of the server with answer(params)
+//   transportOf(options)               makes a stdio transport: { command, args }
+//   call(client, params, options)      calls a tool
+
+import { createInterface } from 'node:readline';
+
+const FORM = { name: 'Ada', age: 36, keen: true };
+const LISTS = {
+    prompts: ['listPrompts', 'name'],
+    resources: ['listResources', 'uri'],
+    tools: ['listTools', 'name']
+};
+
+const say = line => process.stdout.write(JSON.stringify(line) + '\n');
+
+const answers = {
+    'elicitation/create': () => ({ action: 'accept', content: FORM }),
+    'roots/list': () => ({ roots: [{ uri: 'file:///interop/root', name: 'a folder' }] }),
+    'sampling/createMessage': ({ messages }) => {
+        const prompt = [messages[0].content].flat()[0].text;
+        return { role: 'assistant', content: { type: 'text', text: `a message about: ${prompt}` }, model: 'none' };
+    }
+};
+
+const deeds = (sdk, client, running) => ({
+    async call({ id, tool, arguments: args }) {
+        running.set(id, new AbortController());
+        const onprogress = ({ progress, total }) => say({ told: 'progress', params: { of: id, progress, total } });
+        const options = { signal: running.get(id).signal, onprogress };
+        const result = await sdk.call(client, { name: tool, arguments: args }, options);
+        return { text: result.content[0].text, isError: result.isError ?? false };
+    },
+    cancel: ({ of }) => running.get(of).abort('the host has seen enough'),
+    level: ({ level }) => client.setLoggingLevel(level),
+    async list({ what }) {
+        const [method, name] = LISTS[what];
+        const names = [];
+        let cursor;
+        do {
+            const page = await client[method](cursor === undefined ? undefined : { cursor });
+            names.push(...page[what].map(item => item[name]));
+            cursor = page.nextCursor;
+        } while (cursor !== undefined);
+        return names;
+    },
+    prompt: async ({ name, arguments: args }) =>
+        (await client.getPrompt({ name, arguments: args })).messages[0].content.text,
+    read: async ({ uri }) => (await client.readResource({ uri })).contents[0].text,
+    subscribe: ({ uri }) => client.subscribeResource({ uri })
+});
+
+export async function host(sdk) {
+    const [command, ...args] = process.argv.slice(2);
+    const capabilities = { elicitation: {}, roots: {}, sampling: {} };
+    const client = sdk.clientOf({ name: 'interop-host', version: '1' }, { capabilities });
+    for (const [method, answer] of Object.entries(answers)) sdk.handle(client, method, answer);
+    client.fallbackNotificationHandler = async ({ method, params }) => say({ told: method, params });
+    client.onerror = error => console.error('onerror:', error.message);
+    await client.connect(sdk.transportOf({ command, args }));
+    const { name } = client.getServerVersion();
+    say({ id: 0, result: { server: name } });
+    const running = new Map();
+    const does = deeds(sdk, client, running);
+    const serve = async line => {
+        try {
+            say({ id: line.id, result: (await does[line.do](line)) ?? null });
+        } catch (error) {
+            say({ id: line.id, error: { message: error.message ?? String(error), data: error.data } });
+        }
+    };
+    for await (const line of createInterface({ input: process.stdin })) void serve(JSON.parse(line));
+    await client.close();
+}

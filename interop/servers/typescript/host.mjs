@@ -1,0 +1,19 @@
+// A host on the TypeScript SDK, version 1.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+import { host } from '../host.mjs';
+
+const QUESTIONS = {
+    'elicitation/create': types.ElicitRequestSchema,
+    'roots/list': types.ListRootsRequestSchema,
+    'sampling/createMessage': types.CreateMessageRequestSchema
+};
+
+await host({
+    clientOf: (info, options) => new Client(info, options),
+    handle: (client, method, answer) => client.setRequestHandler(QUESTIONS[method], ({ params }) => answer(params)),
+    transportOf: options => new StdioClientTransport(options),
+    call: (client, params, options) => client.callTool(params, undefined, options)
+});
