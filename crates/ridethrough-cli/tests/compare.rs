@@ -36,8 +36,23 @@ fn the_table_is_printed_and_nothing_else() {
 
     let table = said(&output.stdout);
     assert!(table.starts_with("# Scorecard\n"), "{table}");
-    assert!(table.contains("| A1 | a plain call | pass |"), "{table}");
+    assert!(table.contains("| A1 | a plain call | pass | pass |"), "{table}");
     assert!(said(&output.stderr).contains("ridethrough 1/1: pass A1"), "{output:?}");
+}
+
+#[test]
+fn bridges_have_a_table_of_their_own_with_ours_first() {
+    let folder = Folder::new("bridges");
+
+    let output = compare(&folder, &["--clients", "mcp-proxy,mcp-remote"]);
+
+    let table = said(&output.stdout);
+    let bridges = table.split("| bridge | | version |").nth(1).unwrap();
+    let rows: Vec<_> = bridges.lines().skip(2).take(3).collect();
+    assert!(rows[0].starts_with("| **bridge** |") && rows[0].contains("| 1 | 0 | 0 |"), "{rows:?}");
+    assert!(rows[1].starts_with("| **mcp-remote** |"), "{rows:?}");
+    assert!(rows[1].ends_with("not run: npm is missing | | | | |"), "{rows:?}");
+    assert!(rows[2].ends_with("not run: python3 is missing | | | | |"), "{rows:?}");
 }
 
 #[test]

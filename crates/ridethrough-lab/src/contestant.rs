@@ -14,7 +14,7 @@ mod process;
 mod program;
 
 pub(crate) use orphans::Kin;
-pub use program::{NoProgram, Program};
+pub use program::{NoProgram, Program, split};
 
 /// A client that can be put through a scenario.
 pub trait Contestant: Send + Sync {

@@ -7,8 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::contestant::Program;
-use crate::rivals::Rival;
+use crate::rivals::{Part, Rival};
 
 mod manager;
 mod step;
@@ -49,7 +48,9 @@ impl Workshop {
         cache.unwrap_or_else(std::env::temp_dir).join("ridethrough/lab-clients")
     }
 
-    /// Makes sure that a client can be started. `tell` hears what is going on.
+    /// Makes sure that a rival can be started, and gives the words that do: of a client's adapter, to
+    /// which the URL and a script are added, or of a bridge, with `{url}` in the place of the URL. `tell`
+    /// hears what is going on.
     ///
     /// # Errors
     ///
@@ -58,7 +59,7 @@ impl Workshop {
         &self,
         rival: &Rival,
         mut tell: impl FnMut(&str),
-    ) -> Result<Program, NotInstalled> {
+    ) -> Result<Vec<PathBuf>, NotInstalled> {
         let folder = self.folder.join(rival.name);
         for (path, text) in rival.files() {
             write_if_changed(&folder.join(path), text)?;
@@ -75,7 +76,10 @@ impl Workshop {
             rival.manager.bring(&folder, &mut tell_name).await?;
             std::fs::write(&stamp, pins)?;
         }
-        Ok(Program::new(rival.manager.words(&folder)))
+        Ok(match rival.part {
+            Part::Bridge { command, .. } => rival.manager.bridge(&folder, command),
+            Part::Client => rival.manager.adapter(&folder),
+        })
     }
 }
 

@@ -1,6 +1,7 @@
-//! The published clients that ours is compared with: what each is made of and how it is started.
+//! The published clients and bridges that ours are compared with: what each is made of and how it is
+//! started.
 //!
-//! Their adapters lie in `lab/clients` of the repository and are carried inside this crate, so that an
+//! Adapters lie in `lab/clients` of the repository and are carried inside this crate, so that an
 //! installed binary can bring them to any folder. Versions are named only in their pins.
 
 use crate::install::Manager;
@@ -9,7 +10,7 @@ mod pins;
 
 pub use pins::pinned;
 
-/// A published client with an adapter of ours.
+/// A published client with an adapter of ours, or a published bridge.
 #[derive(Debug)]
 pub struct Rival {
     /// Its name, and that of its folder.
@@ -20,9 +21,25 @@ pub struct Rival {
     pub package: &'static str,
     /// What brings it.
     pub manager: Manager,
+    /// What it is.
+    pub part: Part,
     /// Its files: first those that pin versions.
     pins: &'static [File],
     adapter: &'static [File],
+}
+
+/// What a rival is, and with that how it is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A stdio server in front of a remote one, started as its documentation shows: it needs a host.
+    Bridge {
+        /// The program that was brought, and its arguments; `{url}` stands for the URL.
+        command: &'static [&'static str],
+        /// The variable from which it takes a token; otherwise it takes the flag `--header`.
+        token: Option<&'static str>,
+    },
+    /// A client, with an adapter of ours around it.
+    Client,
 }
 
 /// A path below the folder of a client, and the text that is there.
@@ -81,6 +98,7 @@ pub const RIVALS: &[Rival] = &[
         what: "the official Python SDK",
         package: "mcp",
         manager: Manager::Pip,
+        part: Part::Client,
         pins: &[
             ("requirements.txt", text!("python/requirements.txt")),
             ("constraints.txt", text!("python/constraints.txt")),
@@ -92,6 +110,7 @@ pub const RIVALS: &[Rival] = &[
         what: "FastMCP, on top of the official Python SDK",
         package: "fastmcp-slim",
         manager: Manager::Pip,
+        part: Part::Client,
         pins: &[
             ("requirements.txt", text!("fastmcp/requirements.txt")),
             ("constraints.txt", text!("fastmcp/constraints.txt")),
@@ -103,6 +122,7 @@ pub const RIVALS: &[Rival] = &[
         what: "the official TypeScript SDK, version 2",
         package: "@modelcontextprotocol/client",
         manager: Manager::Npm,
+        part: Part::Client,
         pins: &[
             ("package.json", text!("typescript/package.json")),
             ("package-lock.json", text!("typescript/package-lock.json")),
@@ -114,6 +134,7 @@ pub const RIVALS: &[Rival] = &[
         what: "the official TypeScript SDK, version 1",
         package: "@modelcontextprotocol/sdk",
         manager: Manager::Npm,
+        part: Part::Client,
         pins: &[
             ("package.json", text!("typescript-v1/package.json")),
             ("package-lock.json", text!("typescript-v1/package-lock.json")),
@@ -125,6 +146,7 @@ pub const RIVALS: &[Rival] = &[
         what: "the official Rust SDK",
         package: "rmcp",
         manager: Manager::Cargo,
+        part: Part::Client,
         pins: &[("Cargo.toml", text!("rmcp/Cargo.toml")), ("Cargo.lock", text!("rmcp/Cargo.lock"))],
         adapter: &[
             ("src/main.rs", text!("rmcp/src/main.rs")),
@@ -132,6 +154,36 @@ pub const RIVALS: &[Rival] = &[
             ("src/guest.rs", text!("rmcp/src/guest.rs")),
             ("src/step.rs", text!("rmcp/src/step.rs")),
         ],
+    },
+    Rival {
+        name: "mcp-remote",
+        what: "the bridge `mcp-remote`, on the official TypeScript SDK",
+        package: "mcp-remote",
+        manager: Manager::Npm,
+        part: Part::Bridge {
+            command: &["node_modules/mcp-remote/dist/proxy.js", "{url}", "--allow-http"],
+            token: None,
+        },
+        pins: &[
+            ("package.json", text!("mcp-remote/package.json")),
+            ("package-lock.json", text!("mcp-remote/package-lock.json")),
+        ],
+        adapter: &[],
+    },
+    Rival {
+        name: "mcp-proxy",
+        what: "the bridge `mcp-proxy`, on the official Python SDK",
+        package: "mcp-proxy",
+        manager: Manager::Pip,
+        part: Part::Bridge {
+            command: &["mcp-proxy", "--transport", "streamablehttp", "{url}"],
+            token: Some("API_ACCESS_TOKEN"),
+        },
+        pins: &[
+            ("requirements.txt", text!("mcp-proxy/requirements.txt")),
+            ("constraints.txt", text!("mcp-proxy/constraints.txt")),
+        ],
+        adapter: &[],
     },
 ];
 

@@ -24,7 +24,7 @@ pub struct Comparison<'a> {
     pub made: String,
     /// The command that makes it again.
     pub command: String,
-    /// The clients, ours first.
+    /// The clients, ours first, and then the bridges.
     pub entries: Vec<Entry>,
 }
 
@@ -37,8 +37,20 @@ pub struct Entry {
     pub what: String,
     /// Its version.
     pub version: String,
+    /// Whether it is played by itself, or by a host in front of it.
+    pub role: Role,
     /// How it did.
     pub outcome: Outcome,
+}
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A client. These come first.
+    Client,
+    /// A bridge, behind a host that recovers from nothing.
+    Bridge,
 }
 
 /// How a client did.

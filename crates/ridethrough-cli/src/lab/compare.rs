@@ -1,4 +1,5 @@
-//! `ridethrough lab compare`: puts published clients through the scenarios, and ours beside them.
+//! `ridethrough lab compare`: puts published clients and bridges through the scenarios, and ours beside
+//! them.
 //!
 //! Clients are installed before the first one is played: a build in the background would make a
 //! client look slow.
@@ -11,11 +12,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use ridethrough_lab::contestant::Program;
 use ridethrough_lab::install::Workshop;
-use ridethrough_lab::rivals::{RIVALS, Rival};
+use ridethrough_lab::rivals::{Part, RIVALS, Rival};
 use ridethrough_lab::run::run_all;
 use ridethrough_lab::scenario::Scenario;
 use ridethrough_lab::score::{Scorecard, Verdict};
-use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, today};
+use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, Role, today};
 use tokio::time::Instant;
 
 use super::run::{ourselves, touch};
@@ -27,7 +28,7 @@ use crate::{out, until};
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Args {
-    /// Only these clients beside ours, such as `python,rmcp`; `none` for ours alone
+    /// Only these beside our client and our bridge, such as `python,mcp-remote`; `none` for ours alone
     #[arg(long, value_name = "NAMES")]
     clients: Option<String>,
     /// How many scenarios are played at the same time [default: one for each processor]
@@ -82,10 +83,12 @@ impl Args {
         scenarios: &[&Scenario],
     ) -> Result<Vec<Entry>> {
         let workshop = Workshop::new(self.dir.clone().unwrap_or_else(Workshop::default_folder));
-        let mut contenders = vec![ours()?];
+        let mut contenders = vec![ours(Role::Client)?, ours(Role::Bridge)?];
         for rival in rivals {
             contenders.push(theirs(&workshop, rival).await);
         }
+        // Within a role the order stays: ours first.
+        contenders.sort_by_key(|contender| contender.role);
         let cores = available_parallelism().map_or(1, usize::from);
         let at_once = self.jobs.map_or(cores, usize::from);
         let mut entries = Vec::new();
@@ -138,18 +141,23 @@ struct Contender {
     name: String,
     what: String,
     version: String,
+    role: Role,
     program: Result<Program, String>,
 }
 
 impl Contender {
     async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<Entry> {
-        let Self { name, what, version, program } = self;
-        let program = match program {
-            Ok(program) => {
+        let Self { name, what, version, role, program } = self;
+        let program = match (program, role) {
+            (Ok(program), Role::Bridge) => {
+                let broken = |why| format!("it does not work: {why}");
+                program.timed_as_bridge(at_once, LONGEST_START).await.map_err(broken)
+            }
+            (Ok(program), Role::Client) => {
                 let broken = |why| format!("its adapter does not work: {why}");
                 program.timed(at_once, LONGEST_START).await.map_err(broken)
             }
-            Err(why) => Err(why),
+            (Err(why), _) => Err(why),
         };
         let outcome = match program {
             Ok(program) => Outcome::Ran(scored(&name, &program, scenarios, at_once).await?),
@@ -158,24 +166,57 @@ impl Contender {
                 Outcome::NotRun(why)
             }
         };
-        Ok(Entry { name, what, version, outcome })
+        Ok(Entry { name, what, version, role, outcome })
     }
 }
 
-fn ours() -> Result<Contender> {
+fn ours(role: Role) -> Result<Contender> {
+    let (name, what, program) = match role {
+        Role::Bridge => ("bridge", "this project's `ridethrough bridge`", host(&[])?),
+        Role::Client => ("ridethrough", "this project", ourselves()?),
+    };
     Ok(Contender {
-        name: "ridethrough".to_owned(),
-        what: "this project".to_owned(),
+        name: name.to_owned(),
+        what: what.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        program: Ok(ourselves()?),
+        role,
+        program: Ok(program),
     })
 }
 
 async fn theirs(workshop: &Workshop, rival: &Rival) -> Contender {
-    let program = workshop.install(rival, |what| eprintln!("installing {what}")).await;
-    let program = program.map_err(|error| error.to_string());
+    let words = workshop.install(rival, |what| eprintln!("installing {what}")).await;
+    let words = words.map_err(|error| error.to_string());
+    let (role, program) = match rival.part {
+        Part::Bridge { token, .. } => (
+            Role::Bridge,
+            words.and_then(|words| bridged(&words, token).map_err(|error| error.to_string())),
+        ),
+        Part::Client => (Role::Client, words.map(Program::new)),
+    };
     let [name, what, version] = [rival.name, rival.what, rival.version()].map(str::to_owned);
-    Contender { name, what, version, program }
+    Contender { name, what, version, role, program }
+}
+
+/// A bridge, behind our host.
+fn bridged(words: &[PathBuf], token: Option<&str>) -> Result<Program> {
+    let words: Option<Vec<_>> = words.iter().map(|word| word.to_str().map(quoted)).collect();
+    let server = words.context("the path of the bridge is no text")?.join(" ");
+    let mut arguments = vec!["--server", &server];
+    arguments.extend(token.into_iter().flat_map(|variable| ["--token-env", variable]));
+    host(&arguments)
+}
+
+/// Our host of a bridge.
+fn host(arguments: &[&str]) -> Result<Program> {
+    let this = std::env::current_exe().context("this program does not know its own path")?;
+    let command = [this.as_os_str(), "lab".as_ref(), "drive-stdio".as_ref()];
+    Ok(Program::new(command.into_iter().chain(arguments.iter().map(AsRef::as_ref))))
+}
+
+/// A word that `--server` takes for one, whatever is in it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 async fn scored(
@@ -217,3 +258,19 @@ says `not run` and why.
 
 Exit codes: 0 the table was made, whatever is in it; 1 it could not be made; 2 wrong usage; 130 \
 stopped by Ctrl-C.";
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_lab::contestant::split;
+
+    use super::*;
+
+    #[test]
+    fn a_quoted_word_is_one_word_whatever_is_in_it() {
+        let words = ["/a b/it's", r"C:\x y", "{url}", "--header", "\"q\""];
+
+        let line = words.map(quoted).join(" ");
+
+        assert_eq!(split(&line).unwrap(), words);
+    }
+}

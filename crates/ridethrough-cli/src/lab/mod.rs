@@ -25,7 +25,7 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Puts published clients through the scenarios, and ours beside them.
+    /// Puts published clients and bridges through the scenarios, and ours beside them.
     Compare(compare::Args),
     /// Plays a script on our own client: the adapter by which the lab scores it.
     Drive(drive::Args),

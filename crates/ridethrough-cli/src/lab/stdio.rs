@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result};
+use ridethrough_lab::contestant::split;
 use tokio::process::Command;
 use tokio::runtime;
 
@@ -26,10 +27,13 @@ use host::Pipes;
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct Args {
-    /// The command of a stdio server, split at spaces; `{url}` stands for the URL [default: our own
+    /// The command of a stdio server, split as a shell would; `{url}` stands for the URL [default: our own
     /// bridge, `ridethrough bridge {url}`]
     #[arg(long, value_name = "CMD")]
     server: Option<String>,
+    /// The variable from which the server takes a token [default: it takes the flag `--header`]
+    #[arg(long, value_name = "VAR", requires = "server")]
+    token_env: Option<String>,
     /// The MCP endpoint behind it, such as `http://127.0.0.1:8080/mcp`
     url: String,
     /// A file with the steps: a JSON list
@@ -44,7 +48,9 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
         .enable_all()
         .build()
         .context("the runtime could not be started")?;
-    let played = runtime.block_on(player::play(|token| start(&words, token), script, write));
+    let variable = args.token_env.as_deref();
+    let begin = |token| start(&words, variable, token);
+    let played = runtime.block_on(player::play(begin, script, write));
     runtime.shutdown_background();
     match played {
         // A reader that has seen enough is no failure.
@@ -65,27 +71,27 @@ impl Args {
                 .chain(flags)
                 .collect());
         };
-        let words: Vec<_> =
-            server.split_whitespace().map(|word| word.replace("{url}", &self.url)).collect();
-        if words.is_empty() {
-            return Err(Misuse {
-                what: "`--server` names no program".to_owned(),
-                tried: "it was split at spaces; nothing was started".to_owned(),
-                hint: "write it as `--server 'npx mcp-remote {url}'`".to_owned(),
-            }
-            .into());
-        }
-        Ok(words)
+        let words = split(server).map_err(|error| Misuse {
+            what: format!("`--server` names no program: {error}"),
+            tried: "it was split as a shell would; nothing was started".to_owned(),
+            hint: "write it as `--server 'npx mcp-remote {url}'`".to_owned(),
+        })?;
+        Ok(words.iter().map(|word| word.replace("{url}", &self.url)).collect())
     }
 }
 
 /// Starts a server. It ends when its stdin does, and with this process at the latest.
-fn start(words: &[String], token: Option<String>) -> io::Result<Pipes> {
+fn start(words: &[String], variable: Option<&str>, token: Option<String>) -> io::Result<Pipes> {
     let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-    if let Some(token) = token {
-        command.args(["--header", "Authorization: Bearer ${LAB_TOKEN}"]).env("LAB_TOKEN", token);
+    match (token, variable) {
+        (None, _) => {}
+        (Some(token), Some(variable)) => _ = command.env(variable, token),
+        (Some(token), None) => {
+            let header = "Authorization: Bearer ${LAB_TOKEN}";
+            command.args(["--header", header]).env("LAB_TOKEN", token);
+        }
     }
     let mut child = command.spawn()?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
@@ -101,6 +107,6 @@ const AFTER: &str = "This is how the lab scores a bridge:
   ridethrough lab run --client 'ridethrough lab drive-stdio --server \"npx mcp-remote {url} --allow-http\"'
 
 A script that asks for a token adds `--header 'Authorization: Bearer ${LAB_TOKEN}'` to the command
-and sets the variable. `ridethrough lab drive --help` shows the steps and the lines.
+and sets the variable; with `--token-env VAR` only that variable is set. `ridethrough lab drive --help` shows the steps and the lines.
 
 Exit codes: 0 every step was reported, 2 the script cannot be used.";

@@ -12,6 +12,9 @@ use tokio::time::Instant;
 use super::process::Process;
 use super::{Contestant, End, Performance, Stderr, Transcript};
 use crate::adapter::Step;
+use crate::carrier::Protocol;
+use crate::mcp::Mcp;
+use crate::server::Server;
 
 /// A command to which a URL and the path of a script are added.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +27,10 @@ pub struct Program {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
     /// There are no words in it.
-    #[error("the command of the client is empty")]
+    #[error("the command is empty")]
     Empty,
     /// A quotation has no end.
-    #[error("the command of the client has a {0} without its other half")]
+    #[error("the command has a {0} without its other half")]
     Unclosed(char),
 }
 
@@ -44,20 +47,56 @@ impl Program {
     /// # Errors
     ///
     /// Says what is wrong with it, if it cannot even play a script that asks for nothing.
-    pub async fn timed(mut self, at_once: usize, patience: Duration) -> Result<Self, String> {
+    pub async fn timed(self, at_once: usize, patience: Duration) -> Result<Self, String> {
+        let idle = Step::Sleep { s: 0.0 };
+        self.timed_by("http://127.0.0.1:1/mcp", idle, at_once, patience).await
+    }
+
+    /// As [`timed`](Self::timed), of one that starts a bridge when it is to connect: the time is that
+    /// until a server with nothing wrong has answered.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it, if it cannot even connect to such a server.
+    pub async fn timed_as_bridge(self, at_once: usize, patience: Duration) -> Result<Self, String> {
+        let server = Server::new(Protocol::Http1, Mcp::new());
+        let address = server.listen().await.map_err(|error| error.to_string())?;
+        let url = format!("http://{address}/mcp");
+        self.timed_by(&url, Step::Initialize { bearer: None }, at_once, patience).await
+    }
+
+    async fn timed_by(
+        mut self,
+        url: &str,
+        step: Step,
+        at_once: usize,
+        patience: Duration,
+    ) -> Result<Self, String> {
+        let script = [step];
         // The first time is like no other: something is compiled, or comes from disk.
-        self.start(patience).await?;
-        let starts = (0..at_once.max(1)).map(|_| self.start(patience));
+        self.start(url, &script, patience).await?;
+        let starts = (0..at_once.max(1)).map(|_| self.start(url, &script, patience));
         self.lead = try_join_all(starts).await?.into_iter().max().unwrap_or_default();
         Ok(self)
     }
 
-    async fn start(&self, patience: Duration) -> Result<Duration, String> {
-        let idle = [Step::Sleep { s: 0.0 }];
-        let performance = self.run("http://127.0.0.1:1/mcp", &idle, patience).await;
+    async fn start(
+        &self,
+        url: &str,
+        script: &[Step],
+        patience: Duration,
+    ) -> Result<Duration, String> {
+        let performance = self.run(url, script, patience).await;
         let Performance { end, lines, stderr, elapsed_ms, .. } = performance;
+        match (end, lines.first().and_then(|line| line.done.error.as_ref())) {
+            (_, Some(error)) => Err(format!("its only step failed: {error} {stderr}")),
+            (end, None) => Self::started(end, lines.len(), &stderr, elapsed_ms),
+        }
+    }
+
+    fn started(end: End, lines: usize, stderr: &str, elapsed_ms: f64) -> Result<Duration, String> {
         match end {
-            End::Finished if lines.len() == 1 => Ok(Duration::from_secs_f64(elapsed_ms / 1e3)),
+            End::Finished if lines == 1 => Ok(Duration::from_secs_f64(elapsed_ms / 1e3)),
             End::NotStarted(why) => Err(why),
             End::Finished => Err(format!("it said nothing of its only step {stderr}")),
             End::Failed(how) => Err(format!("it ended with {how} {stderr}")),
@@ -71,8 +110,7 @@ impl Program {
     ///
     /// Fails if there is no word, or a quote without its other half.
     pub fn parse(command: &str) -> Result<Self, NoProgram> {
-        let words = split(command)?;
-        if words.is_empty() { Err(NoProgram::Empty) } else { Ok(Self::new(words)) }
+        split(command).map(Self::new)
     }
 
     async fn run(&self, url: &str, script: &[Step], limit: Duration) -> Performance {
@@ -138,7 +176,12 @@ impl Drop for ScriptFile {
     }
 }
 
-fn split(command: &str) -> Result<Vec<String>, NoProgram> {
+/// The words of a command line as a shell would split it; see [`Program::parse`].
+///
+/// # Errors
+///
+/// Fails if there is no word, or a quote without its other half.
+pub fn split(command: &str) -> Result<Vec<String>, NoProgram> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
@@ -157,7 +200,11 @@ fn split(command: &str) -> Result<Vec<String>, NoProgram> {
         }
     }
     words.extend(word);
-    quote.map_or(Ok(words), |open| Err(NoProgram::Unclosed(open)))
+    match quote {
+        Some(open) => Err(NoProgram::Unclosed(open)),
+        None if words.is_empty() => Err(NoProgram::Empty),
+        None => Ok(words),
+    }
 }
 
 #[cfg(test)]

@@ -58,6 +58,23 @@ async fn the_time_that_a_program_takes_to_start_is_its_lead() {
 }
 
 #[tokio::test]
+async fn the_lead_of_a_bridge_is_the_time_until_it_has_connected() {
+    // Nobody listens at port 1, which is what one is given that need not connect.
+    let bridge = shell(
+        r#"case "$1" in
+             *:1/mcp) echo '{"step":0,"ok":false,"error":"nobody is there","elapsed_ms":1}' ;;
+             *) sleep 0.2; echo '{"step":0,"ok":true,"elapsed_ms":1}' ;;
+           esac"#,
+    );
+
+    let lead = bridge.clone().timed_as_bridge(2, Duration::from_secs(60)).await.unwrap().lead();
+    let why = bridge.timed(1, Duration::from_secs(60)).await.unwrap_err();
+
+    assert!(lead >= Duration::from_millis(200), "{lead:?}");
+    assert!(why.contains("nobody is there"), "{why}");
+}
+
+#[tokio::test]
 async fn what_was_not_read_whole_is_not_taken_for_silence() {
     let quiet = perform(shell("echo s3cret >&2"), Duration::from_secs(30)).await;
     let flood = shell("echo s3cret >&2; head -c 20000000 /dev/zero >&2");

@@ -45,8 +45,8 @@ impl Manager {
         Ok(())
     }
 
-    /// The command that starts what was brought.
-    pub(super) fn words(self, folder: &Path) -> Vec<PathBuf> {
+    /// The command that starts an adapter beside what was brought.
+    pub(super) fn adapter(self, folder: &Path) -> Vec<PathBuf> {
         match self {
             Self::Cargo => {
                 let name = format!("lab-client-rmcp{}", std::env::consts::EXE_SUFFIX);
@@ -55,6 +55,18 @@ impl Manager {
             Self::Npm => vec!["node".into(), folder.join("adapter.mjs")],
             Self::Pip => vec![in_environment(folder, "python"), folder.join("adapter.py")],
         }
+    }
+
+    /// The command that starts a program that was brought.
+    pub(super) fn bridge(self, folder: &Path, command: &[&str]) -> Vec<PathBuf> {
+        let (program, arguments) = command.split_first().unwrap_or((&"", &[]));
+        let mut words = match self {
+            Self::Cargo => vec![folder.join("target/debug").join(program)],
+            Self::Npm => vec!["node".into(), folder.join(program)],
+            Self::Pip => vec![in_environment(folder, program)],
+        };
+        words.extend(arguments.iter().map(PathBuf::from));
+        words
     }
 
     fn steps(self, folder: &Path) -> Vec<Step> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs, shortened};
+use super::{Comparison, Entry, Outcome, Role, Totals, is_hung, most_runs, shortened};
 use crate::scenario::Scenario;
 use crate::score::{Figures, Score, Verdict};
 
@@ -27,6 +27,7 @@ struct Client<'a> {
     name: &'a str,
     what: &'a str,
     version: &'a str,
+    role: Role,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_run: Option<&'a str>,
     totals: Totals,
@@ -67,6 +68,7 @@ fn client<'a>(scenarios: &'a [&'a Scenario], entry: &'a Entry) -> Client<'a> {
         name: &entry.name,
         what: &entry.what,
         version: &entry.version,
+        role: entry.role,
         not_run: match &entry.outcome {
             Outcome::NotRun(why) => Some(why),
             Outcome::Ran(_) => None,

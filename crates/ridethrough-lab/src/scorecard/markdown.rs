@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{Comparison, Entry, Outcome, Totals, is_hung, most_runs, shortened};
+use super::{Comparison, Entry, Outcome, Role, Totals, is_hung, most_runs, shortened};
 use crate::scenario::{Group, Scenario};
 use crate::score::{Score, Verdict};
 
@@ -23,7 +23,11 @@ impl Comparison<'_> {
         writeln!(page, "# Scorecard\n")?;
         writeln!(page, "Made on {made} by `{command}`: {} scenarios, each", scenarios.len())?;
         writeln!(page, "played on every client at its default settings. {LEGEND}\n")?;
-        self.totals(page)?;
+        self.totals(page, Role::Client)?;
+        if self.entries.iter().any(|entry| entry.role == Role::Bridge) {
+            writeln!(page, "{BRIDGES}\n")?;
+            self.totals(page, Role::Bridge)?;
+        }
         for group in Group::ALL {
             self.group(page, group)?;
         }
@@ -33,10 +37,14 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    fn totals(&self, page: &mut String) -> std::fmt::Result {
-        writeln!(page, "| client | | version | pass | soft | fail | hung | ran twice |")?;
+    fn totals(&self, page: &mut String, role: Role) -> std::fmt::Result {
+        let title = match role {
+            Role::Bridge => "bridge",
+            Role::Client => "client",
+        };
+        writeln!(page, "| {title} | | version | pass | soft | fail | hung | ran twice |")?;
         writeln!(page, "|---|---|---|---:|---:|---:|---:|---:|")?;
-        for entry in &self.entries {
+        for entry in self.entries.iter().filter(|entry| entry.role == role) {
             let Entry { name, what, version, .. } = entry;
             let counts = match &entry.outcome {
                 Outcome::NotRun(why) => format!("not run: {} | | | |", in_table(why)),
@@ -130,6 +138,10 @@ fn in_table(text: &str) -> String {
 fn in_code(text: &str) -> String {
     format!("`{}`", shortened(text).replace('`', "'"))
 }
+
+const BRIDGES: &str = "\
+Bridges are stdio servers in front of the server of a scenario. Each is played by the same host, which \
+recovers from\nnothing (`ridethrough lab drive-stdio`), so what is seen is the bridge's own doing.";
 
 const LEGEND: &str = "\
 **pass**: everything held. **soft**: what must hold held, an ideal was missed.\n\

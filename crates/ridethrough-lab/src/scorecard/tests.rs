@@ -37,10 +37,12 @@ fn the_page_has_every_verdict_and_leads_to_what_was_seen() {
         "| **ours** | a client | 1.0 | 2 | 0 | 0 | 0 | 0 |\n",
         "| **theirs** | a client | 1.0 | 0 | 1 | 1 | 1 | 1 |\n",
         "| **absent** | a client | 1.0 | not run: npm is missing | | | | |\n",
-        "## A: reconnection\n\n| | scenario | ours | theirs |\n|---|---|---|---|\n",
-        "| A1 | a \\| b | pass | [**fail**](#theirs-a1), hung, ran 2× |\n",
+        "| bridge | | version | pass | soft | fail | hung | ran twice |\n|---|---|---|---:|---:|---:|---:|---:|\n\
+         | **pipe** | a client | 1.0 | 2 | 0 | 0 | 0 | 0 |\n",
+        "## A: reconnection\n\n| | scenario | ours | theirs | pipe |\n|---|---|---|---|---|\n",
+        "| A1 | a \\| b | pass | [**fail**](#theirs-a1), hung, ran 2× | pass |\n",
         "## D: session loss\n",
-        "| D4 | a \\| b | pass | [soft](#theirs-d4) |\n",
+        "| D4 | a \\| b | pass | [soft](#theirs-d4) | pass |\n",
         "- <a id=\"theirs-a1\"></a>**A1** fail: it ends (and one more). Seen: `it was stopped after ",
     ] {
         assert!(page.contains(part), "{part}\nis not in\n{page}");
@@ -67,6 +69,10 @@ fn the_file_has_the_first_reason_and_the_figures() {
     assert_eq!(file["clients"][0]["scenarios"]["A1"]["verdict"], "pass");
     assert_eq!(file["clients"][2]["not_run"], "npm is missing");
     assert_eq!(theirs["totals"]["hung"], 1);
+    assert_eq!(
+        (&theirs["role"], &file["clients"][3]["role"]),
+        (&json!("client"), &json!("bridge"))
+    );
     let a1 = &theirs["scenarios"]["A1"];
     assert_eq!(a1["verdict"], "fail");
     assert_eq!(a1["broken"], "it ends");
@@ -97,17 +103,19 @@ fn scenario(id: &str, calls: usize) -> Scenario {
     Scenario::read(&text).unwrap()
 }
 
-/// One that passes, one that does not, and one that is not there.
+/// One that passes, one that does not, one that is not there, and a bridge.
 fn entries() -> Vec<Entry> {
     let good = [score("A1", Verdict::Pass, 1), score("D4", Verdict::Pass, 2)];
     let bad = [score("A1", Verdict::Fail, 2), score("D4", Verdict::Soft, 1)];
     let absent = Outcome::NotRun("npm is missing".to_owned());
-    vec![entry("ours", ran(good)), entry("theirs", ran(bad)), entry("absent", absent)]
+    let piped = [score("A1", Verdict::Pass, 1), score("D4", Verdict::Pass, 1)];
+    let bridge = Entry { role: Role::Bridge, ..entry("pipe", ran(piped)) };
+    vec![entry("ours", ran(good)), entry("theirs", ran(bad)), entry("absent", absent), bridge]
 }
 
 fn entry(name: &str, outcome: Outcome) -> Entry {
     let [name, what, version] = [name, "a client", "1.0"].map(str::to_owned);
-    Entry { name, what, version, outcome }
+    Entry { name, what, version, role: Role::Client, outcome }
 }
 
 fn ran(scores: [Score; 2]) -> Outcome {
