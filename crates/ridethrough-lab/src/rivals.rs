@@ -157,7 +157,8 @@ pub const RIVALS: &[Rival] = &[
     },
     Rival {
         name: "mcp-remote",
-        what: "the bridge `mcp-remote`, on the official TypeScript SDK",
+        what: "the bridge `mcp-remote`, on the official TypeScript SDK; it greets a server twice at its \
+               start, which checks that count sessions see",
         package: "mcp-remote",
         manager: Manager::Npm,
         part: Part::Bridge {
