@@ -10,6 +10,8 @@ use tokio::time::timeout;
 use crate::catalogue::Catalogue;
 use crate::hidden::Hidden;
 use crate::lines::Lines;
+use crate::manner::Manner;
+use crate::news::Detail;
 use crate::router::{LINE_LIMIT, Router, Voice};
 
 /// An MCP server for one host, in front of a client.
@@ -17,6 +19,7 @@ use crate::router::{LINE_LIMIT, Router, Voice};
 pub struct Bridge {
     pub(crate) client: Client,
     pub(crate) hidden: Hidden,
+    pub(crate) manner: Manner,
     pub(crate) catalogue: Option<Catalogue>,
     pub(crate) voice: Voice,
 }
@@ -34,12 +37,26 @@ impl Bridge {
     /// A bridge to the server of this client, which must not have connected yet: who it is, is for the
     /// host to say. The bridge takes its inbox and closes it.
     pub fn new(client: Client) -> Self {
-        Self { client, hidden: Hidden::default(), catalogue: None, voice: Voice::default() }
+        let (hidden, manner) = (Hidden::default(), Manner::default());
+        Self { client, hidden, manner, catalogue: None, voice: Voice::default() }
     }
 
     /// Hides these tools from the host.
     pub fn hide(mut self, hidden: Hidden) -> Self {
         self.hidden = hidden;
+        self
+    }
+
+    /// The time for one call of the host, waits and repeats included; without it, that of the client's
+    /// policy. Progress that the host asked for gives a call that much time again.
+    pub const fn time_limit(mut self, limit: Duration) -> Self {
+        self.manner.limit = Some(limit);
+        self
+    }
+
+    /// These tools do no harm if they run twice: a call in doubt is sent again.
+    pub fn repeatable(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.manner.repeatable.extend(tools.into_iter().map(Into::into));
         self
     }
 
@@ -57,9 +74,9 @@ impl Bridge {
         self
     }
 
-    /// Tells every event of the link, too; payloads and secrets are in none.
-    pub const fn tell_everything(mut self) -> Self {
-        self.voice.is_detailed = true;
+    /// How much of it is told; [`Detail::Summary`] without this.
+    pub const fn detail(mut self, detail: Detail) -> Self {
+        self.voice.detail = detail;
         self
     }
 

@@ -1,5 +1,5 @@
 //! What people are told while the bridge recovers: once when it begins, then at widening intervals,
-//! and once when it is over, with the time that was lost.
+//! and once when it is over, with the time that was lost. Whoever wants more hears of every fault.
 
 use std::time::Duration;
 
@@ -7,10 +7,23 @@ use ridethrough_core::event::Remedy;
 use ridethrough_core::{Event, Reason};
 use tokio::time::Instant;
 
+/// How much people are told. In order: each tells what the one before tells, and more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// That it recovers, at widening intervals, and that it is back.
+    #[default]
+    Summary,
+    /// Every fault.
+    Faults,
+    /// Every event of the link. Payloads and secrets are in none.
+    Everything,
+}
+
 /// Whether the upstream is in trouble, and when to say so again.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     trouble: Option<Trouble>,
+    tells_each: bool,
 }
 
 #[derive(Debug)]
@@ -22,6 +35,10 @@ struct Trouble {
 }
 
 impl News {
+    pub(crate) fn new(detail: Detail) -> Self {
+        Self { trouble: None, tells_each: detail == Detail::Faults }
+    }
+
     /// Something happened on the link; returns what is worth a line.
     pub(crate) fn heard(&mut self, now: Instant, event: &Event) -> Option<String> {
         if is_recovery(event) {
@@ -30,8 +47,8 @@ impl News {
         }
         let what = harmless(&trouble(event)?);
         if let Some(trouble) = &mut self.trouble {
-            trouble.what = what;
-            return None;
+            trouble.what.clone_from(&what);
+            return self.tells_each.then_some(what);
         }
         let line = format!("{what}; recovering");
         let trouble = Trouble { since: now, what, next: now + FIRST, pause: FIRST };
@@ -156,6 +173,16 @@ mod tests {
             line(Remedy::RenewCredentials),
             "the upstream refused the credentials of tools/call `deploy`; recovering"
         );
+    }
+
+    #[test]
+    fn whoever_wants_to_know_hears_of_every_fault() {
+        let (mut news, now) = (News::new(Detail::Faults), Instant::now());
+
+        let told: Vec<_> = (0..3).filter_map(|_| news.heard(now, &down())).collect();
+
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[0].ends_with("; recovering") && told[2].ends_with("connection refused"));
     }
 
     #[test]

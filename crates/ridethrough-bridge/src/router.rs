@@ -23,7 +23,8 @@ use crate::catalogue::Catalogue;
 use crate::hidden::Hidden;
 use crate::lines::{Line, Lines};
 use crate::lists::{Kind, Lists};
-use crate::news::News;
+use crate::manner::Manner;
+use crate::news::{Detail, News};
 use crate::outbox::Outbox;
 use crate::upstream::Upstream;
 
@@ -53,6 +54,7 @@ pub(crate) struct Router<W> {
 
     catalogue: Option<Catalogue>,
     hidden: Hidden,
+    manner: Manner,
     news: News,
     voice: Voice,
     /// How many things were taken in since somebody looked whether others wait.
@@ -68,7 +70,7 @@ type Tell = Box<dyn FnMut(&str) + Send>;
 #[derive(Default)]
 pub(crate) struct Voice {
     pub(crate) tell: Option<Tell>,
-    pub(crate) is_detailed: bool,
+    pub(crate) detail: Detail,
 }
 
 /// What the loop woke up for.
@@ -86,7 +88,7 @@ enum Woken {
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(crate) fn new(bridge: Bridge, writer: W) -> Self {
-        let Bridge { client, hidden, catalogue, voice } = bridge;
+        let Bridge { client, hidden, manner, catalogue, voice } = bridge;
         Self {
             inbox: client.inbox(),
             events: client.events(),
@@ -103,7 +105,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             sessions: 0,
             catalogue,
             hidden,
-            news: News::default(),
+            manner,
+            news: News::new(voice.detail),
             voice,
             in_a_row: 0,
             client,

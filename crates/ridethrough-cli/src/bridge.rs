@@ -4,7 +4,7 @@
 //! takes, so that a config file changes in one word; what means nothing here is told.
 
 mod foreign;
-mod headers;
+mod header_file;
 mod place;
 
 use std::io::{self, Write};
@@ -14,35 +14,29 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use ridethrough::{Client, ClientBuilder, RecoveryPolicy, StaticBearer};
-use ridethrough_bridge::{Bridge, Catalogue, Ended, Hidden};
+use ridethrough::Client;
+use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
 use tokio::runtime;
 
 use crate::misuse::Misuse;
+use crate::options::{self, Options, Policy, Settings};
+use crate::target::{self, Target};
 use crate::until;
 
 use foreign::Foreign;
-use headers::Shown;
 
 /// What `bridge` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = AFTER)]
+#[command(after_long_help = AFTER, mut_arg("timeout", |it| it.help(TIMEOUT)))]
 pub(crate) struct Args {
     /// Where the remote server is
     url: String,
     /// mcp-remote's port for a login in the browser; there is none here
     #[arg(hide = true)]
     port: Option<String>,
-    /// A header for every request; `${VAR}` is replaced from the environment, which keeps secrets out
-    /// of the process list
-    #[arg(long = "header", value_name = "NAME: VALUE")]
-    headers: Vec<String>,
-    /// A file with more of them, one on a line; `#` begins a comment
+    /// A file with more headers, one on a line; `#` begins a comment
     #[arg(long, value_name = "FILE")]
     header_file: Option<PathBuf>,
-    /// Show the token that this environment variable holds
-    #[arg(long, value_name = "VAR")]
-    bearer_env: Option<String>,
     /// How the server is spoken to: Streamable HTTP, whatever comes first
     #[arg(long, value_enum, default_value_t = Strategy::HttpFirst)]
     transport: Strategy,
@@ -55,7 +49,7 @@ pub(crate) struct Args {
     /// How long one connect may take
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     connect_timeout: Option<u64>,
-    /// Tell every event of the connection on stderr
+    /// Tell every event of the connection on stderr, as `-vv` does
     #[arg(long)]
     debug: bool,
     /// Tell nothing on stderr, unless `--debug` is there too
@@ -66,6 +60,8 @@ pub(crate) struct Args {
     no_catalogue: bool,
     #[command(flatten)]
     foreign: Foreign,
+    #[command(flatten)]
+    options: Options,
 }
 
 /// The strategies of mcp-remote.
@@ -80,13 +76,13 @@ enum Strategy {
 }
 
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
-    let shown = args.check()?;
+    let (target, settings) = args.check()?;
     // One thread is enough for lines and sockets, and starts sooner than several.
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the runtime could not be started")?;
-    let code = runtime.block_on(args.run(&shown));
+    let code = runtime.block_on(args.run(&target, &settings));
     // A read of stdin that is under way has no other end.
     runtime.shutdown_background();
     code
@@ -94,7 +90,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     /// Looks at everything that can be wrong before anything is sent.
-    fn check(&self) -> Result<Shown, Misuse> {
+    fn check(&self) -> Result<(Target, Settings), Misuse> {
         self.foreign.check()?;
         if self.transport == Strategy::SseOnly {
             return Err(Misuse {
@@ -106,26 +102,20 @@ impl Args {
             });
         }
         place::check(&self.url, self.allow_http)?;
-        headers::read(&self.headers, self.header_file.as_deref(), self.bearer_env.as_deref())
+        let target = target::at(&self.url)?;
+        let file = self.header_file.as_deref().map(header_file::read).transpose()?;
+        Ok((target, self.options.settings_with(file.unwrap_or_default())?))
     }
 
-    async fn run(&self, shown: &Shown) -> Result<ExitCode> {
-        let client = self.client(shown)?;
+    async fn run(&self, target: &Target, settings: &Settings) -> Result<ExitCode> {
+        let client = self.client(target, settings)?;
         for note in self.notes() {
             self.say(&note);
         }
-        let mut bridge = Bridge::new(client).hide(Hidden::new(self.ignored.clone()));
-        if !self.no_catalogue
-            && let Some(folder) = place::catalogues()
-        {
-            bridge = bridge.catalogue(Catalogue::open(&folder, &self.url, &shown.pairs()));
+        if settings.verbose >= 3 {
+            self.say(&harmless(&format!("{target}: {}", settings.shown())));
         }
-        if self.is_talkative() {
-            bridge = bridge.tell(tell);
-        }
-        if self.debug {
-            bridge = bridge.tell_everything();
-        }
+        let bridge = self.bridge(client, settings);
         let mut code = 0;
         let stopped = async { code = until::asked().await };
         match bridge.run(tokio::io::stdin(), tokio::io::stdout(), stopped).await {
@@ -134,29 +124,44 @@ impl Args {
         }
     }
 
-    fn client(&self, shown: &Shown) -> Result<Client, Misuse> {
-        let refused = |error: &dyn std::fmt::Display| Misuse {
-            what: format!("no client can be made: {error}"),
-            tried: "its settings were checked; nothing was sent".to_owned(),
-            hint: "change what is named above; a URL looks like `https://example.com/mcp`"
-                .to_owned(),
-        };
-        let policy = RecoveryPolicy::interactive();
-        // The address comes from a config file and worked before: an outage is likelier than a mistake.
-        let policy = policy.builder().first_patience(PATIENCE).build();
-        let mut builder: ClientBuilder =
-            Client::builder(&self.url).policy(policy.map_err(|error| refused(&error))?);
-        for (name, value) in &shown.headers {
-            builder = builder.header(name, value);
+    fn bridge(&self, client: Client, settings: &Settings) -> Bridge {
+        let mut bridge = Bridge::new(client)
+            .hide(Hidden::new(self.ignored.clone()))
+            .repeatable(settings.repeatable.clone())
+            .detail(self.detail(settings));
+        if let Some(limit) = settings.timeout {
+            bridge = bridge.time_limit(limit);
         }
-        if let Some(token) = &shown.token {
-            let token = StaticBearer::new(token.as_str()).map_err(|error| refused(&error))?;
-            builder = builder.credentials(token);
+        if !self.no_catalogue
+            && let Some(folder) = place::catalogues()
+        {
+            let shown = settings.shown_to_server();
+            bridge = bridge.catalogue(Catalogue::open(&folder, &self.url, &shown));
         }
+        if self.is_talkative() { bridge.tell(tell) } else { bridge }
+    }
+
+    fn client(&self, target: &Target, settings: &Settings) -> Result<Client, Misuse> {
+        let mut policy = settings.policy.recovery().builder();
+        if settings.policy == Policy::Interactive {
+            // The address comes from a config file and worked before: an outage is likelier than a
+            // mistake.
+            policy = policy.first_patience(PATIENCE);
+        }
+        let mut builder = settings.begin(target, policy)?;
         if let Some(seconds) = self.connect_timeout {
             builder = builder.connect_timeout(Duration::from_secs(seconds));
         }
-        builder.build().map_err(|error| refused(&error))
+        options::finish(builder)
+    }
+
+    const fn detail(&self, settings: &Settings) -> Detail {
+        match settings.verbose {
+            _ if self.debug => Detail::Everything,
+            0 => Detail::Summary,
+            1 => Detail::Faults,
+            _ => Detail::Everything,
+        }
     }
 
     /// What was typed and means nothing here.
@@ -193,6 +198,9 @@ fn tell(text: &str) {
 
 /// How long a call waits for a server that is down, from the first one on.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+const TIMEOUT: &str = "The time for one call, waits and repeats included; progress that the host asked \
+                       for gives it that much again [default: 600 for a tool, 60 for everything else]";
 
 const AFTER: &str = r#"In the config file of a host, `npx mcp-remote URL` becomes `ridethrough bridge URL`:
   {"mcpServers": {"example": {

@@ -16,7 +16,7 @@ use ridethrough::RecoveryPolicy;
 
 use crate::misuse::Misuse;
 
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Settings, finish};
 
 /// The flags that all commands share.
 #[derive(clap::Args, Default)]
@@ -57,7 +57,13 @@ pub(crate) enum Policy {
 impl Options {
     /// Everything that was said, from flags, environment and files.
     pub(crate) fn settings(&self) -> Result<Settings, Misuse> {
-        let mut said = self.layer().over(environment::read(std::env::vars_os())?);
+        self.settings_with(Vec::new())
+    }
+
+    /// The same, with headers from a file that a flag named: nearer than the environment.
+    pub(crate) fn settings_with(&self, headers: Vec<String>) -> Result<Settings, Misuse> {
+        let named = Layer { headers, ..Layer::default() };
+        let mut said = self.layer().over(named).over(environment::read(std::env::vars_os())?);
         for path in file::places() {
             said = said.over(file::read(&path)?);
         }
@@ -111,7 +117,8 @@ impl Layer {
 }
 
 impl Policy {
-    fn recovery(self) -> RecoveryPolicy {
+    /// What it means for a client.
+    pub(crate) fn recovery(self) -> RecoveryPolicy {
         match self {
             Self::Interactive => RecoveryPolicy::interactive(),
             Self::Never => RecoveryPolicy::never(),

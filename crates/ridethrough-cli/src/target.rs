@@ -39,6 +39,13 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     Ok(Target { place, named: resolved.named })
 }
 
+/// The server at this URL; a name means none. For a bridge: whoever starts it wants no program behind it.
+pub(crate) fn at(url: &str) -> Result<Target, Misuse> {
+    let endpoint = Endpoint::parse(url).map_err(|error| unfit(&format!("it {error}"), None))?;
+    let address = Address { url: url.into(), ..Address::default() };
+    Ok(Target { place: Place::Url { address, endpoint }, named: None })
+}
+
 impl Target {
     /// Begins a client of this server, without the headers and the token of its file.
     pub(crate) fn client(&self) -> ClientBuilder {

@@ -100,6 +100,68 @@ async fn secrets_reach_the_server_and_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_are_those_of_every_command_and_a_header_file_stands_between() {
+    let rig = Rig::listen().await;
+    rig.write(
+        "ridethrough/ridethrough.toml",
+        "header = [\"X-A: far\", \"X-B: far\", \"X-C: far\", \"X-D: far\"]\nverbose = 3\n",
+    );
+    rig.write("headers", "# mine\nX-A: file\nX-B: file ${KEY}\n");
+    let file = rig.cache.join("headers");
+    let words =
+        [&*rig.url, "--header", "X-A: flag", "--header-file", file.to_str().unwrap(), "--silent"];
+    let mut command = rig.command(&words);
+    command.env("RIDETHROUGH_HEADER", "X-B: variable\nX-C: variable");
+    let mut host = Host::start(command.env("RIDETHROUGH_BEARER_ENV", "TOKEN"));
+
+    host.greet().await;
+    let (_, _, said) = host.leave().await;
+
+    let sent = &rig.mcp.log()[0];
+    let seen = ["x-a", "x-b", "x-c", "x-d"].map(|name| sent.header(name).unwrap());
+    assert_eq!(seen, ["flag", "file s3cret", "variable", "far"]);
+    assert_eq!(sent.header("authorization"), Some("Bearer t0ken"));
+    assert_eq!(said, "", "`--silent` wins over a file");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_have_the_time_and_the_repeats_that_settings_give_them() {
+    let rig = Rig::listen().await;
+    rig.mcp.rule(When::tool("slow"), Times::Once, |ask| async {
+        ask.sse().await.gone().await;
+    });
+    rig.mcp.rule(When::tool("echo"), Times::Once, |ask| async {
+        ask.run();
+        ask.sse().await.cut().await;
+    });
+    let mut host = rig.host(&["--timeout", "1.5", "--repeatable", "echo", "-vvv"]);
+
+    host.greet().await;
+    let slow = host.call(1, "slow").await;
+    let echo = host.call(2, "echo").await;
+    let (_, _, said) = host.leave().await;
+
+    assert_eq!(slow["error"]["data"]["kind"], "deadlinePassed", "{slow}");
+    assert_eq!(echo["result"]["content"][0]["text"], "echo", "{echo}");
+    assert_eq!(rig.mcp.executions("echo"), 2);
+    assert!(said.contains("timeout Some(1.5s)") && said.contains("CallEnded"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_says_how_hard_is_tried() {
+    let rig = Rig::listen().await;
+    let mut host = rig.host(&["--policy", "never"]);
+    host.greet().await;
+
+    rig.server.kill().await;
+    let answer = host.call(1, "echo").await;
+
+    let data = &answer["error"]["data"];
+    assert_eq!(data["kind"], "unreachable", "{answer}");
+    assert!(data["elapsedMs"].as_u64().unwrap() < 10_000, "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flags_of_mcp_remote_mean_what_they_mean_there() {
     let rig = Rig::listen().await;
     let mut host = rig.host(&[
@@ -173,15 +235,7 @@ impl Rig {
     }
 
     fn host(&self, args: &[&str]) -> Host {
-        let mut child = self
-            .command(&[&[&*self.url], args].concat())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Host { stdin: child.stdin.take().unwrap(), lines, child }
+        Host::start(&mut self.command(&[&[&*self.url], args].concat()))
     }
 
     async fn run(&self, args: &[&str]) -> Output {
@@ -193,7 +247,15 @@ impl Rig {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         command.arg("bridge").args(args).kill_on_drop(true);
         command.env("XDG_CACHE_HOME", &self.cache).env("TOKEN", "t0ken").env("KEY", "s3cret");
+        command.env("XDG_CONFIG_HOME", &self.cache);
         command
+    }
+
+    /// Writes a file into the folder of this test.
+    fn write(&self, name: &str, text: &str) {
+        let path = self.cache.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
 
     /// Everything that was kept on disk, with the names of files.
@@ -223,6 +285,17 @@ struct Host {
 }
 
 impl Host {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { stdin: child.stdin.take().unwrap(), lines, child }
+    }
+
     async fn greet(&mut self) -> Value {
         let info = json!({"name": "host", "version": "1"});
         let params =

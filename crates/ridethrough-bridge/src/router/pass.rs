@@ -1,11 +1,9 @@
 //! Messages, from either side to the other.
 
-use std::time::Duration;
-
 use futures_util::FutureExt;
 use ridethrough::{Call, Delivered};
+use ridethrough_core::QuestionId;
 use ridethrough_core::message::{Answer, Id, Incoming, Json, Message};
-use ridethrough_core::{Extension, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::time::timeout;
 
@@ -97,10 +95,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     fn pass_on(&mut self, id: Id, method: &str, params: Option<Json>) {
         let page = Page::asked(method, params.as_ref());
-        let mut call = self.client.request(method, params.clone());
-        if params.is_some_and(|params| asks_for_progress(&params)) {
-            call = call.extended_by_progress(WHILE_IT_MOVES);
-        }
+        let call = self.client.request(method, params.clone());
+        let call = self.manner.apply(call, method, params.as_ref());
         let Some(page) = page else {
             let pending = call.answer();
             return self.calls.begin(id, None, async { End::Upstream(pending.await) });
@@ -186,12 +182,6 @@ async fn with_stand_in(call: Call, kind: Kind, kept: Option<Json>) -> End {
     }
 }
 
-fn asks_for_progress(params: &Json) -> bool {
-    // Most calls do not, and need not be read for it.
-    memchr::memmem::find(params.as_bytes(), b"progressToken").is_some()
-        && params.member("_meta").is_some_and(|meta| meta.member("progressToken").is_some())
-}
-
 fn empty() -> Answer {
     Answer::Result(Json::empty_object())
 }
@@ -199,7 +189,3 @@ fn empty() -> Answer {
 fn too_large() -> Answer {
     Answer::refusal(-32600, "the message was not sent: it is larger than 16 MiB")
 }
-
-/// A host that asks for progress watches; it takes a call back when it has seen enough.
-const WHILE_IT_MOVES: Extension =
-    Extension { by: Duration::from_secs(600), cap: Duration::from_secs(24 * 3600) };

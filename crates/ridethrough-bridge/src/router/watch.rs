@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Router;
 use crate::lists::{self, Kind};
-use crate::news::harmless;
+use crate::news::{Detail, harmless};
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn watch(&mut self, seen: &Seen) {
@@ -22,7 +22,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             // Any of them may have been the one.
             Seen::Missed(_) => return self.check_lists(),
         };
-        if self.voice.is_detailed {
+        if self.voice.detail == Detail::Everything {
             self.voice.say(Some(&harmless(&format!("{event:?}"))));
         }
         let line = self.news.heard(Instant::now(), event);

@@ -4,6 +4,7 @@
 
 mod ending;
 mod gateways;
+mod manner;
 mod passing;
 mod recovering;
 mod rig;

@@ -67,11 +67,11 @@ impl Line {
         let named = package.and_then(|at| words.get(at)).copied().unwrap_or_default();
         match (package, bare_name(named)) {
             // Words begin with the command, arguments after it.
-            (Some(at), "mcp-remote") => Self::McpRemote(Request::read(&local.args, at)),
+            (Some(at), "mcp-remote") => Self::McpRemote(Request::read(&local.args, at, &[])),
             (_, "supergateway") => Self::Another("supergateway"),
             (_, "mcp-proxy") => Self::Another("mcp-proxy"),
             _ if is_ours(words[0]) && words.get(1) == Some(&"bridge") => {
-                Self::Ours(Request::read(&local.args, 1))
+                Self::Ours(Request::read(&local.args, 1, &OURS))
             }
             _ if words.iter().any(|word| word.contains("mcp-remote")) => Self::Obscure,
             _ => Self::Program,
@@ -80,13 +80,14 @@ impl Line {
 }
 
 impl Request {
-    fn read(args: &[Word], own: usize) -> Self {
+    /// Reads the flags of `mcp-remote`, and `more` than those.
+    fn read(args: &[Word], own: usize, more: &[Known]) -> Self {
         let mut request =
             Self { own, url: None, port: None, flags: Vec::new(), strays: Vec::new() };
         let text = |at: usize| args.get(at).map(|word| word.text.expose_secret());
         let mut at = own;
         while let Some(word) = text(at) {
-            let known = FLAGS.iter().find(|(name, ..)| *name == word);
+            let known = FLAGS.iter().chain(more).find(|(name, ..)| *name == word);
             let value = at + 1;
             if let Some(&(name, Takes::Value, meaning)) = known.filter(|_| value < args.len()) {
                 request.flags.push(Flag { at, name, value: Some(value), meaning });
@@ -157,8 +158,21 @@ enum Takes {
     Value,
 }
 
+/// The name of a flag, and what is known about it.
+type Known = (&'static str, Takes, Meaning);
+
+/// Flags that only our own bridge has.
+const OURS: [Known; 6] = [
+    ("--no-catalogue", Takes::Nothing, Meaning::Same),
+    ("--policy", Takes::Value, Meaning::Same),
+    ("--repeatable", Takes::Value, Meaning::Same),
+    ("--timeout", Takes::Value, Meaning::Same),
+    ("--verbose", Takes::Nothing, Meaning::Same),
+    ("-v", Takes::Nothing, Meaning::Same),
+];
+
 /// The flags of mcp-remote 0.15, and ours. One that is not here is a stray, and the line is left alone.
-const FLAGS: [(&str, Takes, Meaning); 30] = [
+const FLAGS: [Known; 30] = [
     ("--allow-http", Takes::Nothing, Meaning::Same),
     ("--auth-timeout", Takes::Value, Meaning::OAuth),
     ("--authorize-param", Takes::Value, Meaning::OAuth),
@@ -215,6 +229,19 @@ mod tests {
 
             assert_eq!((request.own, request.url), (own, Some(own)), "{line}");
         }
+    }
+
+    #[test]
+    fn flags_that_only_our_bridge_has_are_known_for_our_bridge_only() {
+        let Line::Ours(ours) = read("ridethrough bridge --timeout 5 --policy never -v URL") else {
+            panic!("it is ours")
+        };
+        let Line::McpRemote(theirs) = read("npx mcp-remote URL --timeout 5") else {
+            panic!("it is theirs")
+        };
+
+        assert_eq!((ours.url, ours.strays.len()), (Some(6), 0));
+        assert_eq!(theirs.strays, [2]);
     }
 
     #[test]

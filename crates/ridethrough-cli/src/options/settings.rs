@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ridethrough::probe::Probe;
-use ridethrough::{Client, ClientBuilder, EnvironmentBearer, StaticBearer, Token};
-use secrecy::ExposeSecret;
+use ridethrough::{Client, ClientBuilder, EnvironmentBearer, PolicyBuilder, StaticBearer, Token};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::header;
 use super::{Layer, Policy};
@@ -16,8 +16,9 @@ use crate::target::Target;
 pub(crate) struct Settings {
     headers: Vec<(String, String)>,
     credentials: Option<Bearer>,
-    policy: Policy,
-    /// The time for a whole command.
+    /// How hard to try.
+    pub(crate) policy: Policy,
+    /// The time for a whole command, or for one call of a bridge.
     pub(crate) timeout: Option<Duration>,
     /// Tools that do no harm if they run twice.
     pub(crate) repeatable: Vec<String>,
@@ -25,9 +26,15 @@ pub(crate) struct Settings {
     pub(crate) verbose: u8,
 }
 
-enum Bearer {
+/// A token, and where it comes from.
+struct Bearer {
+    token: SecretString,
+    source: Source,
+}
+
+enum Source {
     Environment(EnvironmentBearer),
-    Given(StaticBearer),
+    Header(StaticBearer),
 }
 
 impl Settings {
@@ -67,13 +74,22 @@ impl Settings {
         if let Some(timeout) = self.timeout {
             policy = policy.deadline(timeout).tool_deadline(timeout);
         }
+        finish(self.begin(target, policy)?)
+    }
+
+    /// Begins a client of this server with a policy of the command's own.
+    pub(crate) fn begin(
+        &self,
+        target: &Target,
+        policy: PolicyBuilder,
+    ) -> Result<ClientBuilder, Misuse> {
         let policy = policy.build().map_err(|error| wrong(&error.to_string()))?;
         let mut builder = target.client().policy(policy);
         // A program has no use for headers and tokens.
         if let Some(address) = target.address() {
             builder = self.introduced(builder, address)?;
         }
-        builder.build().map_err(|error| wrong(&error.to_string()))
+        Ok(builder)
     }
 
     /// Makes a probe of this server: what a client would connect with, and no client.
@@ -104,9 +120,10 @@ impl Settings {
         for (name, value) in address.headers.iter().filter(|(name, _)| !is_nearer(name)) {
             builder = builder.header(name, value.expose_secret());
         }
-        Ok(match (&self.credentials, &address.bearer) {
-            (Some(Bearer::Environment(bearer)), _) => builder.credentials(bearer.clone()),
-            (Some(Bearer::Given(bearer)), _) => builder.credentials(bearer.clone()),
+        let source = self.credentials.as_ref().map(|bearer| &bearer.source);
+        Ok(match (source, &address.bearer) {
+            (Some(Source::Environment(bearer)), _) => builder.credentials(bearer.clone()),
+            (Some(Source::Header(bearer)), _) => builder.credentials(bearer.clone()),
             (None, Some(token)) => {
                 let token = StaticBearer::new(token.expose_secret());
                 builder.credentials(token.map_err(|error| wrong(&error.to_string()))?)
@@ -115,12 +132,19 @@ impl Settings {
         })
     }
 
+    /// Everything that is shown to the server at a URL, for telling one set of credentials from another.
+    pub(crate) fn shown_to_server(&self) -> Vec<(&str, &str)> {
+        let token = self.credentials.iter().map(|it| ("authorization", it.token.expose_secret()));
+        let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        headers.chain(token).collect()
+    }
+
     /// The settings as people may see them: names, and no value that may be a secret.
     pub(crate) fn shown(&self) -> String {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        let token = match &self.credentials {
-            Some(Bearer::Environment(_)) => "from a variable",
-            Some(Bearer::Given(_)) => "from a header",
+        let token = match self.credentials.as_ref().map(|bearer| &bearer.source) {
+            Some(Source::Environment(_)) => "from a variable",
+            Some(Source::Header(_)) => "from a header",
             None => "none",
         };
         format!(
@@ -134,8 +158,10 @@ impl Settings {
 fn given(value: &str) -> Result<Bearer, String> {
     let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let (_, token) = token.ok_or("header `Authorization` must be `Bearer TOKEN`")?;
-    let token = StaticBearer::new(token.trim());
-    token.map(Bearer::Given).map_err(|error| format!("header `Authorization`: {error}"))
+    let source = StaticBearer::new(token.trim())
+        .map(Source::Header)
+        .map_err(|error| format!("header `Authorization`: {error}"))?;
+    Ok(Bearer { token: token.trim().into(), source })
 }
 
 /// The token in a variable, which must be there before anything is sent.
@@ -147,7 +173,13 @@ fn held(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Bearer
         variable(name).ok_or_else(|| format!("{shown} that `bearer-env` names is not set"))?;
     Token::bearer(value.trim())
         .map_err(|error| format!("{shown} that `bearer-env` names holds no token: {error}"))?;
-    Ok(Bearer::Environment(EnvironmentBearer::new(name)))
+    let source = Source::Environment(EnvironmentBearer::new(name));
+    Ok(Bearer { token: value.trim().into(), source })
+}
+
+/// Makes the client that was begun. Must be called in a runtime.
+pub(crate) fn finish(builder: ClientBuilder) -> Result<Client, Misuse> {
+    builder.build().map_err(|error| wrong(&error.to_string()))
 }
 
 fn wrong(what: &str) -> Misuse {
@@ -172,8 +204,7 @@ mod tests {
 
         let settings = Settings::check(said, |_| Some("s3cret".into())).unwrap();
 
-        assert!(matches!(settings.credentials, Some(Bearer::Given(_))));
-        assert_eq!(settings.headers, [("X-Key".into(), "s3cret".into())]);
+        assert_eq!(settings.shown_to_server(), [("X-Key", "s3cret"), ("authorization", "s3cret")]);
         assert!(!settings.shown().contains("s3cret"), "{}", settings.shown());
         assert!(settings.shown().contains("X-Key"), "{}", settings.shown());
     }
