@@ -28,6 +28,25 @@ async fn a_host_that_leaves_in_the_middle_of_a_call_ends_it_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_hears_that_nobody_waits_before_its_session_is_given_back() {
+    let rig = Rig::new();
+    let mut host = rig.greeted().await;
+    rig.mcp.rule(When::tool("slow"), Times::Once, |ask| async {
+        ask.sse().await.gone().await;
+    });
+    host.call(1, "slow").await;
+    tokio::time::sleep(secs(1)).await;
+
+    host.finish_writing().await;
+    host.rest().await;
+
+    let log = rig.mcp.log();
+    let place = |when: When| log.iter().position(|entry| when.holds(entry));
+    let told = place(When::notification("notifications/cancelled")).expect("it was told");
+    assert!(told < place(When::delete()).expect("it was given back"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_host_that_leaves_while_the_server_is_silent_is_not_held_up() {
     let rig = Rig::new();
     let mut host = rig.greeted().await;

@@ -35,7 +35,7 @@ use clap::Subcommand;
 use ridethrough::{Client, Json};
 use tokio::runtime;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use crate::exit::Exit;
 use crate::options::{Options, Settings};
@@ -145,8 +145,6 @@ impl Talk {
             code = until::asked() => {
                 self.desk.clear();
                 self.desk.say("\nstopped: what was under way is cancelled; the server may have run a call");
-                // Closing takes back what was not sent yet: the word that the call is not wanted.
-                sleep(CANCEL).await;
                 Ok(ExitCode::from(code))
             }
         };
@@ -186,7 +184,5 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
     members.map(Json::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// How long the word that a call is not wanted may take.
-const CANCEL: Duration = Duration::from_millis(250);
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);

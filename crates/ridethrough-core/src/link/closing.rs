@@ -1,4 +1,10 @@
 //! Closing: every exchange ends, the session is deleted, and after 5 s it is over either way.
+//!
+//! ```text
+//!   Open ──close──▶ Begun: calls taken back are told ▶ session deleted ──▶ Done
+//! ```
+//! Word that a call is not wanted goes before the session that it belongs to, but holds up the farewell
+//! for a moment only.
 
 use std::time::Duration;
 
@@ -9,20 +15,23 @@ use super::timers::Timer;
 use crate::exchange::Ending;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::Action;
+use crate::output::{Action, Address};
 
 /// How far closing is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Closing {
     #[default]
     Open,
-    Begun,
+    Begun {
+        /// A session that is deleted once the server has heard which calls are not wanted.
+        session: Option<Address>,
+    },
     Done,
 }
 
 impl Closing {
-    pub(super) fn is_begun(self) -> bool {
-        self != Self::Open
+    pub(super) fn is_begun(&self) -> bool {
+        *self != Self::Open
     }
 }
 
@@ -32,48 +41,57 @@ impl Link {
         if self.closing.is_begun() {
             return;
         }
-        self.closing = Closing::Begun;
+        self.closing = Closing::Begun { session: None };
         for id in self.ids_where(|_| true) {
             self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing));
         }
         self.close_notices(now);
         self.withdraw_questions(|_| true);
-        self.end_session(now);
+        let session = self.end_session(now);
         self.stop_all_but_farewells();
         self.timers.clear();
         self.timers.set(Timer::Close, Some(now + LIMIT));
-        self.closing_progressed();
+        self.hurry_notices(now);
+        self.closing = Closing::Begun { session };
+        self.closing_progressed(now);
     }
 
-    fn end_session(&mut self, now: Moment) {
+    /// The session that is to be deleted, if there is one.
+    fn end_session(&mut self, now: Moment) -> Option<Address> {
         match std::mem::replace(&mut self.session, Session::Absent) {
             Session::Ready(ready)
-            | Session::Renewing(Renewal { stage: Stage::Initialized { ready, .. }, .. })
-                if ready.address.session.is_some() =>
-            {
-                self.say_goodbye(now, ready.address);
+            | Session::Renewing(Renewal { stage: Stage::Initialized { ready, .. }, .. }) => {
+                Some(ready.address).filter(|to| to.session.is_some())
             }
             // The session may come into being while we leave: then it is deleted, too.
             Session::Renewing(Renewal {
                 stage: Stage::Opening(Opening { attempt, .. }), ..
             }) => {
                 self.abandon(now, attempt);
+                None
             }
-            _ => {}
+            _ => None,
         }
     }
 
     fn stop_all_but_farewells(&mut self) {
-        let is_farewell =
-            |owner: &Owner| matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. });
+        let is_farewell = |owner: &Owner| {
+            matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. } | Owner::Notice(_))
+        };
         for attempt in self.attempts_of(|owner| !is_farewell(owner)) {
             self.abort(attempt);
         }
     }
 
-    /// A farewell is over; when the last one is, so is the link.
-    pub(super) fn closing_progressed(&mut self) {
-        if self.closing == Closing::Begun && self.attempts.is_empty() {
+    /// A farewell is over: the next one follows, and after the last one the link is closed.
+    pub(super) fn closing_progressed(&mut self, now: Moment) {
+        let Closing::Begun { session } = &mut self.closing else { return };
+        if self.owed.is_empty()
+            && let Some(to) = session.take()
+        {
+            self.say_goodbye(now, to);
+        }
+        if self.attempts.is_empty() {
             self.finish_closing();
         }
     }

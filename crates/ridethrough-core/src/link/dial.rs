@@ -92,6 +92,11 @@ impl Dial {
         self.state = State::Pausing { until };
     }
 
+    /// Since when there is an outage, if there is one.
+    pub(crate) fn outage(&self) -> Option<Moment> {
+        self.outage.map(|outage| outage.since)
+    }
+
     /// Whether a response has been seen since the last failed connect.
     pub(crate) const fn is_proven(&self) -> bool {
         self.outage.is_none()

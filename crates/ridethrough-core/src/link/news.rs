@@ -32,11 +32,11 @@ impl Link {
             Owner::Abandoned { .. } => {
                 self.drain(attempt);
                 self.abandoned_answered(now, generation, head.session);
-                self.closing_progressed();
+                self.closing_progressed(now);
             }
             Owner::Delete { .. } => {
                 self.drain(attempt);
-                self.closing_progressed();
+                self.closing_progressed(now);
             }
             Owner::Dial => {}
             Owner::Exchange(id) => self.exchange_head(now, attempt, id, head),
@@ -45,6 +45,7 @@ impl Link {
             Owner::Notice(id) => {
                 self.drain(attempt);
                 self.owed_answered(now, id, (generation, credentials), &head);
+                self.closing_progressed(now);
             }
             Owner::Pulse => self.pulse_head(head),
             Owner::Restore { call, .. } => {
@@ -72,7 +73,7 @@ impl Link {
                     self.restore_failed(call);
                 }
             }
-            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Listener | Owner::Notice(_) => {}
         }
     }
@@ -134,7 +135,7 @@ impl Link {
             Owner::Listener => self.listener_ended(now),
             Owner::Pulse => self.ping_failed(now, &closed),
             Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Notice(_) => {}
         }
     }
@@ -156,10 +157,13 @@ impl Link {
             Owner::Exchange(id) => self.exchange_failed(now, id, attempt, failure),
             Owner::Handshake => self.handshake_broke(now, failure),
             Owner::Listener => self.listener_ended(now),
-            Owner::Notice(id) => self.owed_failed(now, id, failure),
+            Owner::Notice(id) => {
+                self.owed_failed(now, id, failure);
+                self.closing_progressed(now);
+            }
             Owner::Pulse => self.ping_failed(now, &failure),
             Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(),
+            Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial => {}
         }
     }

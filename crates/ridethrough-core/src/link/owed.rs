@@ -175,6 +175,7 @@ impl Link {
             State::Out { attempt, .. } => {
                 self.abort(attempt);
                 self.owed_failed(now, id, Failure::unknown(Cause::TimedOut));
+                self.closing_progressed(now);
             }
             State::AwaitCredentials | State::AwaitLink | State::AwaitSession => {
                 let reason = self.last_failure.as_ref().map(|(_, reason)| reason.clone());
@@ -330,10 +331,18 @@ impl Link {
         }
     }
 
-    /// The link is closed under all of them.
+    /// The link is closed under all of them, but for the word that a call is not wanted: the server
+    /// may be at work for nobody.
     pub(super) fn close_notices(&mut self, now: Moment) {
-        for id in self.owed_where(|_| true) {
+        for id in self.owed_where(|owed| !matches!(owed.due, Due::Cancelled { .. })) {
             self.owed_ended(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
+        }
+    }
+
+    /// What is left of them while the link closes has little time.
+    pub(super) fn hurry_notices(&mut self, now: Moment) {
+        for id in self.owed_where(|_| true) {
+            self.timers.set(Timer::Notice(id), Some(now + LAST_WORD));
         }
     }
 
@@ -344,4 +353,6 @@ impl Link {
 
 const MOST_OWED: usize = 1000;
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);
+/// Enough for a round trip; whoever closes waits for it.
+const LAST_WORD: Duration = Duration::from_millis(250);
 const LIMIT: Duration = Duration::from_secs(30);

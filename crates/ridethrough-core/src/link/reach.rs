@@ -134,7 +134,7 @@ impl Link {
         waiting.collect()
     }
 
-    fn somebody_waits(&self) -> bool {
+    pub(super) fn somebody_waits(&self) -> bool {
         let waits = |exchange: &Exchange| {
             matches!(exchange.state, State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }))
         };

@@ -40,13 +40,16 @@ pub(crate) struct Ready {
     pub(crate) version: Version,
     /// The whole result of `initialize`.
     pub(crate) server: Option<Json>,
+    /// When it began.
+    pub(crate) since: Moment,
 }
 
 impl Ready {
     /// A session in which requests name the revision, if it has a header for that.
     pub(crate) fn new(version: Version, address: Address, server: Option<Json>) -> Self {
         let header = Some(version).filter(|version| version.has_version_header());
-        Self { address: Address { version: header, ..address }, version, server }
+        let address = Address { version: header, ..address };
+        Self { address, version, server, since: Moment::START }
     }
 
     pub(crate) const fn generation(&self) -> Generation {
@@ -170,6 +173,14 @@ impl Renewal {
     /// whatever patience says: each has a limit of its own.
     pub(crate) const fn is_under_way(&self) -> bool {
         self.attempt().is_some() || matches!(self.stage, Stage::AwaitCredentials)
+    }
+
+    /// When the next try follows, if none is under way.
+    pub(crate) const fn next_try(&self) -> Option<Moment> {
+        match &self.stage {
+            Stage::Paused { until } => Some(*until),
+            _ => None,
+        }
     }
 
     /// The moment at which something is due.

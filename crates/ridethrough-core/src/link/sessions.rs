@@ -85,7 +85,7 @@ impl Link {
             self.tools.forget();
             self.tell(Event::ServerChanged);
         }
-        self.session = Session::Ready(ready);
+        self.session = Session::Ready(Ready { since: now, ..ready });
         self.listen_in_new_session(now);
         self.restore_session(now);
         for id in self.ids_where(waits_for_session) {

@@ -1,5 +1,6 @@
 //! What an operator may ask: where the link stands and what it waits for.
 
+use super::dial::State as Reach;
 use super::renewal::{Ready, Session, Stage};
 use super::timers::Timer;
 use super::{Link, breaker};
@@ -17,6 +18,10 @@ pub struct Status {
     pub now: Moment,
     /// The session in force.
     pub generation: Option<Generation>,
+    /// When it began.
+    pub session_since: Option<Moment>,
+    /// Since when the server cannot be reached, if it cannot.
+    pub outage_since: Option<Moment>,
     /// The era spoken.
     pub era: Era,
     /// The revision agreed on.
@@ -29,6 +34,8 @@ pub struct Status {
     pub calls: usize,
     /// The last thing that went wrong, and when.
     pub last_failure: Option<(Moment, Reason)>,
+    /// When whatever failed is tried again: a connect, a handshake, a call, the breaker's probe.
+    pub next_attempt: Option<Moment>,
     /// What is waited for, and until when.
     pub waiting: Option<(Moment, WaitingFor)>,
 }
@@ -71,14 +78,37 @@ impl Link {
         Status {
             now,
             generation: self.session.ready().map(Ready::generation),
+            session_since: self.session.ready().map(|ready| ready.since),
+            outage_since: self.dial.outage(),
             era: self.era(),
             version: self.agreed_version(),
             breaker: self.breaker.state(),
             in_flight: self.placed.len(),
             calls: self.exchanges.len(),
             last_failure: self.last_failure.clone(),
+            next_attempt: self.next_attempt(),
             waiting: self.poll_timeout(),
         }
+    }
+
+    fn next_attempt(&self) -> Option<Moment> {
+        let connect = match self.dial.state() {
+            Reach::Pausing { until } if self.somebody_waits() => Some(until),
+            _ => None,
+        };
+        let handshake = match &self.session {
+            Session::Renewing(renewal) => renewal.next_try(),
+            _ => None,
+        };
+        let probe = match self.breaker.state() {
+            breaker::State::Open { until } => Some(until),
+            _ => None,
+        };
+        let calls = self.exchanges.values().filter_map(|exchange| match exchange.state {
+            State::Waiting(Waiting::Until { at, .. }) => Some(at),
+            _ => None,
+        });
+        [connect, handshake, probe].into_iter().flatten().chain(calls).min()
     }
 
     pub(super) fn waiting_for(&self, timer: Timer) -> WaitingFor {

@@ -1,9 +1,9 @@
 //! Closing, and what an operator can see.
 
 use ridethrough_core::breaker::State;
-use ridethrough_core::{Delivery, Era, Kind, Reason, Verb, Version, WaitingFor};
+use ridethrough_core::{Cause, Delivery, Era, Failure, Kind, Reason, Verb, Version, WaitingFor};
 
-use crate::rig::{Rig, head, secs, session};
+use crate::rig::{Rig, head, method, secs, session};
 
 #[test]
 fn closing_ends_every_exchange_once_and_deletes_the_session() {
@@ -60,6 +60,50 @@ fn closing_during_a_handshake_waits_at_most_5_s_and_deletes_what_comes_of_it() {
     assert_eq!((&delete.verb, session(&delete)), (&Verb::Delete, Some("late")));
     rig.advance(secs(5));
     assert!(rig.closed);
+}
+
+#[test]
+fn the_server_hears_which_calls_are_not_wanted_before_its_session_is_deleted() {
+    let mut rig = Rig::connected();
+    let id = rig.call("slow");
+    let post = rig.post();
+    rig.open(&post);
+
+    // Whoever leaves drops its calls and closes at once.
+    rig.link.cancel(rig.now, id);
+    rig.close();
+
+    let cancelled = rig.post();
+    assert_eq!(method(&cancelled).as_deref(), Some("notifications/cancelled"));
+    assert!(!rig.aborted.contains(&cancelled.attempt));
+    rig.nothing_sent();
+    rig.status(&cancelled, 202);
+    let delete = rig.next();
+    assert_eq!((&delete.verb, session(&delete)), (&Verb::Delete, Some("s1")));
+    rig.status(&delete, 200);
+    assert!(rig.closed);
+}
+
+#[test]
+fn a_server_that_does_not_care_which_calls_are_not_wanted_holds_up_the_end_for_a_moment_only() {
+    let mut rig = Rig::connected();
+    let ids = [rig.call("one"), rig.call("two"), rig.call("three")];
+    for _ in ids {
+        let post = rig.post();
+        rig.open(&post);
+    }
+    ids.into_iter().for_each(|id| rig.link.cancel(rig.now, id));
+    rig.close();
+    let told = [rig.post(), rig.post(), rig.post()];
+
+    rig.status(&told[0], 404);
+    rig.reset(&told[1]);
+    rig.nothing_sent();
+    rig.advance(secs(1) / 4);
+
+    assert!(rig.aborted.contains(&told[2].attempt));
+    assert_eq!(rig.next().verb, Verb::Delete);
+    assert!(!rig.closed && rig.handshakes == 1 && rig.dials.is_empty());
 }
 
 #[test]
@@ -138,6 +182,50 @@ fn status_tells_where_the_link_stands_and_what_it_waits_for() {
     assert_eq!((status.breaker, status.in_flight, status.calls), (State::Closed, 1, 1));
     assert!(matches!(status.last_failure, Some((at, Reason::Transport(_))) if at == rig.now));
     assert!(matches!(status.waiting, Some((_, WaitingFor::Backoff(waits))) if waits == id));
+}
+
+#[test]
+fn status_tells_since_when_there_is_a_session_and_when_the_next_attempt_is_due() {
+    let mut rig = Rig::new();
+    rig.advance(secs(3));
+    rig.connect();
+    let began = rig.now;
+    rig.advance(secs(2));
+    let healthy = rig.link.status(rig.now);
+    assert_eq!(healthy.session_since, Some(began));
+    assert_eq!((healthy.outage_since, healthy.next_attempt), (None, None));
+
+    rig.call("deploy");
+    let post = rig.post();
+    rig.refuse_connection(&post);
+    let dial = rig.dials.pop_front().unwrap();
+    let lost = rig.now;
+    rig.advance(secs(1));
+    let failure = Failure::not_sent(Cause::ConnectRefused);
+    rig.link.handle_connect(rig.now, dial, Err(failure));
+    rig.pump();
+
+    let down = rig.link.status(rig.now);
+    assert_eq!((down.outage_since, down.session_since), (Some(lost), Some(began)));
+    let next = down.next_attempt.unwrap();
+    assert!(next > rig.now);
+    rig.advance(next.since(rig.now));
+    assert_eq!(rig.dials.len(), 1, "it is when it was said to be");
+}
+
+#[test]
+fn status_tells_when_a_handshake_is_tried_again() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    rig.call("deploy");
+    let initialize = rig.post();
+
+    rig.status(&initialize, 503);
+
+    let next = rig.link.status(rig.now).next_attempt.unwrap();
+    rig.nothing_sent();
+    rig.advance(next.since(rig.now));
+    rig.post();
 }
 
 #[test]
