@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use ridethrough::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::catalogue::Catalogue;
+use crate::gauge::{Ask, Gauge};
 use crate::hidden::Hidden;
 use crate::lines::Lines;
 use crate::manner::Manner;
@@ -22,6 +24,8 @@ pub struct Bridge {
     pub(crate) manner: Manner,
     pub(crate) catalogue: Option<Catalogue>,
     pub(crate) voice: Voice,
+    pub(crate) asks: mpsc::UnboundedReceiver<Ask>,
+    asking: mpsc::UnboundedSender<Ask>,
 }
 
 /// Why a bridge ended.
@@ -38,7 +42,9 @@ impl Bridge {
     /// host to say. The bridge takes its inbox and closes it.
     pub fn new(client: Client) -> Self {
         let (hidden, manner) = (Hidden::default(), Manner::default());
-        Self { client, hidden, manner, catalogue: None, voice: Voice::default() }
+        let (asking, asks) = mpsc::unbounded_channel();
+        let voice = Voice::default();
+        Self { client, hidden, manner, catalogue: None, voice, asks, asking }
     }
 
     /// Hides these tools from the host.
@@ -78,6 +84,11 @@ impl Bridge {
     pub const fn detail(mut self, detail: Detail) -> Self {
         self.voice.detail = detail;
         self
+    }
+
+    /// Reads where the bridge stands, while it runs.
+    pub fn gauge(&self) -> Gauge {
+        Gauge::new(self.client.clone(), self.asking.clone())
     }
 
     /// Serves the host until it leaves or `stop` ends, gives the session back and closes the client.

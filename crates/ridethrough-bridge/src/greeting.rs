@@ -23,6 +23,11 @@ pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
     Some(Identity { info: object("clientInfo")?, capabilities })
 }
 
+/// What the host calls itself.
+pub(crate) fn host(params: Option<&Json>) -> Option<String> {
+    params?.member("clientInfo")?.member("name")?.read()
+}
+
 /// What the upstream said of itself, in the host's revision. The bridge announces changes of lists
 /// also where the upstream does not, so it says so.
 pub(crate) fn dressed(result: &Json, revision: &str) -> Json {

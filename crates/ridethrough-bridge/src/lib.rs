@@ -27,6 +27,7 @@ mod bridge;
 mod calls;
 mod catalogue;
 mod fault;
+mod gauge;
 mod greeting;
 mod hidden;
 mod lines;
@@ -40,5 +41,6 @@ mod upstream;
 
 pub use bridge::{Bridge, Ended};
 pub use catalogue::Catalogue;
+pub use gauge::{Breaker, Gauge, InFlight, LastError, Snapshot, State};
 pub use hidden::Hidden;
 pub use news::{Detail, harmless};

@@ -1,10 +1,11 @@
 //! What people are told while the bridge recovers: once when it begins, then at widening intervals,
 //! and once when it is over, with the time that was lost. Whoever wants more hears of every fault.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ridethrough_core::event::Remedy;
-use ridethrough_core::{Event, Reason};
+use ridethrough_core::{Event, ExchangeId, Reason};
 use tokio::time::Instant;
 
 /// How much people are told. In order: each tells what the one before tells, and more.
@@ -24,35 +25,85 @@ pub enum Detail {
 pub(crate) struct News {
     trouble: Option<Trouble>,
     tells_each: bool,
+    recoveries: u64,
+    lost: Duration,
 }
 
 #[derive(Debug)]
 struct Trouble {
     since: Instant,
+    whose: Whose,
     what: String,
     next: Instant,
     pause: Duration,
 }
 
+/// What goes on until it is over.
+#[derive(Debug)]
+enum Whose {
+    /// These calls: when the last of them has ended, nothing is tried any more.
+    Calls(BTreeSet<ExchangeId>),
+    /// The upstream as a whole.
+    Upstream,
+}
+
 impl News {
     pub(crate) fn new(detail: Detail) -> Self {
-        Self { trouble: None, tells_each: detail == Detail::Faults }
+        Self { tells_each: detail == Detail::Faults, ..Self::default() }
+    }
+
+    pub(crate) const fn is_in_trouble(&self) -> bool {
+        self.trouble.is_some()
+    }
+
+    /// How often it went well again.
+    pub(crate) const fn recoveries(&self) -> u64 {
+        self.recoveries
+    }
+
+    /// The time that was lost by then.
+    pub(crate) const fn lost(&self) -> Duration {
+        self.lost
     }
 
     /// Something happened on the link; returns what is worth a line.
     pub(crate) fn heard(&mut self, now: Instant, event: &Event) -> Option<String> {
         if is_recovery(event) {
             let lost = now - self.trouble.take()?.since;
+            self.recoveries += 1;
+            self.lost += lost;
             return Some(format!("back after {:.1} s", lost.as_secs_f64()));
         }
+        if let Event::CallEnded { exchange, .. } = event {
+            return self.gave_up(now, *exchange);
+        }
         let what = harmless(&trouble(event)?);
+        let call = match event {
+            Event::Hiccup { exchange, .. } => Some(*exchange),
+            _ => None,
+        };
         if let Some(trouble) = &mut self.trouble {
             trouble.what.clone_from(&what);
+            trouble.whose.add(call);
             return self.tells_each.then_some(what);
         }
         let line = format!("{what}; recovering");
-        let trouble = Trouble { since: now, what, next: now + FIRST, pause: FIRST };
-        self.trouble = Some(trouble);
+        let whose = call.map_or(Whose::Upstream, |call| Whose::Calls([call].into()));
+        self.trouble = Some(Trouble { since: now, whose, what, next: now + FIRST, pause: FIRST });
+        Some(line)
+    }
+
+    /// A call ended without an answer. If nothing else was wrong, there is nothing left to recover.
+    fn gave_up(&mut self, now: Instant, call: ExchangeId) -> Option<String> {
+        let Trouble { whose: Whose::Calls(calls), since, what, .. } = self.trouble.as_mut()? else {
+            return None;
+        };
+        if !calls.remove(&call) || !calls.is_empty() {
+            return None;
+        }
+        let lasted = now - *since;
+        let line = format!("no answer after {:.1} s: {what}", lasted.as_secs_f64());
+        self.trouble = None;
         Some(line)
     }
 
@@ -68,6 +119,17 @@ impl News {
         trouble.next = now + trouble.pause;
         let lasted = (now - trouble.since).as_secs();
         Some(format!("still recovering after {lasted} s: {}", trouble.what))
+    }
+}
+
+impl Whose {
+    /// One more call is in trouble, or everything is.
+    fn add(&mut self, call: Option<ExchangeId>) {
+        match (self, call) {
+            (Self::Calls(calls), Some(call)) => drop(calls.insert(call)),
+            (whose, None) => *whose = Self::Upstream,
+            (Self::Upstream, Some(_)) => {}
+        }
     }
 }
 
@@ -125,7 +187,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests {
-    use ridethrough_core::{CallName, Cause, ExchangeId, Failure, Generation, Moment, Version};
+    use ridethrough_core::{CallName, Cause, Delivery, Failure, Generation, Kind, Moment, Version};
 
     use super::*;
 
@@ -176,6 +238,34 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_is_given_up_is_told_and_is_not_recovered_for_ever() {
+        let (mut news, now) = (News::default(), Instant::now());
+        let later = now + Duration::from_secs(3);
+
+        news.heard(now, &hiccup(1));
+        news.heard(now, &hiccup(2));
+        assert_eq!(news.heard(later, &ended(1)), None, "the other goes on");
+        let line = news.heard(later, &ended(2));
+
+        let words = "no answer after 3.0 s: tools/call `deploy` hit a fault: connection reset";
+        assert_eq!(line.as_deref(), Some(words));
+        assert_eq!((news.due(), news.recoveries()), (None, 0));
+    }
+
+    #[test]
+    fn an_upstream_that_is_down_stays_down_when_a_call_is_given_up() {
+        let (mut news, now) = (News::default(), Instant::now());
+        news.heard(now, &hiccup(1));
+        news.heard(now, &down());
+
+        assert_eq!(news.heard(now, &ended(1)), None);
+
+        assert!(news.is_in_trouble());
+        news.heard(now + Duration::from_secs(2), &ready());
+        assert_eq!((news.recoveries(), news.lost()), (1, Duration::from_secs(2)));
+    }
+
+    #[test]
     fn whoever_wants_to_know_hears_of_every_fault() {
         let (mut news, now) = (News::new(Detail::Faults), Instant::now());
 
@@ -191,6 +281,27 @@ mod tests {
             harmless("a\u{1b}]0;x\u{7}\u{9b}31m\u{202e}é"),
             "a\u{fffd}]0;x\u{fffd}\u{fffd}31m\u{fffd}é"
         );
+    }
+
+    fn hiccup(exchange: u64) -> Event {
+        let reason = Reason::Transport(Failure::unknown(Cause::Reset));
+        let (exchange, remedy) = (ExchangeId::new(exchange), Remedy::CheckSession);
+        Event::Hiccup { exchange, call: deploy(), reason, remedy }
+    }
+
+    fn ended(exchange: u64) -> Event {
+        Event::CallEnded {
+            exchange: ExchangeId::new(exchange),
+            call: deploy(),
+            kind: Some(Kind::Exhausted),
+            attempts: 3,
+            elapsed: Duration::ZERO,
+            delivery: Delivery::Unknown,
+        }
+    }
+
+    fn deploy() -> CallName {
+        CallName { method: "tools/call".into(), tool: Some("deploy".into()) }
     }
 
     fn down() -> Event {

@@ -4,6 +4,7 @@
 //! what the host does not read is bounded, and then nothing more is taken in.
 
 mod greet;
+mod look;
 mod pass;
 mod watch;
 
@@ -15,11 +16,13 @@ use futures_util::future::BoxFuture;
 use ridethrough::{Client, Delivered, Error, Events, Inbox, Seen};
 use ridethrough_core::message::Json;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::bridge::Bridge;
 use crate::calls::{Calls, Finished};
 use crate::catalogue::Catalogue;
+use crate::gauge::Ask;
 use crate::hidden::Hidden;
 use crate::lines::{Line, Lines};
 use crate::lists::{Kind, Lists};
@@ -38,6 +41,8 @@ pub(crate) struct Router<W> {
     calls: Calls,
 
     upstream: Upstream,
+    /// What the host calls itself.
+    host: Option<String>,
     /// A host that waits for the answer to its `initialize`.
     greeting: Option<Greeting>,
     greeted: Greeted,
@@ -57,6 +62,9 @@ pub(crate) struct Router<W> {
     manner: Manner,
     news: News,
     voice: Voice,
+    /// Those who want to know where this stands.
+    asks: mpsc::UnboundedReceiver<Ask>,
+    began: Instant,
     /// How many things were taken in since somebody looked whether others wait.
     in_a_row: usize,
 }
@@ -75,6 +83,7 @@ pub(crate) struct Voice {
 
 /// What the loop woke up for.
 enum Woken {
+    Asked(Ask),
     Checked(Vec<(Kind, Vec<Json>)>),
     Delivered(Delivered),
     Finished(Finished),
@@ -88,13 +97,14 @@ enum Woken {
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(crate) fn new(bridge: Bridge, writer: W) -> Self {
-        let Bridge { client, hidden, manner, catalogue, voice } = bridge;
+        let Bridge { client, hidden, manner, catalogue, voice, asks, .. } = bridge;
         Self {
             inbox: client.inbox(),
             events: client.events(),
             outbox: Outbox::new(writer),
             calls: Calls::default(),
             upstream: Upstream::new(client.clone()),
+            host: None,
             greeting: None,
             greeted: Greeted::No,
             refused: None,
@@ -108,6 +118,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             manner,
             news: News::new(voice.detail),
             voice,
+            asks,
+            began: Instant::now(),
             in_a_row: 0,
             client,
         }
@@ -158,6 +170,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             reached = self.upstream.next() => Woken::Reached(reached),
             checked = over(&mut self.checking) => Woken::Checked(checked),
             Some(seen) = self.events.next() => Woken::Seen(seen),
+            Some(ask) = self.asks.recv() => Woken::Asked(ask),
             () = at(greet_by) => Woken::GreetingDue,
             () = at(remind_at) => Woken::ReminderDue,
             written = self.outbox.drive() => Woken::Written(written),
@@ -177,6 +190,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     fn handle(&mut self, woken: Woken) {
         match woken {
+            Woken::Asked(ask) => self.tell_gauge(ask),
             Woken::Checked(fresh) => self.compare_lists(fresh),
             Woken::Delivered(delivered) => self.hand_over(delivered),
             Woken::Finished(finished) => self.answer(finished),

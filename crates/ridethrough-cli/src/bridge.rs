@@ -3,9 +3,13 @@
 //! stdout carries the protocol and nothing else; people read stderr. What is typed is what mcp-remote
 //! takes, so that a config file changes in one word; what means nothing here is told.
 
+#[cfg(unix)]
+mod door;
 mod foreign;
 mod header_file;
 mod place;
+#[cfg(unix)]
+pub(crate) mod socket;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -23,6 +27,8 @@ use crate::options::{self, Options, Policy, Settings};
 use crate::target::{self, Target};
 use crate::until;
 
+#[cfg(unix)]
+use door::Door;
 use foreign::Foreign;
 
 /// What `bridge` is asked for.
@@ -116,6 +122,7 @@ impl Args {
             self.say(&harmless(&format!("{target}: {}", settings.shown())));
         }
         let bridge = self.bridge(client, settings);
+        let _door = self.open_door(&bridge, target, settings);
         let mut code = 0;
         let stopped = async { code = until::asked().await };
         match bridge.run(tokio::io::stdin(), tokio::io::stdout(), stopped).await {
@@ -140,6 +147,23 @@ impl Args {
         }
         if self.is_talkative() { bridge.tell(tell) } else { bridge }
     }
+
+    /// Lets `ridethrough status` see this bridge. One that cannot be seen runs all the same.
+    #[cfg(unix)]
+    fn open_door(&self, bridge: &Bridge, target: &Target, settings: &Settings) -> Option<Door> {
+        let opened = Door::open(bridge.gauge(), target.to_string());
+        opened
+            .inspect_err(|why| {
+                if self.detail(settings) == Detail::Everything {
+                    let words = format!("`ridethrough status` will not see this bridge: {why}");
+                    self.say(&harmless(&words));
+                }
+            })
+            .ok()
+    }
+
+    #[cfg(not(unix))]
+    fn open_door(&self, _: &Bridge, _: &Target, _: &Settings) {}
 
     fn client(&self, target: &Target, settings: &Settings) -> Result<Client, Misuse> {
         let mut policy = settings.policy.recovery().builder();

@@ -17,6 +17,7 @@ mod misuse;
 mod names;
 mod options;
 mod out;
+mod status;
 mod talk;
 mod target;
 mod until;
@@ -65,6 +66,8 @@ enum Command {
     Lab(lab::Command),
     /// Prints the manual, for `man`.
     Man(man::Args),
+    /// Shows the bridges that run on this machine, and how they are.
+    Status(status::Args),
 }
 
 fn main() -> ExitCode {
@@ -90,5 +93,6 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
         Command::Man(args) => man::play(&args, Args::command()),
+        Command::Status(args) => status::play(&args),
     }
 }

@@ -13,10 +13,15 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
+    /// The exit code that shells give to it.
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(self.code)
+    }
+
     /// Says so, and what became of what was under way.
     pub(crate) fn tell(&self, what_became: &str) -> ExitCode {
         eprintln!("\nstopped: {what_became}");
-        ExitCode::from(self.code)
+        self.code()
     }
 }
 

@@ -247,7 +247,9 @@ impl Rig {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         command.arg("bridge").args(args).kill_on_drop(true);
         command.env("XDG_CACHE_HOME", &self.cache).env("TOKEN", "t0ken").env("KEY", "s3cret");
-        command.env("XDG_CONFIG_HOME", &self.cache);
+        // Nothing of this reaches the folders of whoever runs the tests.
+        command.env("XDG_CONFIG_HOME", &self.cache).env("XDG_RUNTIME_DIR", &self.cache);
+        command.env("HOME", &self.cache);
         command
     }
 

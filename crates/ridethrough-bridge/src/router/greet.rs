@@ -63,6 +63,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if let Some(identity) = greeting::identity(params) {
             self.client.set_identity(identity);
         }
+        self.host = greeting::host(params);
         let revision = greeting::revision(params);
         // Two at once are no host's habit; each still has its answer.
         if self.greeting.is_some() {

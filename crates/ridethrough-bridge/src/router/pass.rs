@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::greet::WITHIN;
 use super::{MESSAGE_LIMIT, Router};
-use crate::calls::{End, Finished};
+use crate::calls::{Asked, End, Finished};
 use crate::lines::Line;
 use crate::lists::{Kind, Page};
 use crate::{fault, greeting};
@@ -97,18 +97,19 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let page = Page::asked(method, params.as_ref());
         let call = self.client.request(method, params.clone());
         let call = self.manner.apply(call, method, params.as_ref());
+        let asked = Asked { id, method: method.into(), params };
         let Some(page) = page else {
             let pending = call.answer();
-            return self.calls.begin(id, None, async { End::Upstream(pending.await) });
+            return self.calls.begin(asked, None, async { End::Upstream(pending.await) });
         };
         self.asked.insert(page.kind);
         if self.upstream.server().is_none() && self.greeted.is_provisional() && page.is_first {
             let kept = self.catalogue.as_ref().and_then(|it| it.list(page.kind.method()));
             let stand_in = kept.cloned();
-            return self.calls.begin(id, Some(page), with_stand_in(call, page.kind, stand_in));
+            return self.calls.begin(asked, Some(page), with_stand_in(call, page.kind, stand_in));
         }
         let pending = call.answer();
-        self.calls.begin(id, Some(page), async { End::Upstream(pending.await) });
+        self.calls.begin(asked, Some(page), async { End::Upstream(pending.await) });
     }
 
     /// A request of the host has ended.

@@ -4,6 +4,7 @@
 
 mod ending;
 mod gateways;
+mod looking;
 mod manner;
 mod passing;
 mod recovering;

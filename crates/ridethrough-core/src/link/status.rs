@@ -32,6 +32,8 @@ pub struct Status {
     pub in_flight: usize,
     /// Calls that have not ended, in flight or not.
     pub calls: usize,
+    /// Those among them that wait: for a connection, a session, a moment, a place.
+    pub calls_waiting: usize,
     /// The last thing that went wrong, and when.
     pub last_failure: Option<(Moment, Reason)>,
     /// When whatever failed is tried again: a connect, a handshake, a call, the breaker's probe.
@@ -85,6 +87,7 @@ impl Link {
             breaker: self.breaker.state(),
             in_flight: self.placed.len(),
             calls: self.exchanges.len(),
+            calls_waiting: self.ids_where(|it| matches!(it.state, State::Waiting(_))).len(),
             last_failure: self.last_failure.clone(),
             next_attempt: self.next_attempt(),
             waiting: self.poll_timeout(),

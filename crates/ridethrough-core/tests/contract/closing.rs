@@ -197,6 +197,8 @@ fn status_tells_since_when_there_is_a_session_and_when_the_next_attempt_is_due()
 
     rig.call("deploy");
     let post = rig.post();
+    let out = rig.link.status(rig.now);
+    assert_eq!((out.calls, out.calls_waiting), (1, 0));
     rig.refuse_connection(&post);
     let dial = rig.dials.pop_front().unwrap();
     let lost = rig.now;
@@ -207,6 +209,7 @@ fn status_tells_since_when_there_is_a_session_and_when_the_next_attempt_is_due()
 
     let down = rig.link.status(rig.now);
     assert_eq!((down.outage_since, down.session_since), (Some(lost), Some(began)));
+    assert_eq!((down.calls, down.calls_waiting), (1, 1));
     let next = down.next_attempt.unwrap();
     assert!(next > rig.now);
     rig.advance(next.since(rig.now));

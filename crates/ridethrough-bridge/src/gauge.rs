@@ -1,0 +1,257 @@
+//! Where a running bridge stands, for whoever looks at it from outside.
+//!
+//! The bridge's own loop and the client's driver are asked, each for what it knows; nothing is shared
+//! and nobody waits for whoever asks. No payload, no secret and no word of the server's is in it.
+
+use std::fmt;
+use std::time::Duration;
+
+use ridethrough::{Client, Status};
+use ridethrough_core::breaker;
+use ridethrough_core::{Era, Moment, Reason};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::news::harmless;
+
+/// Reads where a bridge stands, while it runs. Cheap to clone.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use ridethrough::Client;
+/// use ridethrough_bridge::Bridge;
+///
+/// let bridge = Bridge::new(Client::new("https://example.com/mcp")?);
+/// let gauge = bridge.gauge();
+/// tokio::spawn(bridge.run(tokio::io::empty(), tokio::io::sink(), std::future::pending()));
+/// if let Some(snapshot) = gauge.read().await {
+///     println!("{:?}, {} in flight", snapshot.state, snapshot.in_flight_count);
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Gauge {
+    client: Client,
+    asks: mpsc::UnboundedSender<Ask>,
+}
+
+/// A question to the bridge's own loop, and where its answer goes.
+pub(crate) type Ask = oneshot::Sender<Own>;
+
+/// What the bridge's own loop knows.
+pub(crate) struct Own {
+    pub(crate) host: Option<String>,
+    pub(crate) server: Option<String>,
+    pub(crate) up: Duration,
+    pub(crate) had_session: bool,
+    pub(crate) is_in_trouble: bool,
+    pub(crate) recoveries: u64,
+    pub(crate) lost: Duration,
+    pub(crate) in_flight: Vec<InFlight>,
+    pub(crate) in_flight_count: usize,
+}
+
+/// Where a bridge stands. Times are in milliseconds before or after the moment it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// What the host calls itself.
+    pub host: Option<String>,
+    /// What the server calls itself.
+    pub server: Option<String>,
+    /// Whether calls go through.
+    pub state: State,
+    /// The era of the protocol: `legacy` has sessions, `modern` has none.
+    pub era: String,
+    /// The revision agreed on.
+    pub revision: Option<String>,
+    /// Which session it is; each handshake takes the next number.
+    pub generation: Option<u64>,
+    /// How old the session is.
+    pub age_ms: Option<u64>,
+    /// How long the bridge runs.
+    pub up_since_ms: u64,
+    /// The last thing that went wrong, over or not.
+    pub last_error: Option<LastError>,
+    /// When whatever failed is tried again.
+    pub next_attempt_ms: Option<u64>,
+    /// Whether new calls go out.
+    pub breaker: Breaker,
+    /// Requests of the host that have no answer yet, the oldest first; 50 at most.
+    pub in_flight: Vec<InFlight>,
+    /// How many there are in all.
+    pub in_flight_count: usize,
+    /// Calls, our own among them, that wait: for a connection, a session, a moment, a place.
+    pub waiting: usize,
+    /// How often the connection recovered.
+    pub recoveries: u64,
+    /// How long that took, in all.
+    pub lost_ms: u64,
+}
+
+/// Whether calls go through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum State {
+    /// There was no session yet.
+    #[default]
+    Connecting,
+    /// They do.
+    Ready,
+    /// Something went wrong, and is being mended.
+    Recovering,
+    /// What a bridge of another version has a word for.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Whether new calls go out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Breaker {
+    /// They do.
+    #[default]
+    Closed,
+    /// They are refused for a while.
+    Open,
+    /// They are refused while the server is asked whether it is back.
+    Probing,
+    /// What a bridge of another version has a word for.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Something that went wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastError {
+    /// What.
+    pub message: String,
+    /// How long ago.
+    pub ago_ms: u64,
+}
+
+/// A request of the host without an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InFlight {
+    /// The method.
+    pub method: String,
+    /// The tool, if one is called.
+    pub tool: Option<String>,
+    /// For how long.
+    pub elapsed_ms: u64,
+}
+
+impl Gauge {
+    pub(crate) const fn new(client: Client, asks: mpsc::UnboundedSender<Ask>) -> Self {
+        Self { client, asks }
+    }
+
+    /// Where the bridge stands; `None` if it does not run, any more or yet.
+    pub async fn read(&self) -> Option<Snapshot> {
+        let (reply, own) = oneshot::channel();
+        self.asks.send(reply).ok()?;
+        let own = own.await.ok()?;
+        Some(snapshot(own, &self.client.status().await?))
+    }
+}
+
+impl fmt::Debug for Gauge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gauge").finish_non_exhaustive()
+    }
+}
+
+fn snapshot(own: Own, link: &Status) -> Snapshot {
+    let ago = |at: Moment| millis(link.now.since(at));
+    let is_well = link.generation.is_some()
+        && link.outage_since.is_none()
+        && link.breaker == breaker::State::Closed
+        && !own.is_in_trouble;
+    Snapshot {
+        state: match (is_well, own.had_session) {
+            (true, _) => State::Ready,
+            (false, true) => State::Recovering,
+            (false, false) => State::Connecting,
+        },
+        host: own.host,
+        server: own.server,
+        era: match link.era {
+            Era::Legacy => "legacy",
+            Era::Modern => "modern",
+        }
+        .to_owned(),
+        revision: link.version.map(|version| version.to_string()),
+        generation: link.generation.map(|generation| generation.number()),
+        age_ms: link.session_since.map(ago),
+        up_since_ms: millis(own.up),
+        last_error: link
+            .last_failure
+            .as_ref()
+            .map(|(at, reason)| LastError { message: message(reason), ago_ms: ago(*at) }),
+        next_attempt_ms: link.next_attempt.map(|at| millis(at.since(link.now))),
+        breaker: match link.breaker {
+            breaker::State::Closed => Breaker::Closed,
+            breaker::State::Open { .. } => Breaker::Open,
+            breaker::State::Probing => Breaker::Probing,
+        },
+        in_flight: own.in_flight,
+        in_flight_count: own.in_flight_count,
+        waiting: link.calls_waiting,
+        recoveries: own.recoveries,
+        lost_ms: millis(own.lost),
+    }
+}
+
+/// What went wrong. A server that refuses credentials may repeat them, so its words are not.
+fn message(reason: &Reason) -> String {
+    match reason {
+        Reason::Said(_) => "the server refused in words of its own".to_owned(),
+        Reason::Nothing => "unknown".to_owned(),
+        reason => short(&reason.to_string()),
+    }
+}
+
+/// Words of others, for one line of a terminal.
+pub(crate) fn short(words: &str) -> String {
+    let safe = harmless(words);
+    match safe.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &safe[..end]),
+        None => safe,
+    }
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+const LONGEST: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_server_are_not_repeated() {
+        let told = message(&Reason::Said("no such token: s3cret".into()));
+
+        assert!(!told.contains("s3cret"), "{told}");
+    }
+
+    #[test]
+    fn names_are_harmless_and_short() {
+        assert_eq!(short("a\u{1b}[2J"), "a\u{fffd}[2J");
+        assert_eq!(short(&"é".repeat(1000)).chars().count(), LONGEST + 3);
+    }
+
+    #[test]
+    fn a_snapshot_of_another_version_is_read_as_far_as_it_goes() {
+        let read: Snapshot = serde_json::from_str(r#"{"state":"new","novelty":[1]}"#).unwrap();
+
+        assert_eq!(read, Snapshot { state: State::Unknown, ..Snapshot::default() });
+    }
+}

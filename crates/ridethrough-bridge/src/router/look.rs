@@ -1,0 +1,27 @@
+//! What the loop says of itself to a gauge.
+
+use tokio::io::AsyncWrite;
+use tokio::time::Instant;
+
+use super::Router;
+use crate::gauge::{Ask, Own, short};
+
+impl<W: AsyncWrite + Unpin> Router<W> {
+    pub(super) fn tell_gauge(&self, ask: Ask) {
+        let now = Instant::now();
+        let server = self.upstream.server().and_then(ridethrough::Server::name);
+        let own = Own {
+            host: self.host.as_deref().map(short),
+            server: server.as_deref().map(short),
+            up: now - self.began,
+            had_session: self.sessions > 0,
+            is_in_trouble: self.news.is_in_trouble(),
+            recoveries: self.news.recoveries(),
+            lost: self.news.lost(),
+            in_flight: self.calls.oldest(now),
+            in_flight_count: self.calls.count(),
+        };
+        // Whoever asked may be gone, and then does not want to know.
+        let _ = ask.send(own);
+    }
+}

@@ -1,0 +1,103 @@
+//! The bridge's side of its socket: whoever knocks and asks is told how the bridge is.
+//!
+//! It must never hold the bridge up: a few are served at a time, each for a moment, each with one small
+//! answer. A socket that cannot be had is told to whoever wants to know, and the bridge runs without.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough_bridge::Gauge;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+
+use super::socket::{self, ASK, Told};
+
+/// An open door. It is shut, and its socket gone, when this is dropped.
+pub(super) struct Door {
+    path: PathBuf,
+    serving: AbortHandle,
+}
+
+impl Door {
+    /// Opens a door in the first place that will do. Must be called in a runtime.
+    pub(super) fn open(gauge: Gauge, upstream: String) -> Result<Self, String> {
+        let mut faults = Vec::new();
+        for folder in socket::places() {
+            match listen(&folder) {
+                Ok((listener, path)) => {
+                    let serving = tokio::spawn(serve(listener, folder, gauge, upstream));
+                    return Ok(Self { path, serving: serving.abort_handle() });
+                }
+                Err(error) => faults.push(format!("`{}`: {error}", folder.display())),
+            }
+        }
+        match faults.is_empty() {
+            true => Err("the user has no folder for it".to_owned()),
+            false => Err(faults.join("; ")),
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.serving.abort();
+        // What stays behind is removed by the next one who looks.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A socket gets its name when it can be spoken to: before, it looks like one that was left behind.
+fn listen(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
+    socket::make_private(folder)?;
+    let pid = std::process::id();
+    let (draft, path) = (socket::draft(folder, pid), socket::path(folder, pid));
+    // One of a process of the same number that was killed is nobody's.
+    let _ = fs::remove_file(&draft);
+    let listener = UnixListener::bind(&draft)?;
+    fs::rename(&draft, &path)?;
+    Ok((listener, path))
+}
+
+async fn serve(listener: UnixListener, folder: PathBuf, gauge: Gauge, upstream: String) {
+    let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    let answering = async {
+        while let Ok(place) = places.clone().acquire_owned().await {
+            let Ok((stream, _)) = listener.accept().await else {
+                // There are no more files to be had; that may pass.
+                sleep(PAUSE).await;
+                continue;
+            };
+            let (gauge, upstream) = (gauge.clone(), upstream.clone());
+            tokio::spawn(async move {
+                // Whoever says nothing, or reads nothing, is not waited for.
+                let _ = timeout(LIMIT, answer(stream, &gauge, upstream)).await;
+                drop(place);
+            });
+        }
+    };
+    tokio::join!(answering, socket::sweep(&folder));
+}
+
+async fn answer(mut stream: UnixStream, gauge: &Gauge, upstream: String) -> io::Result<()> {
+    let mut asked = [0; ASK.len()];
+    stream.read_exact(&mut asked).await?;
+    if asked != ASK {
+        return Ok(());
+    }
+    let Some(snapshot) = gauge.read().await else { return Ok(()) };
+    let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
+    let mut told = serde_json::to_vec(&Told { pid, version, upstream, snapshot })?;
+    told.push(b'\n');
+    stream.write_all(&told).await?;
+    stream.shutdown().await
+}
+
+const MOST_AT_ONCE: usize = 4;
+const LIMIT: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,191 @@
+//! Where running bridges can be asked how they are: a Unix socket each, in a folder that only its owner
+//! can enter.
+//!
+//! A host may start a bridge with few variables of the environment, and a person asks with many. So a
+//! bridge takes the first place that it can use, and whoever asks looks in all of them.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ridethrough_bridge::Snapshot;
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+/// What a bridge answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Told {
+    pub(crate) pid: u32,
+    pub(crate) version: String,
+    /// Where the server is, without what may be a secret.
+    pub(crate) upstream: String,
+    #[serde(flatten)]
+    pub(crate) snapshot: Snapshot,
+}
+
+/// The folders where sockets may be, the best first.
+pub(crate) fn places() -> Vec<PathBuf> {
+    places_from(|name| env::var_os(name))
+}
+
+fn places_from(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let folder = |name| variable(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let run = folder("XDG_RUNTIME_DIR").map(|it| it.join("ridethrough"));
+    let caches = [folder("XDG_CACHE_HOME"), folder("HOME").map(|it| it.join(".cache"))];
+    let below_caches = caches.into_iter().flatten().map(|it| it.join("ridethrough/run"));
+    let mut places: Vec<_> = run.into_iter().chain(below_caches).collect();
+    places.dedup();
+    places
+}
+
+/// Makes a folder that nobody else can enter; one of somebody else's is refused.
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let found = fs::symlink_metadata(folder)?;
+    if !is_own(&found) {
+        return Err(io::Error::other("it belongs to somebody else"));
+    }
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+fn is_own(found: &Metadata) -> bool {
+    found.is_dir() && found.uid() == geteuid().as_raw()
+}
+
+/// The socket of the bridge with this number.
+pub(crate) fn path(folder: &Path, pid: u32) -> PathBuf {
+    folder.join(format!("bridge-{pid}.sock"))
+}
+
+/// Where it is until it can be spoken to.
+pub(crate) fn draft(folder: &Path, pid: u32) -> PathBuf {
+    folder.join(format!("bridge-{pid}.new"))
+}
+
+/// The sockets in a folder, with the numbers of their bridges. None, if others could have put them there.
+pub(crate) fn sockets(folder: &Path) -> Vec<(u32, PathBuf)> {
+    let is_safe = |it: Metadata| is_own(&it) && it.mode() & 0o022 == 0;
+    if !fs::symlink_metadata(folder).is_ok_and(is_safe) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let number = |name: OsString| {
+        let name = name.into_string().ok()?;
+        name.strip_prefix("bridge-")?.strip_suffix(".sock")?.parse().ok()
+    };
+    entries.filter_map(|entry| Some((number(entry.file_name())?, entry.path()))).collect()
+}
+
+/// Speaks to a socket. One that nobody listens on any more is removed: its bridge was killed.
+pub(crate) async fn connect(path: &Path) -> io::Result<UnixStream> {
+    let connected = UnixStream::connect(path).await;
+    if connected.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        // Somebody else may have been faster.
+        let _ = fs::remove_file(path);
+    }
+    connected
+}
+
+/// Removes what killed bridges left behind.
+pub(crate) async fn sweep(folder: &Path) {
+    for (_, path) in sockets(folder) {
+        // Whoever listens is left alone, answer or not.
+        let _ = timeout(PATIENCE, connect(&path)).await;
+    }
+}
+
+/// What a bridge is asked.
+pub(crate) const ASK: &[u8] = b"status\n";
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_looks_also_where_a_bridge_with_fewer_variables_is() {
+        let all = [("XDG_RUNTIME_DIR", "/run/me"), ("XDG_CACHE_HOME", "/c"), ("HOME", "/me")];
+        let few = [("HOME", "/me"), ("XDG_RUNTIME_DIR", "not/absolute")];
+        let places = |known: &[(&str, &str)]| {
+            places_from(|name| known.iter().find(|(it, _)| *it == name).map(|(_, at)| at.into()))
+        };
+
+        let asked = places(&all);
+
+        assert_eq!(asked[0], Path::new("/run/me/ridethrough"));
+        assert_eq!(places(&few), [Path::new("/me/.cache/ridethrough/run")]);
+        assert!(asked.contains(&places(&few)[0]));
+    }
+
+    #[test]
+    fn a_folder_is_the_users_own_and_nobody_elses() {
+        let folder = scratch("own");
+
+        make_private(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+        fs::write(path(&folder, 7), "").unwrap();
+        assert!(sockets(&folder).is_empty(), "anybody could have put it there");
+        make_private(&folder).unwrap();
+
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(sockets(&folder), [(7, path(&folder, 7))]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_only_a_link_is_refused() {
+        let (folder, link) = (scratch("real"), scratch("link"));
+        make_private(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+
+        let refused = make_private(&link);
+
+        assert!(refused.is_err());
+        fs::remove_file(&link).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn only_sockets_of_bridges_are_looked_at() {
+        let folder = scratch("names");
+        make_private(&folder).unwrap();
+        for name in ["bridge-12.sock", "bridge-x.sock", "bridge-1.new", "12.sock"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+
+        let found = sockets(&folder);
+
+        assert_eq!(found, [(12, path(&folder, 12))]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_a_killed_bridge_left_is_removed_and_what_listens_stays() {
+        let folder = scratch("sweep");
+        make_private(&folder).unwrap();
+        let (dead, alive) = (path(&folder, 1), path(&folder, 2));
+        drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
+        let listener = std::os::unix::net::UnixListener::bind(&alive).unwrap();
+
+        sweep(&folder).await;
+
+        assert_eq!((dead.exists(), alive.exists()), (false, true));
+        drop(listener);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        env::temp_dir().join(format!("ridethrough-socket-{}-{name}", std::process::id()))
+    }
+}

@@ -1,0 +1,66 @@
+//! `ridethrough status`: the bridges that run on this machine, and how they are.
+//!
+//! Each is asked through its own socket; see `bridge/socket.rs`. One that does not answer in time is
+//! listed as silent.
+
+#[cfg(unix)]
+mod ask;
+#[cfg(unix)]
+mod table;
+#[cfg(unix)]
+mod watch;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+/// What `status` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// Print a JSON array for machines
+    #[arg(long)]
+    json: bool,
+    /// Look again every second, until Ctrl-C; with `--json`, an array on each line
+    #[arg(long)]
+    watch: bool,
+}
+
+#[cfg(unix)]
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    use crate::{out, until};
+
+    let is_colourful = out::is_colourful(&std::io::stdout());
+    let show = |seen: &[ask::Seen]| match args.json {
+        true => ask::json(seen),
+        false => table::of(seen, is_colourful),
+    };
+    let looked = until::stopped(async {
+        match args.watch {
+            true => watch::until_nobody_reads(async || show(&ask::all().await)).await,
+            false => {
+                let seen = ask::all().await;
+                out::print(|out| writeln!(out, "{}", show(&seen)))
+            }
+        }
+    })?;
+    // Ctrl-C is how a watch ends: there is nothing to tell.
+    looked.unwrap_or_else(|stopped| Ok(stopped.code()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    let Args { json: _, watch: _ } = args;
+    Err(crate::misuse::Misuse {
+        what: "bridges cannot be asked how they are on this system yet".to_owned(),
+        tried: "nothing was done".to_owned(),
+        hint: "start the bridge with `-v`: it tells every fault on stderr".to_owned(),
+    }
+    .into())
+}
+
+const AFTER: &str = "\
+A bridge listens on a socket that only its user can reach, below `$XDG_RUNTIME_DIR/ridethrough` or the
+user's cache. No header, no token and no query of a URL is told there.
+
+Exit codes: 0 also if no bridge runs, 130 or 143 ended by a signal.";

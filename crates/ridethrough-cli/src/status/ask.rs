@@ -1,0 +1,106 @@
+//! Asks every bridge that runs, all at once.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ridethrough_bridge::harmless;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::bridge::socket::{self, ASK, Told};
+
+/// A bridge that was found.
+#[derive(Debug)]
+pub(super) enum Seen {
+    /// It is there, and does not answer.
+    Silent { pid: u32 },
+    /// What it said, and the same as it was said.
+    Told(Box<Told>, Value),
+}
+
+impl Seen {
+    fn pid(&self) -> u32 {
+        match self {
+            Self::Silent { pid } => *pid,
+            Self::Told(told, _) => told.pid,
+        }
+    }
+}
+
+/// Every bridge of this user, in the order of their numbers.
+pub(super) async fn all() -> Vec<Seen> {
+    let places = socket::places();
+    let sockets = places.iter().flat_map(|folder| socket::sockets(folder));
+    let asked = sockets.map(|(pid, path)| async move { ask(pid, &path).await });
+    let mut seen: Vec<_> = join_all(asked).await.into_iter().flatten().collect();
+    seen.sort_by_key(Seen::pid);
+    seen
+}
+
+/// An array, on one line.
+pub(super) fn json(seen: &[Seen]) -> String {
+    let bridges = seen.iter().map(|it| match it {
+        Seen::Silent { pid } => json!({"pid": pid, "state": "silent"}),
+        Seen::Told(_, told) => told.clone(),
+    });
+    harmless(&Value::from_iter(bridges).to_string())
+}
+
+/// `None` if there is no bridge any more.
+async fn ask(pid: u32, path: &Path) -> Option<Seen> {
+    match timeout(PATIENCE, exchange(path)).await {
+        Ok(Ok(answer)) if answer.is_empty() => None,
+        Ok(Ok(answer)) => Some(read(pid, &answer)),
+        Ok(Err(error)) if is_gone(&error) => None,
+        Ok(Err(_)) | Err(_) => Some(Seen::Silent { pid }),
+    }
+}
+
+async fn exchange(path: &Path) -> io::Result<Vec<u8>> {
+    let mut stream = socket::connect(path).await?;
+    stream.write_all(ASK).await?;
+    let mut answer = Vec::new();
+    stream.take(LONGEST).read_to_end(&mut answer).await?;
+    Ok(answer)
+}
+
+fn read(pid: u32, answer: &[u8]) -> Seen {
+    let value: Option<Value> = serde_json::from_slice(answer).ok();
+    let told = value.and_then(|value| Some((Told::deserialize(&value).ok()?, value)));
+    match told {
+        Some((told, value)) => Seen::Told(Box::new(told), value),
+        None => Seen::Silent { pid },
+    }
+}
+
+/// Killed, or about to end.
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
+    matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | NotFound)
+}
+
+const PATIENCE: Duration = Duration::from_secs(1);
+const LONGEST: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_bridge_says_is_passed_on_whole_and_what_is_no_answer_is_silence() {
+        let told = read(7, br#"{"pid":7,"state":"ready","novelty":[1]}"#);
+        let nonsense = read(8, b"{}x");
+
+        let array = json(&[told, nonsense]);
+
+        assert_eq!(
+            array,
+            r#"[{"novelty":[1],"pid":7,"state":"ready"},{"pid":8,"state":"silent"}]"#
+        );
+        assert_eq!(json(&[]), "[]");
+    }
+}

@@ -1,0 +1,206 @@
+//! The bridges as people see them: a line each, and below it whatever is not as it should be.
+
+use ridethrough_bridge::{Breaker, InFlight, Snapshot, State, harmless};
+
+use super::ask::Seen;
+use crate::bridge::socket::Told;
+use crate::out::{Colour, painted};
+
+/// A table, or the word that there is nothing to show.
+pub(super) fn of(seen: &[Seen], is_colourful: bool) -> String {
+    if seen.is_empty() {
+        return "no bridge is running".to_owned();
+    }
+    let rows: Vec<Row> = seen.iter().map(row).collect();
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|row| &*row.cells[column]).chain([HEADS[column]]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    });
+    let heads = line(&HEADS.map(str::to_owned), &widths);
+    let mut lines = vec![painted(&heads, Colour::Faint, is_colourful)];
+    for row in rows {
+        let mut text = line(&row.cells, &widths);
+        if let Some(rest) = text.strip_prefix(&row.cells[0]) {
+            text = format!("{}{rest}", painted(&row.cells[0], row.colour, is_colourful));
+        }
+        lines.push(text);
+        lines.extend(row.details.iter().map(|it| format!("  {it}")));
+    }
+    lines.join("\n")
+}
+
+/// One bridge.
+struct Row {
+    cells: [String; COLUMNS],
+    colour: Colour,
+    details: Vec<String>,
+}
+
+fn row(seen: &Seen) -> Row {
+    match seen {
+        Seen::Silent { pid } => Row {
+            cells: ["silent", &pid.to_string(), "-", "-", "-", "-", "-"].map(str::to_owned),
+            colour: Colour::Red,
+            details: vec!["it did not answer within a second".to_owned()],
+        },
+        Seen::Told(told, _) => {
+            let Told { pid, upstream, snapshot: it, .. } = &**told;
+            let (state, colour) = match it.state {
+                State::Connecting => ("connecting", Colour::Yellow),
+                State::Ready => ("ready", Colour::Green),
+                State::Recovering => ("recovering", Colour::Yellow),
+                _ => ("unknown", Colour::Yellow),
+            };
+            let cells = [
+                state.to_owned(),
+                pid.to_string(),
+                it.host.as_deref().map_or_else(nothing, harmless),
+                harmless(upstream),
+                session(it),
+                it.age_ms.map_or_else(nothing, span),
+                span(it.up_since_ms),
+            ];
+            Row { cells, colour, details: details(it) }
+        }
+    }
+}
+
+fn session(it: &Snapshot) -> String {
+    match (it.generation, &it.revision) {
+        (Some(number), Some(revision)) => format!("{number} ({})", harmless(revision)),
+        _ => nothing(),
+    }
+}
+
+fn nothing() -> String {
+    "-".to_owned()
+}
+
+/// What is under way, and what is wrong.
+fn details(it: &Snapshot) -> Vec<String> {
+    let mut details: Vec<_> = it.in_flight.iter().take(MOST_CALLS).map(call).collect();
+    let more = it.in_flight_count.saturating_sub(details.len());
+    if more > 0 {
+        details.push(format!("and {more} more in flight"));
+    }
+    if it.waiting > 0 {
+        details.push(format!("{} waiting for the server", it.waiting));
+    }
+    if let Some(error) = &it.last_error {
+        details.push(format!(
+            "last error {} ago: {}",
+            span(error.ago_ms),
+            harmless(&error.message)
+        ));
+    }
+    if let Some(next) = it.next_attempt_ms {
+        details.push(format!("next attempt in {}", span(next)));
+    }
+    match it.breaker {
+        Breaker::Closed => {}
+        Breaker::Probing => details.push("breaker open: asking whether the server is back".into()),
+        _ => details.push("breaker open: new calls are refused".into()),
+    }
+    if it.recoveries > 0 {
+        let times = if it.recoveries == 1 { "once" } else { &format!("{} times", it.recoveries) };
+        details.push(format!("recovered {times}, {} in all", span(it.lost_ms)));
+    }
+    details
+}
+
+fn call(it: &InFlight) -> String {
+    let tool = it.tool.as_deref().map(|tool| format!(" `{}`", harmless(tool))).unwrap_or_default();
+    format!("in flight for {}: {}{tool}", span(it.elapsed_ms), harmless(&it.method))
+}
+
+fn line(cells: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
+    let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+    padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+/// A time in the two largest units that it has.
+fn span(millis: u64) -> String {
+    let seconds = millis / 1000;
+    let of = |large: u64, unit: &str, small: u64, less: &str| match small {
+        0 => format!("{large} {unit}"),
+        small => format!("{large} {unit} {small} {less}"),
+    };
+    match seconds {
+        0 => format!("{millis} ms"),
+        1..60 => format!("{seconds} s"),
+        60..3600 => of(seconds / 60, "min", seconds % 60, "s"),
+        3600..86_400 => of(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        _ => of(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
+    }
+}
+
+const COLUMNS: usize = 7;
+const HEADS: [&str; COLUMNS] = ["STATE", "PID", "HOST", "UPSTREAM", "SESSION", "AGE", "UP"];
+const MOST_CALLS: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_plainly() {
+        assert_eq!(of(&[], false), "no bridge is running");
+    }
+
+    #[test]
+    fn bridges_stand_in_columns_with_what_is_wrong_below() {
+        let well = json!({
+            "pid": 7, "upstream": "https://a.example/mcp", "host": "cursor", "state": "ready",
+            "generation": 1, "revision": "2025-06-18", "ageMs": 61_000, "upSinceMs": 7_260_000,
+        });
+        let ill = json!({
+            "pid": 4711, "upstream": "https://longer.example/mcp", "state": "recovering",
+            "upSinceMs": 900, "breaker": "open", "nextAttemptMs": 1500, "waiting": 2,
+            "lastError": {"message": "connection \u{1b}refused", "agoMs": 4000},
+            "inFlight": [{"method": "tools/call", "tool": "search", "elapsedMs": 3200}],
+            "inFlightCount": 3, "recoveries": 2, "lostMs": 12_000,
+        });
+
+        let table = of(&[told(well), told(ill), Seen::Silent { pid: 5000 }], false);
+
+        assert_eq!(
+            table,
+            "\
+STATE       PID   HOST    UPSTREAM                    SESSION         AGE        UP
+ready       7     cursor  https://a.example/mcp       1 (2025-06-18)  1 min 1 s  2 h 1 min
+recovering  4711  -       https://longer.example/mcp  -               -          900 ms
+  in flight for 3 s: tools/call `search`
+  and 2 more in flight
+  2 waiting for the server
+  last error 4 s ago: connection \u{fffd}refused
+  next attempt in 1 s
+  breaker open: new calls are refused
+  recovered 2 times, 12 s in all
+silent      5000  -       -                           -               -          -
+  it did not answer within a second"
+        );
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_the_colour() {
+        let seen = [told(json!({"pid": 7, "state": "ready"}))];
+
+        let plain = of(&seen, true).replace("\x1b[32m", "").replace("\x1b[2m", "");
+
+        assert_eq!(plain.replace("\x1b[0m", ""), of(&seen, false));
+        assert!(of(&seen, true).contains("\x1b[32mready\x1b[0m"));
+    }
+
+    #[test]
+    fn times_have_the_units_that_people_use() {
+        let spans = [900, 59_999, 60_000, 3_599_000, 3_600_000, 90_000_000].map(span);
+
+        assert_eq!(spans, ["900 ms", "59 s", "1 min", "59 min 59 s", "1 h", "1 d 1 h"]);
+    }
+
+    fn told(value: Value) -> Seen {
+        Seen::Told(Box::new(serde_json::from_value(value.clone()).unwrap()), value)
+    }
+}
