@@ -72,8 +72,13 @@ pub(crate) fn draft(folder: &Path, pid: u32) -> PathBuf {
     folder.join(format!("bridge-{pid}.new"))
 }
 
-/// The sockets in a folder, with the numbers of their bridges. None, if others could have put them there.
+/// The sockets in a folder, with the numbers of their bridges.
 pub(crate) fn sockets(folder: &Path) -> Vec<(u32, PathBuf)> {
+    found(folder, ".sock")
+}
+
+/// The files of bridges whose names end so. None, if others could have put them there.
+fn found(folder: &Path, end: &str) -> Vec<(u32, PathBuf)> {
     let is_safe = |it: Metadata| is_own(&it) && it.mode() & 0o022 == 0;
     if !fs::symlink_metadata(folder).is_ok_and(is_safe) {
         return Vec::new();
@@ -81,7 +86,7 @@ pub(crate) fn sockets(folder: &Path) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let number = |name: OsString| {
         let name = name.into_string().ok()?;
-        name.strip_prefix("bridge-")?.strip_suffix(".sock")?.parse().ok()
+        name.strip_prefix("bridge-")?.strip_suffix(end)?.parse().ok()
     };
     entries.filter_map(|entry| Some((number(entry.file_name())?, entry.path()))).collect()
 }
@@ -98,18 +103,29 @@ pub(crate) async fn connect(path: &Path) -> io::Result<UnixStream> {
 
 /// Removes what killed bridges left behind.
 pub(crate) async fn sweep(folder: &Path) {
-    for (_, path) in sockets(folder) {
+    for (_, path) in found(folder, ".sock") {
         // Whoever listens is left alone, answer or not.
         let _ = timeout(PATIENCE, connect(&path)).await;
+    }
+    for (_, path) in found(folder, ".new") {
+        let age =
+            fs::symlink_metadata(&path).ok().and_then(|it| it.modified().ok()?.elapsed().ok());
+        // A socket keeps this name for no time at all: its bridge was killed just then.
+        if age.is_some_and(|age| age > BIRTH) {
+            let _ = fs::remove_file(&path);
+        }
     }
 }
 
 /// What a bridge is asked.
 pub(crate) const ASK: &[u8] = b"status\n";
 const PATIENCE: Duration = Duration::from_secs(1);
+const BIRTH: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     #[test]
@@ -177,10 +193,15 @@ mod tests {
         let (dead, alive) = (path(&folder, 1), path(&folder, 2));
         drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
         let listener = std::os::unix::net::UnixListener::bind(&alive).unwrap();
+        let (unborn, newborn) = (draft(&folder, 3), draft(&folder, 4));
+        let long_ago = SystemTime::now() - 2 * BIRTH;
+        fs::File::create(&unborn).unwrap().set_modified(long_ago).unwrap();
+        fs::File::create(&newborn).unwrap();
 
         sweep(&folder).await;
 
         assert_eq!((dead.exists(), alive.exists()), (false, true));
+        assert_eq!((unborn.exists(), newborn.exists()), (false, true));
         drop(listener);
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -123,6 +123,8 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
         &["lab", "run", "--only", "Z9"],
         &["lab", "compare", "--clients", "nobody"],
         &["lab", "drive", "http://127.0.0.1:1/mcp", "nowhere.json"],
+        &["status"],
+        &["status", "--json"],
         &["completions", "nosuchshell"],
         &["nonsense"],
     ] {
@@ -169,6 +171,7 @@ const COMMANDS: [&str; 23] = [
     "prompts",
     "read",
     "resources",
+    "status",
     "tools",
     "watch",
 ];
