@@ -62,8 +62,9 @@ async fn a_host_that_starts_while_the_server_is_down_starts_with_what_it_was() {
     let tools = again.asked(1, "tools/list", json!({})).await;
     rig.server.set_mood(Mood::Up);
     let answer = again.call(2, "echo").await;
-    let mut stranger = rig.host(&["--header", "X-Team: red"]);
+    // A process that is being started holds on to the port for a moment, so that comes after.
     rig.server.set_mood(Mood::Down);
+    let mut stranger = rig.host(&["--header", "X-Team: red"]);
     let unknown = stranger.greet().await;
 
     assert_eq!(greeting["result"]["serverInfo"]["name"], "ridethrough-lab");
