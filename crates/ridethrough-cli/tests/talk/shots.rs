@@ -149,7 +149,7 @@ async fn shot(rig: &Rig, words: &[&str]) -> String {
 }
 
 /// Every command that a person may type; the empty one is the program itself.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: &[&str] = &[
     "",
     "bridge",
     "call",
