@@ -1,0 +1,42 @@
+//! A server that reads and writes lines, however it was started.
+
+use std::io;
+
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Starts children: one for each session.
+pub trait Start: Send + Sync + 'static {
+    /// Starts one. A child that dies at once was started.
+    fn start(&self) -> BoxFuture<'_, io::Result<Child>>;
+
+    /// What is started, as clients may see it: a program's name, and nothing of its arguments.
+    fn name(&self) -> &str;
+}
+
+/// A running child.
+///
+/// It is asked to end by dropping `stdin`, and made to end by dropping `ended`.
+pub struct Child {
+    /// Takes messages, one on a line.
+    pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Gives messages, one on a line.
+    pub stdout: Box<dyn AsyncRead + Send + Unpin>,
+    /// Is done when nothing is left of it.
+    pub ended: BoxFuture<'static, Obituary>,
+}
+
+/// How a child ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Obituary {
+    /// `exit status: 1`, for example.
+    pub status: String,
+    /// The last lines that it wrote to its stderr, oldest first, harmless for a terminal.
+    pub last_words: Vec<String>,
+}
+
+impl std::fmt::Debug for Child {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Child").finish_non_exhaustive()
+    }
+}

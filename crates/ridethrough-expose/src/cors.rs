@@ -1,0 +1,31 @@
+//! What a browser asks for before it lets a page of another origin talk to us.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
+};
+use http::{HeaderValue, Response, StatusCode};
+
+use crate::reply::{Reply, empty};
+
+/// The answer to the question whether a page may call.
+pub(crate) fn preflight() -> Reply {
+    let mut reply = empty(StatusCode::NO_CONTENT);
+    let headers = reply.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ASKED));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    reply
+}
+
+/// Lets the page of this origin, which the door let in, read the answer.
+pub(crate) fn let_read<B>(response: &mut Response<B>, origin: HeaderValue) {
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(TOLD));
+    headers.insert(VARY, HeaderValue::from_static("Origin"));
+}
+
+const ASKED: &str =
+    "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id";
+const TOLD: &str = "Mcp-Session-Id, Retry-After, WWW-Authenticate";

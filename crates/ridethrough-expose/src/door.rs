@@ -1,0 +1,260 @@
+//! Who may come in: the right name, from the right page, with the right token.
+//!
+//! A page in a browser can make its own name point to this machine and then talk to us as if we were its
+//! server (DNS rebinding). It cannot change the name that the browser sends as `Host`, nor the page's own
+//! as `Origin`: that is why both are looked at, also where nothing but loopback is listened on. A `Host`
+//! that is an address cannot come from such a trick.
+
+use std::net::IpAddr;
+
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use http::{HeaderMap, Uri};
+
+use crate::token::Token;
+
+/// Decides who may come in.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Door {
+    address: IpAddr,
+    token: Option<Token>,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Why somebody may not come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    Host,
+    NoToken,
+    Origin,
+    WrongToken,
+}
+
+impl Door {
+    /// A door at this address, for whoever shows the token; for everybody if there is none.
+    pub const fn new(address: IpAddr, token: Option<Token>) -> Self {
+        Self { address, token, hosts: Vec::new(), origins: Vec::new() }
+    }
+
+    /// Another name that this machine is known by.
+    pub fn allow_host(mut self, name: &str) -> Self {
+        self.hosts.push(name.trim_end_matches('.').to_ascii_lowercase());
+        self
+    }
+
+    /// Another origin whose pages may call, such as `https://app.example.com`.
+    pub fn allow_origin(mut self, origin: &str) -> Self {
+        self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
+        self
+    }
+
+    /// Looks at where a request wants to go and which page it comes from.
+    pub(crate) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Closed> {
+        let mut named = headers.get_all(HOST).iter().peekable();
+        if named.peek().is_none() && uri.host().is_none() {
+            return Err(Closed::Host);
+        }
+        let is_known = |text: &str| host_of(text).is_some_and(|host| self.knows_host(host));
+        if !named.all(|host| host.to_str().is_ok_and(is_known))
+            || uri.authority().is_some_and(|it| !is_known(it.as_str()))
+        {
+            return Err(Closed::Host);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match origins.all(|origin| origin.to_str().is_ok_and(|it| self.knows_origin(it))) {
+            true => Ok(()),
+            false => Err(Closed::Origin),
+        }
+    }
+
+    /// Looks at the token.
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Closed> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let shown = headers.get(AUTHORIZATION).ok_or(Closed::NoToken)?;
+        let shown = shown.to_str().ok().and_then(|text| text.split_once(' '));
+        match shown {
+            Some((scheme, shown))
+                if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim()) =>
+            {
+                Ok(())
+            }
+            _ => Err(Closed::WrongToken),
+        }
+    }
+
+    fn knows_host(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        if let Some(address) = address_of(&host) {
+            // Who listens on every address is reached by any of them.
+            return is_loopback(address)
+                || address == self.address
+                || self.address.is_unspecified();
+        }
+        is_loopback_name(&host) || self.hosts.contains(&host)
+    }
+
+    fn knows_origin(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let is_local = |host: &str| match address_of(host) {
+            Some(address) => is_loopback(address),
+            None => is_loopback_name(host),
+        };
+        place.and_then(host_of).is_some_and(is_local) || self.origins.contains(&origin)
+    }
+}
+
+/// The host of `host:port`; `None` if it is nothing of the kind.
+fn host_of(authority: &str) -> Option<&str> {
+    if let Some(rest) = authority.strip_prefix('[') {
+        let (address, port) = rest.split_once(']')?;
+        return is_port(port).then(|| &authority[..address.len() + 2]);
+    }
+    let host = authority.split(':').next()?;
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let is_whole = !host.is_empty() && host.bytes().all(is_host);
+    (is_whole && is_port(&authority[host.len()..])).then_some(host)
+}
+
+fn is_port(text: &str) -> bool {
+    match text.strip_prefix(':') {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
+        None => text.is_empty(),
+    }
+}
+
+fn address_of(host: &str) -> Option<IpAddr> {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match bare {
+        Some(v6) => v6.parse().ok().map(IpAddr::V6),
+        None => host.parse().ok().map(IpAddr::V4),
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+/// Browsers take these to this machine without asking anybody (RFC 6761, section 6.3).
+fn is_loopback_name(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_let_in() {
+        let door = door("127.0.0.1").allow_host("Box.local");
+
+        for host in [
+            "localhost",
+            "LOCALHOST:8808",
+            "127.0.0.1:1",
+            "127.9.9.9",
+            "[::1]:8808",
+            "box.local:80",
+            "a.localhost",
+            "localhost.",
+        ] {
+            assert_eq!(with_host(&door, host), Ok(()), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:8808",
+            "192.168.0.7",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "localhost:8808@evil.example",
+            "evil.example/localhost",
+            "[::1",
+            "[::2]",
+            "::1",
+            "local host",
+        ] {
+            assert_eq!(with_host(&door, host), Err(Closed::Host), "{host}");
+        }
+    }
+
+    #[test]
+    fn who_listens_everywhere_is_reached_by_any_address_but_not_by_any_name() {
+        assert_eq!(with_host(&door("0.0.0.0"), "192.168.0.7:8808"), Ok(()));
+        assert_eq!(with_host(&door("192.168.0.7"), "192.168.0.7:8808"), Ok(()));
+        assert_eq!(with_host(&door("192.168.0.7"), "192.168.0.8:8808"), Err(Closed::Host));
+        assert_eq!(with_host(&door("0.0.0.0"), "evil.example"), Err(Closed::Host));
+    }
+
+    #[test]
+    fn no_host_and_a_second_host_are_refused() {
+        let (door, uri) = (door("127.0.0.1"), Uri::from_static("/mcp"));
+        let mut two = HeaderMap::new();
+        two.append(HOST, HeaderValue::from_static("localhost"));
+        two.append(HOST, HeaderValue::from_static("evil.example"));
+        let local = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+
+        assert_eq!(door.check_place(&uri, &HeaderMap::new()), Err(Closed::Host));
+        assert_eq!(door.check_place(&uri, &two), Err(Closed::Host));
+        let elsewhere = Uri::from_static("http://evil.example/mcp");
+        assert_eq!(door.check_place(&elsewhere, &local), Err(Closed::Host));
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        let door = door("127.0.0.1").allow_origin("https://App.example/");
+        let from = |origin: &'static str| {
+            let headers = HeaderMap::from_iter([
+                (HOST, HeaderValue::from_static("localhost")),
+                (ORIGIN, HeaderValue::from_static(origin)),
+            ]);
+            door.check_place(&Uri::from_static("/mcp"), &headers)
+        };
+
+        for origin in
+            ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:80", "https://app.example"]
+        {
+            assert_eq!(from(origin), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "",
+            "https://evil.example",
+            "http://app.example",
+            "https://localhost.evil.example",
+            "file://localhost",
+            "http://localhost:1@evil.example",
+        ] {
+            assert_eq!(from(origin), Err(Closed::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn the_token_must_be_shown_and_right() {
+        let door = Door::new([127, 0, 0, 1].into(), Token::new("s3cret").ok());
+        let showing = |value: &'static str| {
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
+            door.check_token(&headers)
+        };
+
+        assert_eq!(door.check_token(&HeaderMap::new()), Err(Closed::NoToken));
+        assert_eq!(showing("Bearer s3cret"), Ok(()));
+        assert_eq!(showing("bearer  s3cret"), Ok(()));
+        for value in ["Bearer wrong", "Bearer ", "Bearer", "Basic s3cret", "s3cret"] {
+            assert_eq!(showing(value), Err(Closed::WrongToken), "{value}");
+        }
+        assert_eq!(Door::new([127, 0, 0, 1].into(), None).check_token(&HeaderMap::new()), Ok(()));
+    }
+
+    fn door(address: &str) -> Door {
+        Door::new(address.parse().unwrap(), None)
+    }
+
+    fn with_host(door: &Door, host: &'static str) -> Result<(), Closed> {
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+        door.check_place(&Uri::from_static("/mcp"), &headers)
+    }
+}

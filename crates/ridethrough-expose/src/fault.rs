@@ -1,0 +1,107 @@
+//! What a client is told when something is wrong, in the words of JSON-RPC.
+
+use bytes::Bytes;
+use ridethrough_core::message::Id;
+use serde_json::{Value, json};
+
+use crate::child::Obituary;
+
+/// Why a session is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// It was ended on purpose.
+    Closed(&'static str),
+    /// Its child ended, or had to be ended.
+    Died {
+        /// What happened, in words.
+        what: String,
+        obituary: Obituary,
+    },
+}
+
+impl Over {
+    pub(crate) fn died(name: &str, obituary: Obituary) -> Self {
+        let what = format!("`{name}` has ended, {}", obituary.status);
+        Self::Died { what, obituary }
+    }
+
+    /// What happened, with the child's last words.
+    pub(crate) fn story(&self) -> String {
+        match self {
+            Self::Closed(why) => format!("the session was ended: {why}"),
+            Self::Died { what, obituary } if obituary.last_words.is_empty() => what.clone(),
+            Self::Died { what, obituary } => {
+                format!("{what}; its last words: {}", obituary.last_words.join(" | "))
+            }
+        }
+    }
+
+    /// The answer to a call that was under way.
+    pub(crate) fn answer(&self, id: &Id) -> Bytes {
+        let message = format!(
+            "{}; there is no answer, the call was not repeated and may have run; begin a new session",
+            self.story()
+        );
+        let data = match self {
+            Self::Closed(_) => json!({ "kind": "sessionEnded", "mayHaveRun": true }),
+            Self::Died { obituary, .. } => json!({
+                "kind": "childDied", "mayHaveRun": true,
+                "status": obituary.status, "lastWords": obituary.last_words,
+            }),
+        };
+        error(Some(id), NO_ANSWER, &message, Some(data))
+    }
+}
+
+/// A JSON-RPC error as a whole message. Without an id it is about no request in particular.
+pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Value>) -> Bytes {
+    let mut error = json!({ "code": code, "message": message });
+    if let Some(data) = data {
+        error["data"] = data;
+    }
+    // The id is that of the client, byte for byte.
+    let id = id.map_or("null", |id| id.json().as_str());
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into()
+}
+
+/// The first code that JSON-RPC leaves to implementations.
+pub(crate) const NO_ANSWER: i64 = -32000;
+/// What servers of the official SDKs say about a session that they do not know.
+pub(crate) const NO_SESSION: i64 = -32001;
+pub(crate) const NOT_A_REQUEST: i64 = -32600;
+pub(crate) const NOT_JSON: i64 = -32700;
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_core::message::{Incoming, Message};
+
+    use super::*;
+
+    #[test]
+    fn a_call_whose_child_died_has_the_whole_story_under_its_own_id() {
+        let last_words = vec!["one".to_owned(), "out of cheese".to_owned()];
+        let obituary = Obituary { status: "exit status: 7".to_owned(), last_words };
+        let over = Over::died("server", obituary);
+        let asked = Bytes::from_static(br#"{"id":1.0,"method":"m"}"#);
+        let Ok(Incoming::One(Message::Request { id, .. })) = Incoming::parse(&asked) else {
+            panic!("not a request");
+        };
+
+        let text = over.answer(&id);
+
+        assert!(text.starts_with(br#"{"jsonrpc":"2.0","id":1.0,"error":{"#));
+        let said: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(
+            said["error"],
+            json!({
+                "code": -32000,
+                "message": "`server` has ended, exit status: 7; its last words: one | out of cheese; \
+                            there is no answer, the call was not repeated and may have run; begin a new session",
+                "data": {
+                    "kind": "childDied", "mayHaveRun": true,
+                    "status": "exit status: 7", "lastWords": ["one", "out of cheese"],
+                },
+            })
+        );
+    }
+}

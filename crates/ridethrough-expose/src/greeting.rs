@@ -1,0 +1,140 @@
+//! `initialize`: the request that begins a session.
+//!
+//! The head of its answer waits for the child's answer, for a while: it carries the session's id, and a
+//! child that dies first has begun no session. A child that takes longer, because it is downloaded first
+//! for example, gets a stream like every other call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use ridethrough_core::message::{Answer, Id, Incoming, Message};
+use tokio::time::{Instant, timeout_at};
+
+use crate::fault::Over;
+use crate::headers::SESSION;
+use crate::parts::Part;
+use crate::reader::{Piece, Reader};
+use crate::reply::{self, Reply, with};
+use crate::session::Session;
+use crate::sessions::{Sessions, Unavailable};
+use crate::streams::Carries;
+
+/// Whether this begins a session.
+pub(crate) fn is_greeting(message: &Message) -> bool {
+    matches!(message, Message::Request { method, .. } if &**method == "initialize")
+}
+
+/// Begins a session with this request.
+pub(crate) async fn begin(sessions: &Arc<Sessions>, parts: &[Part], carries: Carries) -> Reply {
+    let [Part { message: Message::Request { id, params, .. }, .. }] = parts else {
+        return reply::wrong("`initialize` must come alone");
+    };
+    let session = match sessions.begin().await {
+        Ok(session) => session,
+        Err(unavailable) => return reply::unavailable(Some(id), &unavailable),
+    };
+    let unclaimed = Unclaimed(Some(session.clone()));
+    // What the client asks for is the best that is known until it is agreed on.
+    let asked = params.as_ref().and_then(|it| it.member("protocolVersion")?.read::<String>());
+    session.lock().version = asked;
+    let Ok(reader) = session.ask(parts, carries).await else {
+        return gone(sessions, &session, id);
+    };
+    let greeted = Greeted::by(reader, carries).await;
+    if let Some(over) = session.lock().over.clone() {
+        return not_begun(sessions, &over, id);
+    }
+    match greeted.answer() {
+        Some(Answer::Error(_)) => greeted.into_reply(carries).await,
+        answer => {
+            if let Some(Answer::Result(result)) = answer {
+                let agreed = result.member("protocolVersion").and_then(|it| it.read::<String>());
+                session.lock().version = agreed;
+            }
+            unclaimed.claim();
+            with(greeted.into_reply(carries).await, SESSION, &session.id)
+        }
+    }
+}
+
+/// What has come as an answer so far.
+struct Greeted {
+    pieces: Vec<Piece>,
+    reader: Reader,
+}
+
+impl Greeted {
+    /// Waits for the answer. Who takes no event stream can only be answered once.
+    async fn by(mut reader: Reader, carries: Carries) -> Self {
+        let mut pieces = Vec::new();
+        let patience = match carries {
+            Carries::Answers => LONGEST,
+            Carries::Everything => PATIENCE,
+        };
+        let deadline = Instant::now() + patience;
+        while let Ok(Some(piece)) = timeout_at(deadline, reader.next()).await {
+            pieces.push(piece);
+        }
+        Self { pieces, reader }
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        self.pieces.iter().rev().find_map(|piece| match piece {
+            Piece::Event(entry) => match Incoming::parse(&entry.text) {
+                Ok(Incoming::One(Message::Response { answer, .. })) => Some(answer),
+                _ => None,
+            },
+            Piece::Nothing | Piece::Priming => None,
+        })
+    }
+
+    async fn into_reply(self, carries: Carries) -> Reply {
+        match carries {
+            Carries::Everything => reply::events(self.pieces, self.reader),
+            Carries::Answers => {
+                let answer = self.pieces.into_iter().find_map(|piece| match piece {
+                    Piece::Event(entry) => Some(entry.text),
+                    Piece::Nothing | Piece::Priming => None,
+                });
+                match answer {
+                    Some(answer) => reply::json(StatusCode::OK, answer),
+                    None => reply::which_session(),
+                }
+            }
+        }
+    }
+}
+
+/// A session whose client does not know its id yet. If the client leaves now, nobody can ever use it.
+struct Unclaimed(Option<Arc<Session>>);
+
+impl Unclaimed {
+    fn claim(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(session) = &self.0 {
+            session.end("it never began");
+        }
+    }
+}
+
+/// The child took no message: it is dying.
+fn gone(sessions: &Sessions, session: &Session, id: &Id) -> Reply {
+    let over = session.lock().over.clone();
+    not_begun(sessions, &over.unwrap_or(Over::Closed("it never began")), id)
+}
+
+fn not_begun(sessions: &Sessions, over: &Over, id: &Id) -> Reply {
+    let why = Unavailable { what: over.story(), retry_after: sessions.wait() };
+    reply::unavailable(Some(id), &why)
+}
+
+/// How long the head of the answer waits for the child.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The same where the head and the answer can only come together.
+const LONGEST: Duration = Duration::from_secs(120);

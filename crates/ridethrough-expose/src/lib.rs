@@ -1,0 +1,45 @@
+//! A local MCP server, which reads and writes lines, as Streamable HTTP for any number of clients.
+//!
+//! ```text
+//!   client ──HTTP──▶ ┌─────────┐ ──lines──▶ child 1      one session, one child
+//!   client ──HTTP──▶ │ Exposed │ ──lines──▶ child 2
+//!                    └─────────┘
+//! ```
+//!
+//! Every session has a child of its own, so that state, capabilities and questions of two clients never
+//! meet. Every request has exactly one answer, also if its child dies or its stream is cut: streams are
+//! kept for a while and can be resumed. Payloads pass byte for byte. Whoever comes in passes the [`Door`]
+//! first.
+//!
+//! Neither sockets nor processes are known here: connections are byte streams, and a [`Start`] gives
+//! children. The revisions are those with sessions, 2025-03-26 to 2025-11-25.
+
+mod child;
+mod cors;
+mod desk;
+mod door;
+mod exposed;
+mod fault;
+mod greeting;
+mod headers;
+mod life;
+mod lines;
+mod log;
+mod news;
+mod pace;
+mod parts;
+mod reader;
+mod reply;
+mod session;
+mod sessions;
+mod settings;
+mod streams;
+mod token;
+
+pub use child::{Child, Obituary, Start};
+pub use door::Door;
+pub use exposed::Exposed;
+pub use futures_util::future::BoxFuture;
+pub use news::News;
+pub use settings::Settings;
+pub use token::{NotAToken, Token};

@@ -1,0 +1,208 @@
+//! The life of a session: its child is listened to until one of them is over.
+//!
+//! ```text
+//!   Listening ──child ends, or breaks a rule──────────▶ Over: calls are answered with its last words
+//!       └──deleted, idle, or everything is closed────▶ Over ──stdin closed──▶ child gone
+//!   Over ──60 s, for streams to be resumed──▶ forgotten
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::child::{Child, Obituary};
+use crate::fault::Over;
+use crate::lines::{Lines, TooLong};
+use crate::news::News;
+use crate::parts::{Part, Parts};
+use crate::session::Session;
+
+/// A session that is being lived.
+pub(crate) struct Life {
+    ears: Ears,
+    idle: Duration,
+    lines: Lines<Box<dyn AsyncRead + Send + Unpin>>,
+    ended: BoxFuture<'static, Obituary>,
+    writer: Abort,
+    /// The child takes no messages any more.
+    deaf: oneshot::Receiver<()>,
+}
+
+/// Puts what the child says where it belongs.
+pub(crate) struct Ears {
+    pub(crate) session: Arc<Session>,
+    /// What the child is called.
+    pub(crate) name: String,
+    pub(crate) tell: Arc<dyn Fn(News) + Send + Sync>,
+}
+
+impl Life {
+    pub(crate) fn new(
+        ears: Ears,
+        idle: Duration,
+        child: Child,
+        inbox: mpsc::Receiver<Bytes>,
+    ) -> Self {
+        let Child { stdin, stdout, ended } = child;
+        let (tell_deaf, deaf) = oneshot::channel();
+        let writer = Abort(tokio::spawn(write(stdin, inbox, tell_deaf)).abort_handle());
+        Self { ears, idle, lines: Lines::new(stdout, MOST_LINE), ended, writer, deaf }
+    }
+
+    /// The session is over: calls are answered, and nothing is left of the child.
+    pub(crate) async fn bury(mut self, over: Over) {
+        let session = self.ears.session.number;
+        (self.ears.tell)(match &over {
+            Over::Closed(why) => News::Ended { session, why },
+            Over::Died { .. } => News::Died { session, what: over.story() },
+        });
+        // One that ended has nothing to wait for, and its future must not be asked again.
+        let has_ended =
+            matches!(&over, Over::Died { obituary, .. } if *obituary != Obituary::default());
+        self.ears.session.is_over(over);
+        // This closes its stdin.
+        drop(self.writer);
+        if !has_ended {
+            // Too late or not: what is left of it is killed when `ended` is dropped.
+            let _ = timeout(LAST_WILL, &mut self.ended).await;
+        }
+    }
+
+    /// Listens to the child until one of them is over. Returns why.
+    pub(crate) async fn listen(&mut self) -> Over {
+        let session = self.ears.session.clone();
+        let mut asked = session.asked_to_end.subscribe();
+        let idle = self.idle;
+        tokio::select! {
+            biased;
+            Ok(why) = async { asked.wait_for(Option::is_some).await.map(|why| *why) } => {
+                Over::Closed(why.unwrap_or_default())
+            }
+            () = is_idle(&session, idle) => Over::Closed("nobody used it any more"),
+            over = self.listen_on() => over,
+        }
+    }
+
+    async fn listen_on(&mut self) -> Over {
+        loop {
+            tokio::select! {
+                biased;
+                line = self.lines.next() => match line {
+                    Ok(Some(line)) => self.ears.hear(&line).await,
+                    Ok(None) => return self.last_words("closed its stdout").await,
+                    Err(TooLong) => return self.broke_a_rule("wrote a line of more than 64 MiB"),
+                },
+                obituary = &mut self.ended => {
+                    self.hear_the_rest().await;
+                    return Over::died(&self.ears.name, obituary);
+                }
+                Ok(()) = &mut self.deaf => return self.last_words("closed its stdin").await,
+            }
+        }
+    }
+
+    /// What it wrote just before its end is still in the pipe; somebody else may hold that open.
+    async fn hear_the_rest(&mut self) {
+        let rest = async {
+            while let Ok(Some(line)) = self.lines.next().await {
+                self.ears.hear(&line).await;
+            }
+        };
+        let _ = timeout(LAST_GASP, rest).await;
+    }
+
+    /// It closed a pipe: most likely it is about to end, and then says how.
+    async fn last_words(&mut self, what: &str) -> Over {
+        match timeout(LAST_GASP, &mut self.ended).await {
+            Ok(obituary) => Over::died(&self.ears.name, obituary),
+            Err(_) => self.broke_a_rule(what),
+        }
+    }
+
+    fn broke_a_rule(&self, what: &str) -> Over {
+        let what = format!("`{}` {what} and was ended", self.ears.name);
+        Over::Died { what, obituary: Obituary::default() }
+    }
+}
+
+impl Ears {
+    async fn hear(&self, line: &Bytes) {
+        let Ok(parts) = Parts::read(line) else {
+            return (self.tell)(News::Rubbish { session: self.session.number });
+        };
+        for part in parts.into_vec() {
+            self.make_room(&part).await;
+            // What nobody can use is late: the answer to a call that was cancelled, for example.
+            self.session.lock().streams.push(&part);
+        }
+    }
+
+    /// Waits for a reader who lags, so that nothing is lost to it. One who takes nothing for long is cut
+    /// off, for the others' sake, and can come back for what is kept.
+    async fn make_room(&self, part: &Part) {
+        let crowded = || {
+            let state = self.session.lock();
+            let target = state.streams.target(&part.message)?;
+            state.streams.is_crowded(target).then_some(target)
+        };
+        while let Some(stream) = crowded() {
+            if timeout(LONGEST_LAG, self.session.room.notified()).await.is_err() {
+                self.session.lock().streams.cut(stream);
+            }
+        }
+    }
+}
+
+/// Is done when nobody has used the session for this long.
+async fn is_idle(session: &Session, idle: Duration) {
+    loop {
+        let now = Instant::now();
+        let at = session.idle_at(now, idle);
+        if at <= now {
+            return;
+        }
+        sleep_until(at).await;
+    }
+}
+
+/// Writes to the child until there is nobody who could want it, or the child takes no more.
+async fn write(
+    mut stdin: impl AsyncWrite + Unpin,
+    mut inbox: mpsc::Receiver<Bytes>,
+    deaf: oneshot::Sender<()>,
+) {
+    while let Some(letter) = inbox.recv().await {
+        let written = async {
+            stdin.write_all(&letter).await?;
+            stdin.flush().await
+        };
+        if written.await.is_err() {
+            // Whoever listens may have seen its end before.
+            let _ = deaf.send(());
+            return;
+        }
+    }
+}
+
+/// Ends a task with whoever holds this.
+struct Abort(tokio::task::AbortHandle);
+
+impl Drop for Abort {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A bigger message than any that is sent to us: results may hold whole files.
+const MOST_LINE: usize = 64 << 20;
+/// How long a child that closed a pipe may take to end, and one that ended to have its output read.
+const LAST_GASP: Duration = Duration::from_secs(1);
+/// How long a child may take to end after its stdin was closed, until it is killed. Whoever starts it
+/// may be more impatient.
+const LAST_WILL: Duration = Duration::from_secs(10);
+const LONGEST_LAG: Duration = Duration::from_secs(10);

@@ -1,0 +1,118 @@
+//! Whoever reads a stream: a connection that is open for it, and the events as they are written there.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::sleep;
+
+use crate::log::Entry;
+use crate::session::Visit;
+use crate::streams::{Next, Ticket};
+
+/// Reads one stream of a session. Dropping it leaves the stream to whoever comes next.
+pub(crate) struct Reader {
+    visit: Visit,
+    stream: u64,
+    ticket: Ticket,
+    /// The last event that was read.
+    cursor: u64,
+    /// Whether the first thing to come is an event without data.
+    primes: bool,
+}
+
+/// What comes on a stream.
+pub(crate) enum Piece {
+    Event(Entry),
+    /// Nothing, which says that we are there.
+    Nothing,
+    /// An event without data, for its id: a connection that breaks now can be resumed.
+    Priming,
+}
+
+impl Reader {
+    pub(crate) const fn new(
+        visit: Visit,
+        stream: u64,
+        ticket: Ticket,
+        cursor: u64,
+        primes: bool,
+    ) -> Self {
+        Self { visit, stream, ticket, cursor, primes }
+    }
+
+    /// The next piece; `None` at the end of the stream, or if somebody else reads it. Nothing is lost
+    /// if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Option<Piece> {
+        if std::mem::take(&mut self.primes) {
+            return Some(Piece::Priming);
+        }
+        loop {
+            let session = &self.visit.0;
+            let next = session.lock().streams.next(self.stream, &self.ticket, self.cursor);
+            match next {
+                Next::Event(entry) => {
+                    self.cursor = entry.number;
+                    session.room.notify_one();
+                    return Some(Piece::Event(entry));
+                }
+                Next::Over => return None,
+                Next::Wait => {}
+            }
+            tokio::select! {
+                () = self.ticket.notified() => {}
+                () = sleep(SILENCE) => return Some(Piece::Nothing),
+            }
+        }
+    }
+
+    /// The same piece as it is written on the wire.
+    pub(crate) fn write(&self, piece: &Piece) -> Bytes {
+        let stream = self.stream;
+        match piece {
+            Piece::Event(Entry { number, text, .. }) => {
+                let head = format!("id: {stream}-{number}\ndata: ");
+                [head.as_bytes(), text, b"\n\n"].concat().into()
+            }
+            Piece::Nothing => Bytes::from_static(b": still here\n\n"),
+            Piece::Priming => {
+                let retry = RETRY.as_millis();
+                format!("id: {stream}-{}\nretry: {retry}\ndata: \n\n", self.cursor).into()
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let session = &self.visit.0;
+        session.lock().streams.detach(self.stream, &self.ticket);
+        // Whoever waited for this reader waits for nothing.
+        session.room.notify_one();
+    }
+}
+
+/// Stream and event of an id that `Reader::write` wrote.
+pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
+    let (stream, event) = event_id.split_once('-')?;
+    let number = |text: &str| text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().ok());
+    Some((number(stream)??, number(event)??))
+}
+
+/// After so long without an event a comment is sent: it shows a dead connection, and keeps one alive
+/// through whatever stands between.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How soon a client is asked to come back after its connection broke.
+const RETRY: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_events_are_read_back() {
+        assert_eq!(place_of("3-17"), Some((3, 17)));
+        for id in ["", "3", "3-", "-17", "3-+1", "x-1", "3-1-1", "99999999999999999999-1"] {
+            assert_eq!(place_of(id), None, "{id}");
+        }
+    }
+}

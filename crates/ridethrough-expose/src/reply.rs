@@ -1,0 +1,137 @@
+//! Answers in the words of HTTP.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use ridethrough_core::message::Id;
+
+use crate::door::Closed;
+use crate::fault::{NO_ANSWER, NO_SESSION, NOT_A_REQUEST, NOT_JSON, error};
+use crate::headers::{EVENTS, JSON};
+use crate::reader::{Piece, Reader};
+use crate::sessions::Unavailable;
+
+/// What a request is answered with.
+pub(crate) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// An answer without a body.
+pub(crate) fn empty(status: StatusCode) -> Reply {
+    reply(status, Empty::new().boxed_unsync())
+}
+
+/// A JSON body.
+pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
+    with(reply(status, Full::new(body).boxed_unsync()), CONTENT_TYPE, JSON)
+}
+
+/// A JSON-RPC error that is about no request in particular.
+pub(crate) fn refusal(status: StatusCode, code: i64, message: &str) -> Reply {
+    json(status, error(None, code, message, None))
+}
+
+/// What was read already, then everything that comes.
+pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
+    let read: Vec<_> = read.iter().map(|piece| reader.write(piece)).collect();
+    let rest = stream::unfold(reader, |mut reader| async {
+        let piece = reader.next().await?;
+        Some((reader.write(&piece), reader))
+    });
+    let frames = stream::iter(read).chain(rest).map(|bytes| Ok(Frame::data(bytes)));
+    let reply = reply(StatusCode::OK, BodyExt::boxed_unsync(StreamBody::new(frames)));
+    let reply = with(reply, CONTENT_TYPE, EVENTS);
+    // A proxy that collects the events until there are enough of them would hold them up.
+    let reply = with(reply, HeaderName::from_static("x-accel-buffering"), "no");
+    with(reply, CACHE_CONTROL, "no-cache, no-transform")
+}
+
+/// The door is closed.
+pub(crate) fn closed(why: Closed) -> Reply {
+    let (status, message) = match why {
+        Closed::Host => {
+            (StatusCode::FORBIDDEN, "this name is none of ours; `--allow-host` adds one")
+        }
+        Closed::Origin => {
+            (StatusCode::FORBIDDEN, "pages of this origin may not call; `--allow-origin` adds one")
+        }
+        Closed::NoToken => {
+            (StatusCode::UNAUTHORIZED, "show the token: `Authorization: Bearer ...`")
+        }
+        Closed::WrongToken => (StatusCode::UNAUTHORIZED, "this is not the token"),
+    };
+    let reply = refusal(status, NO_ANSWER, message);
+    match why {
+        Closed::Host | Closed::Origin => reply,
+        Closed::NoToken => with(reply, WWW_AUTHENTICATE, "Bearer"),
+        Closed::WrongToken => with(reply, WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""),
+    }
+}
+
+/// There is no session right now. A part of a second is a second: a wait is never told shorter than it is.
+pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
+    let Unavailable { what, retry_after } = why;
+    let seconds = whole_seconds(*retry_after);
+    let message = format!("{what}; nothing was run; come again in {seconds} s");
+    let reply = json(StatusCode::SERVICE_UNAVAILABLE, error(id, NO_ANSWER, &message, None));
+    with(reply, RETRY_AFTER, &seconds.to_string())
+}
+
+/// There is no such session, for this reason if it is known.
+pub(crate) fn no_session(why: Option<&str>) -> Reply {
+    let message = match why {
+        Some(why) => format!("Session not found: {why}; begin a new one with `initialize`"),
+        None => "Session not found; begin a new one with `initialize`".to_owned(),
+    };
+    refusal(StatusCode::NOT_FOUND, NO_SESSION, &message)
+}
+
+/// No session was named.
+pub(crate) fn which_session() -> Reply {
+    let message = "Mcp-Session-Id header is required; a session begins with `initialize`";
+    refusal(StatusCode::BAD_REQUEST, NO_ANSWER, message)
+}
+
+/// The path is another one.
+pub(crate) fn nothing_here() -> Reply {
+    let body = Full::new(Bytes::from_static(b"there is nothing here; the server is at /mcp\n"));
+    with(reply(StatusCode::NOT_FOUND, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
+}
+
+/// The method is another one.
+pub(crate) fn not_that_way() -> Reply {
+    let reply = refusal(StatusCode::METHOD_NOT_ALLOWED, NO_ANSWER, "only GET, POST and DELETE");
+    with(reply, ALLOW, "GET, POST, DELETE")
+}
+
+/// What was sent cannot be read.
+pub(crate) fn unreadable(status: StatusCode, message: &str) -> Reply {
+    refusal(status, NOT_JSON, message)
+}
+
+/// What was sent is no request that can be answered.
+pub(crate) fn wrong(message: &str) -> Reply {
+    refusal(StatusCode::BAD_REQUEST, NOT_A_REQUEST, message)
+}
+
+pub(crate) fn with(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        reply.headers_mut().insert(name, value);
+    }
+    reply
+}
+
+fn reply(status: StatusCode, body: UnsyncBoxBody<Bytes, Infallible>) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    reply
+}
+
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}

@@ -1,0 +1,181 @@
+//! One session: what its client and its child share. The task in `life` runs it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use ridethrough_core::message::Message;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::Instant;
+
+use crate::fault::Over;
+use crate::parts::Part;
+use crate::reader::Reader;
+use crate::streams::{Carries, InUse, Streams};
+
+/// A session with a client.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) number: u64,
+    state: Mutex<State>,
+    /// To the child, one line each.
+    letters: mpsc::Sender<Bytes>,
+    /// A reader has taken something.
+    pub(crate) room: Notify,
+    /// Why it is to end.
+    pub(crate) asked_to_end: watch::Sender<Option<&'static str>>,
+}
+
+pub(crate) struct State {
+    pub(crate) streams: Streams,
+    /// The revision that was agreed on, once it is known.
+    pub(crate) version: Option<String>,
+    pub(crate) over: Option<Over>,
+    /// Requests and streams that are open.
+    visits: usize,
+    last_visit: Instant,
+}
+
+/// Why a message did not get through to the child.
+#[derive(Debug)]
+pub(crate) enum Undelivered {
+    InUse,
+    Over,
+}
+
+impl Session {
+    /// A session, and where the messages for its child come out.
+    pub(crate) fn new(id: String, number: u64) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
+        // The queue is in those who wait: it is bounded by the connections.
+        let (letters, inbox) = mpsc::channel(1);
+        let state = State {
+            streams: Streams::new(),
+            version: None,
+            over: None,
+            visits: 0,
+            last_visit: Instant::now(),
+        };
+        let session = Self {
+            id,
+            number,
+            state: Mutex::new(state),
+            letters,
+            room: Notify::new(),
+            asked_to_end: watch::channel(None).0,
+        };
+        (Arc::new(session), inbox)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the session from being idle while it lives.
+    pub(crate) fn visit(self: &Arc<Self>) -> Visit {
+        self.lock().visits += 1;
+        Visit(self.clone())
+    }
+
+    /// When nobody has been here for `idle`; a session that is being visited is asked again later.
+    pub(crate) fn idle_at(&self, now: Instant, idle: std::time::Duration) -> Instant {
+        let state = self.lock();
+        if state.visits > 0 { now + idle } else { state.last_visit + idle }
+    }
+
+    /// Sends a request, or several of a batch with whatever else is in it, and opens the stream for the
+    /// answers. Nothing is sent and nothing opened if the future is dropped.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        parts: &[Part],
+        carries: Carries,
+    ) -> Result<Reader, Undelivered> {
+        let place = self.letters.reserve().await.map_err(|_| Undelivered::Over)?;
+        let stream = {
+            let mut state = self.lock();
+            if state.over.is_some() {
+                return Err(Undelivered::Over);
+            }
+            state.streams.open(parts, carries).map_err(|InUse| Undelivered::InUse)?
+        };
+        let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
+        self.note(parts);
+        place.send(letter(parts));
+        Ok(reader)
+    }
+
+    /// Sends what nobody answers: notifications, and answers to the child's questions.
+    pub(crate) async fn tell(&self, parts: &[Part]) -> Result<(), Undelivered> {
+        let place = self.letters.reserve().await.map_err(|_| Undelivered::Over)?;
+        self.note(parts);
+        place.send(letter(parts));
+        Ok(())
+    }
+
+    /// Lets a reader have a stream.
+    pub(crate) fn attach(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
+        let visit = self.visit();
+        let mut state = self.lock();
+        let (ticket, cursor) = state.streams.attach(stream, after)?;
+        let primes = state.version.as_deref().is_some_and(|version| version >= PRIMING_SINCE);
+        drop(state);
+        Some(Reader::new(visit, stream, ticket, cursor, primes))
+    }
+
+    /// Asks it to end. The first reason counts.
+    pub(crate) fn end(&self, why: &'static str) {
+        self.asked_to_end.send_if_modified(|reason| {
+            let is_first = reason.is_none();
+            reason.get_or_insert(why);
+            is_first
+        });
+    }
+
+    /// It is over: calls that are under way are answered so.
+    pub(crate) fn is_over(&self, over: Over) {
+        let mut state = self.lock();
+        state.streams.end(|id| over.answer(id));
+        state.over = Some(over);
+    }
+
+    /// Whether a request may name this revision: one that has sessions, or the one agreed on.
+    pub(crate) fn speaks(&self, version: &str) -> bool {
+        LEGACY.contains(&version) || self.lock().version.as_deref() == Some(version)
+    }
+
+    /// Messages of the client are on their way to the child.
+    fn note(&self, parts: &[Part]) {
+        for Part { message, .. } in parts {
+            if let Message::Notification { method, params: Some(params) } = message
+                && &**method == "notifications/cancelled"
+                && let Some(id) = params.member("requestId")
+            {
+                self.lock().streams.cancel(&id);
+            }
+        }
+    }
+}
+
+/// All messages in one piece, each on a line, so that they are sent together or not at all.
+fn letter(parts: &[Part]) -> Bytes {
+    let mut letter = BytesMut::with_capacity(parts.iter().map(|part| part.text.len() + 1).sum());
+    for part in parts {
+        letter.extend_from_slice(&part.text);
+        letter.extend_from_slice(b"\n");
+    }
+    letter.freeze()
+}
+
+/// Somebody is here: a request that is being answered, or an open stream.
+pub(crate) struct Visit(pub(crate) Arc<Session>);
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.visits -= 1;
+        state.last_visit = Instant::now();
+    }
+}
+
+/// An event with an id and no data was no part of the revisions before, whose clients stumble over it.
+const PRIMING_SINCE: &str = "2025-11-25";
+const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -1,0 +1,178 @@
+//! All sessions: how one begins, is found and is forgotten, and how many there may be.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
+
+use crate::child::Start;
+use crate::fault::Over;
+use crate::life::{Ears, Life};
+use crate::news::News;
+use crate::pace::Pace;
+use crate::session::Session;
+use crate::settings::Settings;
+use crate::token::random_hex;
+
+/// The sessions of an exposed server.
+pub(crate) struct Sessions {
+    start: Box<dyn Start>,
+    settings: Settings,
+    tell: Arc<dyn Fn(News) + Send + Sync>,
+    table: Mutex<BTreeMap<String, Arc<Session>>>,
+    pace: Mutex<Pace>,
+    /// One for each child that may live.
+    places: Arc<Semaphore>,
+    counter: AtomicU64,
+    is_closing: AtomicBool,
+}
+
+/// There is no session to be had right now.
+#[derive(Debug)]
+pub(crate) struct Unavailable {
+    pub(crate) what: String,
+    pub(crate) retry_after: Duration,
+}
+
+impl Sessions {
+    pub(crate) fn new(
+        start: impl Start,
+        settings: Settings,
+        tell: Arc<dyn Fn(News) + Send + Sync>,
+    ) -> Self {
+        Self {
+            start: Box::new(start),
+            places: Arc::new(Semaphore::new(settings.sessions)),
+            settings,
+            tell,
+            table: Mutex::default(),
+            pace: Mutex::default(),
+            counter: AtomicU64::new(1),
+            is_closing: AtomicBool::new(false),
+        }
+    }
+
+    /// Begins a session with a child of its own.
+    pub(crate) async fn begin(self: &Arc<Self>) -> Result<Arc<Session>, Unavailable> {
+        if self.is_closing.load(Ordering::Relaxed) {
+            return Err(unavailable("the server is being stopped".to_owned(), FULL));
+        }
+        let place = self.place()?;
+        self.keep_pace().await?;
+        let id = random_hex::<16>().map_err(|error| unavailable(error.to_string(), FULL))?;
+        let child = self.start.start().await.map_err(|error| {
+            let what = format!("`{}` could not be started: {error}", self.start.name());
+            (self.tell)(News::NotStarted { what: what.clone() });
+            self.died(Duration::ZERO);
+            unavailable(what, self.wait())
+        })?;
+        let (session, inbox) = Session::new(id, self.counter.fetch_add(1, Ordering::Relaxed));
+        self.table().insert(session.id.clone(), session.clone());
+        (self.tell)(News::Began { session: session.number });
+        let (name, tell) = (self.start.name().to_owned(), self.tell.clone());
+        let ears = Ears { session: session.clone(), name, tell };
+        let life = Life::new(ears, self.settings.idle, child, inbox);
+        tokio::spawn(self.clone().live(session.clone(), life, place));
+        // Whoever closes everything may have looked at the table just before.
+        if self.is_closing.load(Ordering::Relaxed) {
+            session.end(CLOSING);
+        }
+        Ok(session)
+    }
+
+    /// The session of this id; also one that is over, for a while.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
+        self.table().get(id).cloned()
+    }
+
+    /// How long the next start has to wait.
+    pub(crate) fn wait(&self) -> Duration {
+        self.pace().wait(Instant::now())
+    }
+
+    /// Ends all sessions, and waits until nothing is left of their children.
+    pub(crate) async fn close(&self) {
+        self.is_closing.store(true, Ordering::Relaxed);
+        self.table().values().for_each(|session| session.end(CLOSING));
+        let all = u32::try_from(self.settings.sessions).expect("bounded by the settings");
+        // It fails only if it was closed, which nobody does.
+        let _ = self.places.acquire_many(all).await;
+    }
+
+    fn place(&self) -> Result<OwnedSemaphorePermit, Unavailable> {
+        self.places.clone().try_acquire_owned().map_err(|_| {
+            let most = self.settings.sessions;
+            unavailable(format!("all {most} sessions are taken"), FULL)
+        })
+    }
+
+    /// Waits out a short pause; a long one is the client's to wait.
+    async fn keep_pace(&self) -> Result<(), Unavailable> {
+        loop {
+            let wait = self.wait();
+            if wait.is_zero() {
+                return Ok(());
+            }
+            if wait > PATIENCE {
+                let what = format!("`{}` keeps dying soon after its start", self.start.name());
+                return Err(unavailable(what, wait));
+            }
+            sleep(wait).await;
+        }
+    }
+
+    async fn live(
+        self: Arc<Self>,
+        session: Arc<Session>,
+        mut life: Life,
+        place: OwnedSemaphorePermit,
+    ) {
+        let born = Instant::now();
+        let over = life.listen().await;
+        // Before anybody hears of it, and comes again.
+        match &over {
+            Over::Closed(_) => self.pace().did_well(),
+            Over::Died { .. } => self.died(born.elapsed()),
+        }
+        life.bury(over).await;
+        drop(place);
+        sleep(GRAVE).await;
+        self.table().remove(&session.id);
+    }
+
+    fn died(&self, lived: Duration) {
+        let now = Instant::now();
+        let pause = {
+            let mut pace = self.pace();
+            pace.died(now, lived);
+            pace.wait(now)
+        };
+        if pause > PATIENCE {
+            (self.tell)(News::Paused { pause });
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {
+        // Nothing in here panics halfway through a change.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const fn unavailable(what: String, retry_after: Duration) -> Unavailable {
+    Unavailable { what, retry_after }
+}
+
+const CLOSING: &str = "the server is being stopped";
+/// A pause up to here is waited out: not every client knows how to come again.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// When to come again if there is no place.
+const FULL: Duration = Duration::from_secs(5);
+/// How long the streams of a session that is over can be resumed.
+const GRAVE: Duration = Duration::from_secs(60);

@@ -1,0 +1,32 @@
+//! How much is allowed at once, and for how long.
+
+use std::time::Duration;
+
+/// The bounds that a person may choose. The others are fixed, each beside what it bounds.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Settings {
+    pub(crate) sessions: usize,
+    pub(crate) idle: Duration,
+}
+
+impl Default for Settings {
+    /// Sixteen sessions, because each is a process; half an hour, because a person goes to lunch.
+    fn default() -> Self {
+        Self { sessions: 16, idle: Duration::from_secs(30 * 60) }
+    }
+}
+
+impl Settings {
+    /// The most sessions at once, at least one. Whoever comes then is asked to come again.
+    pub fn sessions(mut self, most: usize) -> Self {
+        self.sessions = most.clamp(1, 1 << 16);
+        self
+    }
+
+    /// How long a session lives without any request and any open stream.
+    pub const fn idle(mut self, idle: Duration) -> Self {
+        self.idle = idle;
+        self
+    }
+}

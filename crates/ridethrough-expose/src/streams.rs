@@ -1,0 +1,312 @@
+//! The streams of one session, and which message of the child goes to which of them.
+//!
+//! ```text
+//!                   ┌─ answers a call, or is its progress ─▶ that call's stream, which ends with the answer
+//!   message ────────┼─ the standing stream is read ────────▶ there
+//!                   ├─ else: a call's stream is read ──────▶ there, to the newest such call
+//!                   └─ else ──────────────────────────────▶ kept for the standing stream
+//! ```
+//! On stdio nothing but the progress token says what a message is about. Sending the rest to a call while
+//! nobody has the standing stream open lets questions be answered by clients that never open it.
+//!
+//! A stream outlives its connection: it collects what belongs to it until it is over, and is kept for a
+//! while then. Who attaches takes it over from whoever read it before. No I/O and no time in here.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ridethrough_core::message::{Id, Json, Message};
+use tokio::sync::Notify;
+
+use crate::log::{Entry, Log, Weight};
+use crate::parts::Part;
+
+/// All streams of a session.
+pub(crate) struct Streams {
+    streams: BTreeMap<u64, Stream>,
+    /// The oldest first.
+    calls: Vec<Call>,
+    /// The oldest first.
+    finished: VecDeque<u64>,
+    next: u64,
+    is_over: bool,
+}
+
+/// What a stream can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// Its answers only: the client takes no event stream.
+    Answers,
+    Everything,
+}
+
+/// A request that was made.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) id: Id,
+    pub(crate) progress_token: Option<Json>,
+    stream: u64,
+}
+
+struct Stream {
+    log: Log,
+    carries: Carries,
+    /// How many calls are answered on it.
+    unanswered: usize,
+    is_over: bool,
+    /// Whoever reads it, to be woken.
+    reader: Option<Ticket>,
+    /// The last event that was given to a reader.
+    taken: u64,
+}
+
+/// Who reads a stream; two are the same only if they are one.
+pub(crate) type Ticket = Arc<Notify>;
+
+/// The id is that of a call which is under way.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct InUse;
+
+/// What a reader gets.
+pub(crate) enum Next {
+    Event(Entry),
+    Over,
+    Wait,
+}
+
+impl Streams {
+    pub(crate) fn new() -> Self {
+        let streams = BTreeMap::from([(STANDING, Stream::new(Carries::Everything, 0))]);
+        Self { streams, calls: Vec::new(), finished: VecDeque::new(), next: 1, is_over: false }
+    }
+
+    /// Opens a stream for these calls.
+    pub(crate) fn open(&mut self, parts: &[Part], carries: Carries) -> Result<u64, InUse> {
+        let stream = self.next;
+        let mut calls = Vec::new();
+        for Part { message, .. } in parts {
+            let Message::Request { id, params, .. } = message else { continue };
+            if self.calls.iter().chain(&calls).any(|call| call.id == *id) {
+                return Err(InUse);
+            }
+            let meta = params.as_ref().and_then(|params| params.member("_meta"));
+            let progress_token = meta.and_then(|meta| meta.member("progressToken"));
+            calls.push(Call { id: id.clone(), progress_token, stream });
+        }
+        self.next += 1;
+        self.streams.insert(stream, Stream::new(carries, calls.len()));
+        self.calls.append(&mut calls);
+        Ok(stream)
+    }
+
+    /// Where a message of the child goes; `None` if nobody can use it.
+    pub(crate) fn target(&self, message: &Message) -> Option<u64> {
+        match message {
+            Message::Response { id, .. } => Some(self.call(id.as_ref()?)?.stream),
+            Message::Notification { method, params } if &**method == PROGRESS => {
+                let token = params.as_ref().and_then(|params| params.member("progressToken"));
+                match self.calls.iter().find(|call| token.is_some() && call.progress_token == token)
+                {
+                    Some(call) => self.carries_everything(call.stream).then_some(call.stream),
+                    None => Some(self.elsewhere()),
+                }
+            }
+            Message::Notification { .. } | Message::Request { .. } => Some(self.elsewhere()),
+        }
+    }
+
+    /// Puts a message of the child where it belongs. Returns whether anybody could use it.
+    pub(crate) fn push(&mut self, part: &Part) -> bool {
+        let Some(target) = self.target(&part.message) else { return false };
+        match &part.message {
+            Message::Notification { .. } => {
+                self.write(target, part.text.clone(), Weight::Notification);
+            }
+            Message::Request { .. } => self.write(target, part.text.clone(), Weight::Awaited),
+            Message::Response { id, .. } => {
+                let Some(call) = id.as_ref().and_then(|id| self.call(id)) else { return false };
+                self.answer(call.id.clone(), part.text.clone());
+            }
+        }
+        true
+    }
+
+    /// The client takes a call back: nobody waits for its answer.
+    pub(crate) fn cancel(&mut self, id: &Json) {
+        if let Some(at) = self.calls.iter().position(|call| call.id.json() == id) {
+            let stream = self.calls.remove(at).stream;
+            self.settle(stream);
+        }
+    }
+
+    /// No more comes: every call is answered with what `error` makes, and every stream is over.
+    pub(crate) fn end(&mut self, error: impl Fn(&Id) -> Bytes) {
+        for id in self.calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>() {
+            let text = error(&id);
+            self.answer(id, text);
+        }
+        self.is_over = true;
+        self.finish(STANDING);
+    }
+
+    /// Lets a reader have a stream, from behind this event on; without one, from where the last reader
+    /// stopped. `None` if there is no such stream, or no such event ever was.
+    pub(crate) fn attach(&mut self, stream: u64, after: Option<u64>) -> Option<(Ticket, u64)> {
+        let stream = self.streams.get_mut(&stream)?;
+        let cursor = after.unwrap_or(stream.taken);
+        if cursor > stream.log.last() || stream.carries == Carries::Answers && after.is_some() {
+            return None;
+        }
+        stream.cut();
+        stream.taken = cursor;
+        let ticket = Ticket::default();
+        stream.reader = Some(ticket.clone());
+        Some((ticket, cursor))
+    }
+
+    /// What this reader gets behind this event.
+    pub(crate) fn next(&mut self, stream: u64, ticket: &Ticket, cursor: u64) -> Next {
+        let Some(stream) = self.streams.get_mut(&stream) else { return Next::Over };
+        if !stream.is_read_by(ticket) {
+            return Next::Over;
+        }
+        match stream.log.after(cursor) {
+            Some(entry) => {
+                stream.taken = entry.number;
+                Next::Event(entry.clone())
+            }
+            None if stream.is_over => Next::Over,
+            None => Next::Wait,
+        }
+    }
+
+    /// This reader is gone, if it was the one.
+    pub(crate) fn detach(&mut self, stream: u64, ticket: &Ticket) {
+        if let Some(stream) = self.streams.get_mut(&stream)
+            && stream.is_read_by(ticket)
+        {
+            stream.reader = None;
+        }
+    }
+
+    /// Whether the reader of this stream lags so far behind that it would lose something.
+    pub(crate) fn is_crowded(&self, stream: u64) -> bool {
+        let stream = self.streams.get(&stream);
+        stream.is_some_and(|it| it.reader.is_some() && it.log.is_crowded_after(it.taken))
+    }
+
+    /// Takes a stream away from its reader, who can come back.
+    pub(crate) fn cut(&mut self, stream: u64) {
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.cut();
+        }
+    }
+
+    fn call(&self, id: &Id) -> Option<&Call> {
+        let exactly = self.calls.iter().find(|call| call.id == *id);
+        // Some servers echo 7 as "7" or 7.0.
+        let nearly = || {
+            let number = id.number()?;
+            self.calls.iter().find(|call| call.id.number() == Some(number))
+        };
+        exactly.or_else(nearly)
+    }
+
+    fn elsewhere(&self) -> u64 {
+        let is_read = |stream: &u64| self.streams.get(stream).is_some_and(|it| it.reader.is_some());
+        if is_read(&STANDING) {
+            return STANDING;
+        }
+        let calls = self.calls.iter().rev().map(|call| call.stream);
+        calls.filter(|stream| self.carries_everything(*stream)).find(is_read).unwrap_or(STANDING)
+    }
+
+    fn carries_everything(&self, stream: u64) -> bool {
+        self.streams.get(&stream).is_some_and(|it| it.carries == Carries::Everything)
+    }
+
+    fn answer(&mut self, id: Id, text: Bytes) {
+        let Some(at) = self.calls.iter().position(|call| call.id == id) else { return };
+        let stream = self.calls.remove(at).stream;
+        self.write(stream, text, Weight::Awaited);
+        self.settle(stream);
+    }
+
+    fn write(&mut self, stream: u64, text: Bytes, weight: Weight) {
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.log.push(text, weight);
+            stream.wake();
+        }
+    }
+
+    /// One call of this stream is over.
+    fn settle(&mut self, number: u64) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        stream.unanswered = stream.unanswered.saturating_sub(1);
+        if stream.unanswered == 0 {
+            self.finish(number);
+        }
+    }
+
+    fn finish(&mut self, number: u64) {
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.is_over = true;
+            stream.wake();
+        }
+        self.finished.push_back(number);
+        self.forget_old_ones();
+    }
+
+    /// The newest finished stream always stays.
+    fn forget_old_ones(&mut self) {
+        let bytes_of = |number: &u64| self.streams.get(number).map_or(0, |it| it.log.bytes());
+        let mut bytes: usize = self.finished.iter().map(bytes_of).sum();
+        while self.finished.len() > 1
+            && (self.finished.len() > MOST_FINISHED || bytes > MOST_FINISHED_BYTES)
+        {
+            // One that is still being read goes later.
+            let is_unread = |number: &u64| {
+                self.streams.get(number).is_none_or(|stream| stream.reader.is_none())
+            };
+            let older = self.finished.iter().take(self.finished.len() - 1);
+            let Some(at) = older.clone().position(is_unread) else { return };
+            if let Some(gone) = self.finished.remove(at).and_then(|it| self.streams.remove(&it)) {
+                bytes -= gone.log.bytes();
+            }
+        }
+    }
+}
+
+impl Stream {
+    fn new(carries: Carries, unanswered: usize) -> Self {
+        let log = Log::default();
+        Self { log, carries, unanswered, is_over: false, reader: None, taken: 0 }
+    }
+
+    fn is_read_by(&self, ticket: &Ticket) -> bool {
+        self.reader.as_ref().is_some_and(|reader| Arc::ptr_eq(reader, ticket))
+    }
+
+    fn wake(&self) {
+        if let Some(reader) = &self.reader {
+            reader.notify_one();
+        }
+    }
+
+    fn cut(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.notify_one();
+        }
+    }
+}
+
+/// The number of the stream that a GET opens.
+pub(crate) const STANDING: u64 = 0;
+const PROGRESS: &str = "notifications/progress";
+/// How many streams are kept after their end, for clients whose connection broke just then.
+const MOST_FINISHED: usize = 64;
+const MOST_FINISHED_BYTES: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! The secret that lets a client in. It never prints itself and is compared in constant time.
+
+use std::fmt;
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::rand;
+
+/// A bearer token.
+#[derive(Clone)]
+pub struct Token(String);
+
+/// The text cannot be sent as a bearer token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAToken;
+
+impl Token {
+    /// Takes a token that a person chose.
+    pub fn new(text: &str) -> Result<Self, NotAToken> {
+        let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_token { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
+    }
+
+    /// A fresh one that nobody can guess: 256 bits from the operating system.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no randomness to give, which leaves nothing to do but to give up.
+    pub fn random() -> std::io::Result<Self> {
+        random_hex::<32>().map(Self)
+    }
+
+    /// The secret itself, for the one place where a person is told.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is what a client showed, in a time that says nothing about the secret.
+    pub(crate) fn is(&self, shown: &str) -> bool {
+        verify_slices_are_equal(self.0.as_bytes(), shown.as_bytes()).is_ok()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl fmt::Display for NotAToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a token is made of visible ASCII characters without spaces")
+    }
+}
+
+impl std::error::Error for NotAToken {}
+
+/// So many bytes of chance, as text.
+pub(crate) fn random_hex<const BYTES: usize>() -> std::io::Result<String> {
+    let mut bytes = [0; BYTES];
+    rand::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no randomness"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_recognised_and_never_printed() {
+        let token = Token::new("s3cret").unwrap();
+
+        assert!(token.is("s3cret"));
+        assert!(!token.is("s3creT") && !token.is("s3cre") && !token.is(""));
+        assert_eq!(format!("{token:?}"), "Token(..)");
+    }
+
+    #[test]
+    fn fresh_tokens_differ_and_are_long() {
+        let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+
+        assert_eq!(one.reveal().len(), 64);
+        assert_ne!(one.reveal(), other.reveal());
+    }
+
+    #[test]
+    fn what_no_header_can_carry_is_no_token() {
+        for text in ["", "two words", "line\nend", "\u{e9}"] {
+            assert_eq!(Token::new(text).unwrap_err(), NotAToken, "{text}");
+        }
+    }
+}

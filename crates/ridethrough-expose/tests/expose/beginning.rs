@@ -1,0 +1,169 @@
+//! How a session begins, how many there may be, and how they end.
+
+use std::time::Duration;
+
+use http::Method;
+use http::header::ACCEPT;
+use ridethrough_expose::Settings;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::rig::{Rig, Stage, call, initialize, post, request};
+
+#[tokio::test(start_paused = true)]
+async fn every_session_has_an_id_and_a_child_of_its_own() {
+    let mut rig = Rig::new();
+
+    let (one, mut first) = rig.begin().await;
+    let (two, mut second) = rig.begin().await;
+    rig.post(&one, json!({"jsonrpc": "2.0", "method": "notifications/a"})).await;
+    rig.post(&two, json!({"jsonrpc": "2.0", "method": "notifications/b"})).await;
+
+    assert_ne!(one, two);
+    assert!(one.bytes().all(|byte| byte.is_ascii_hexdigit()) && one.len() == 32, "{one}");
+    assert_eq!(first.hear().await["method"], "notifications/a");
+    assert_eq!(second.hear().await["method"], "notifications/b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_to_begin_has_no_session_and_is_ended() {
+    let mut rig = Rig::new();
+    let asked = rig.begin_to_greet();
+    let mut child = rig.child().await;
+    child.hear().await;
+    child
+        .say(json!({"jsonrpc": "2.0", "id": "init", "error": {"code": -32602, "message": "no"}}))
+        .await;
+
+    let mut answer = asked.await.unwrap();
+
+    assert_eq!((answer.status.as_u16(), answer.header("mcp-session-id")), (200, None));
+    assert_eq!(answer.event().await.unwrap().json()["error"]["message"], "no");
+    child.leave().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_gets_a_stream_after_15_s_and_its_answer_on_it() {
+    let mut rig = Rig::new();
+    let began = Instant::now();
+    let asked = rig.begin_to_greet();
+    let mut child = rig.child().await;
+
+    let mut answer = asked.await.unwrap();
+    assert_eq!(began.elapsed().as_secs(), 15);
+    assert!(answer.header("mcp-session-id").is_some());
+    child.greet("2025-11-25").await;
+
+    assert_eq!(answer.event().await.unwrap().json()["result"]["serverInfo"]["name"], "puppet");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_before_it_has_its_session_leaves_no_child() {
+    let mut rig = Rig::new();
+    let asked = rig.begin_to_greet();
+    let child = rig.child().await;
+
+    asked.abort();
+
+    child.leave().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_only_json_gets_the_answer_alone() {
+    let mut rig = Rig::new();
+    let mut begins = post("", &initialize("2025-11-25").to_string());
+    begins.headers_mut().insert(ACCEPT, "application/json".parse().unwrap());
+    let asked = rig.begin_to_send(begins);
+    let _child = rig.child().await.greet_and_stay("2025-11-25").await;
+
+    let mut answer = asked.await.unwrap();
+
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert!(answer.header("mcp-session-id").is_some());
+    assert_eq!(answer.json().await["result"]["serverInfo"]["name"], "puppet");
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_the_most_sessions_one_is_asked_to_come_again_until_a_child_is_gone() {
+    let mut rig = Rig::with(Settings::default().sessions(1), Stage::default());
+    let (session, child) = rig.begin().await;
+
+    let mut refused = rig.post("", initialize("2025-11-25")).await;
+    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, Some("5")));
+    let message = refused.json().await["error"]["message"].to_string();
+    assert!(message.contains("all 1 sessions are taken; nothing was run"), "{message}");
+
+    rig.send(request(Method::DELETE, &session, "")).await;
+    assert_eq!(rig.post("", initialize("2025-11-25")).await.status, 503, "the child lives");
+    child.leave().await;
+    sleep(Duration::from_millis(1)).await;
+    rig.begin().await;
+    assert_eq!(rig.starts(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_a_session_closes_its_childs_stdin_and_answers_its_calls() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let mut pending = rig.post(&session, call(7)).await;
+    child.hear().await;
+
+    let deleted = rig.send(request(Method::DELETE, &session, "")).await;
+
+    assert_eq!(deleted.status, 204);
+    let answer = pending.event().await.unwrap().json();
+    assert_eq!(answer["id"], 7);
+    assert_eq!(answer["error"]["data"], json!({"kind": "sessionEnded", "mayHaveRun": true}));
+    child.leave().await;
+    assert_eq!(rig.post(&session, call(8)).await.status, 404);
+    assert_eq!(rig.news(), ["session 1 began", "session 1 ended: its client ended it"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_ignores_the_end_of_its_stdin_is_killed_after_10_s() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let began = Instant::now();
+
+    rig.send(request(Method::DELETE, &session, "")).await;
+    child.killed().await;
+
+    assert_eq!(began.elapsed().as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_is_ended_and_one_with_an_open_stream_is_not() {
+    let idle = Duration::from_secs(100);
+    let mut rig = Rig::with(Settings::default().idle(idle), Stage::default());
+    let (one, child) = rig.begin().await;
+    let (two, _second) = rig.begin().await;
+    let standing = rig.listen(&two, None).await;
+    let began = Instant::now();
+    sleep(Duration::from_secs(60)).await;
+    rig.post(&one, json!({"jsonrpc": "2.0", "method": "notifications/a"})).await;
+
+    child.leave().await;
+
+    assert_eq!(began.elapsed().as_secs(), 160);
+    sleep(Duration::from_secs(1000)).await;
+    assert_eq!(rig.post(&two, json!({"jsonrpc": "2.0", "method": "x"})).await.status, 202);
+    drop(standing);
+    sleep(Duration::from_secs(110)).await;
+    assert_eq!(rig.post(&two, json!({"jsonrpc": "2.0", "method": "x"})).await.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_ends_every_child_and_lets_nobody_in() {
+    let mut rig = Rig::new();
+    let ((_, one), (_, two)) = (rig.begin().await, rig.begin().await);
+    let exposed = rig.exposed.clone();
+
+    let closed = tokio::spawn(async move { exposed.close().await });
+    one.leave().await;
+    assert!(!closed.is_finished());
+    two.leave().await;
+    closed.await.unwrap();
+
+    assert_eq!(rig.post("", initialize("2025-11-25")).await.status, 503);
+    assert_eq!(rig.starts(), 2);
+}
