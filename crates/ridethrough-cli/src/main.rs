@@ -3,13 +3,19 @@
 //! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0
 //! done, 1 a promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once
 //! every step of its script was reported, whatever became of it, and with 2 if URL or script cannot
-//! be used. `bridge` ends with 0 when its host leaves, and with 130 or 143 when a signal ends it.
+//! be used. `bridge` ends with 0 when its host leaves; it and `expose` end with 130 or 143 when a signal
+//! ends them.
 
 mod bridge;
 mod check;
 mod completions;
 mod demo;
 mod exit;
+#[cfg(unix)]
+mod expose;
+#[cfg(not(unix))]
+#[path = "expose/elsewhere.rs"]
+mod expose;
 mod import;
 mod lab;
 mod man;
@@ -18,6 +24,8 @@ mod names;
 mod options;
 mod out;
 mod status;
+#[cfg(unix)]
+mod supervise;
 mod talk;
 mod target;
 mod until;
@@ -59,6 +67,8 @@ enum Command {
     /// Ends with 0 if every promise held, with 1 if not. Colour is for terminals; NO_COLOR=1 says
     /// no to it.
     Demo(demo::Args),
+    /// Is a Streamable HTTP server in front of a local one on stdio, for any number of clients.
+    Expose(expose::Args),
     /// Puts our bridge in place of `mcp-remote` in the config files of MCP hosts.
     Import(import::Args),
     /// Breaks MCP clients in exact ways, and says how they take it.
@@ -68,6 +78,10 @@ enum Command {
     Man(man::Args),
     /// Shows the bridges that run on this machine, and how they are.
     Status(status::Args),
+    /// Stands between `expose` and a server, so that nothing of it is left when `expose` is gone.
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Supervise(supervise::Args),
 }
 
 fn main() -> ExitCode {
@@ -90,9 +104,12 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Check(args) => check::play(&args),
         Command::Completions(args) => completions::play(&args, Args::command()),
         Command::Demo(args) => demo::play(&args),
+        Command::Expose(args) => expose::play(&args),
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
         Command::Man(args) => man::play(&args, Args::command()),
         Command::Status(args) => status::play(&args),
+        #[cfg(unix)]
+        Command::Supervise(args) => supervise::play(&args),
     }
 }

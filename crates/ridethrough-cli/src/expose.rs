@@ -1,0 +1,166 @@
+//! `ridethrough expose`: a local server, which speaks on stdin and stdout, as Streamable HTTP.
+//!
+//! stdout is one line with the URL; people read stderr. Each session has a server process of its own,
+//! started by way of `supervise`.
+
+mod address;
+mod children;
+mod door;
+mod last_words;
+mod process;
+mod program;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use ridethrough_bridge::harmless;
+use ridethrough_expose::{Exposed, News, Settings};
+use tokio::net::TcpListener;
+use tokio::runtime;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::{out, until};
+
+use address::Address;
+use children::Children;
+use door::Shown;
+
+/// What `expose` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// Where to listen; port 0 is any that is free
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:8808",
+        overrides_with = "listen"
+    )]
+    listen: Address,
+    /// The most sessions at once, each with a process of its own
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    sessions: u16,
+    /// End a session that has had no request and no open stream for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    idle: u64,
+    /// Clients must show the token that this environment variable holds, in place of a fresh one
+    #[arg(long, value_name = "VAR", conflicts_with = "no_token")]
+    token_env: Option<String>,
+    /// Let everybody on this machine in; not with an address that other machines reach
+    #[arg(long)]
+    no_token: bool,
+    /// A name of this machine that clients may use, beside `localhost` and the address
+    #[arg(long = "allow-host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// An origin whose pages may call from a browser, beside those of this machine
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
+    /// Tell of every session, and what servers write to stderr
+    #[arg(long, short)]
+    verbose: bool,
+    /// The server: a program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    let name = program::check(&args.command)?;
+    let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime could not be started")?;
+    let code = runtime.block_on(args.run(&name, &shown));
+    runtime.shutdown_background();
+    code
+}
+
+impl Args {
+    async fn run(&self, name: &str, shown: &Shown) -> Result<ExitCode> {
+        let listener = self.listen.bind().await?;
+        let port = listener.local_addr().context("the port is not known")?.port();
+        let url = self.listen.url(port);
+        let children = Children::new(
+            name,
+            &self.command,
+            self.token_env.as_deref(),
+            self.verbose.then_some(tell as fn(&str)),
+        )?;
+        let door = shown.door(self.listen.ip(), &self.hosts, &self.origins);
+        let settings =
+            Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
+        let is_verbose = self.verbose;
+        let exposed = Exposed::new(children, door, settings, move |news| hear(&news, is_verbose));
+        out::print(|out| writeln!(out, "{url}"))?;
+        for line in shown.welcome(name, &url, &self.listen) {
+            tell(&line);
+        }
+        let code = tokio::select! {
+            code = until::asked() => code,
+            () = accept(listener, exposed.clone()) => 1,
+        };
+        // One that has to be killed is killed before; a second signal does not wait.
+        let is_closed = tokio::select! {
+            closed = timeout(CLOSING, exposed.close()) => closed.is_ok(),
+            _ = until::asked() => false,
+        };
+        tell(match is_closed {
+            true => "stopped: all sessions are ended, and nothing is left of their processes",
+            false => "stopped: what is left of the sessions is being killed",
+        });
+        Ok(ExitCode::from(code))
+    }
+}
+
+/// Lets connections in. Beyond the bound, whoever comes waits in the system's own queue.
+async fn accept(listener: TcpListener, exposed: Exposed) {
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    while let Ok(place) = places.clone().acquire_owned().await {
+        let Ok((connection, _)) = listener.accept().await else {
+            // Too many open files, most likely: some will be closed.
+            sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        // Only a matter of speed.
+        let _ = connection.set_nodelay(true);
+        let exposed = exposed.clone();
+        tokio::spawn(async move {
+            exposed.serve(connection).await;
+            drop(place);
+        });
+    }
+}
+
+fn hear(news: &News, is_verbose: bool) {
+    let is_detail = matches!(news, News::Began { .. } | News::Ended { .. } | News::Rubbish { .. });
+    if is_verbose || !is_detail {
+        tell(&news.to_string());
+    }
+}
+
+/// Tells people. Whoever closed stderr does not want to know.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", harmless(line));
+}
+
+/// Many times what the clients of all sessions need.
+const MOST_CONNECTIONS: usize = 512;
+/// A supervisor needs three seconds for the worst of servers.
+const CLOSING: Duration = Duration::from_secs(12);
+
+const AFTER: &str = "For example:
+  ridethrough expose -- npx -y @modelcontextprotocol/server-everything
+  ridethrough tools http://127.0.0.1:8808/mcp --bearer-env EXPOSE_TOKEN
+
+stdout is the URL. The token is told once, on stderr, and is another one at every start; with
+`--token-env` it is yours. A server that dies ends its session: its calls are JSON-RPC errors
+with its status and its last lines on stderr, and the client begins a new session with a new
+process. Servers that die soon after their start are started again at widening intervals.
+
+Exit codes: 1 it failed, 2 wrong usage, 130 or 143 ended by a signal.";

@@ -1,0 +1,81 @@
+//! A supervisor and the process group that it leads: begun, and buried as one.
+//!
+//! A thread of its own starts the process and waits for its end, so that neither needs the runtime. The
+//! group is killed *before* its leader is reaped, because only until then its number cannot belong to
+//! somebody else. A supervisor that is well leaves nobody behind in its group; one that was killed does.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::sync::oneshot;
+
+/// A process that was started, and its pipes.
+pub(super) struct Started {
+    pub(super) group: Group,
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+    pub(super) ended: oneshot::Receiver<io::Result<ExitStatus>>,
+}
+
+/// A running group. Dropping it kills all of it.
+pub(super) struct Group(Arc<Mutex<State>>);
+
+#[derive(Clone, Copy)]
+enum State {
+    /// Reaped: the number may be another process's by now.
+    Buried,
+    Running(Pid),
+}
+
+/// Starts a process, whose pipes must be asked for, as the leader of a group.
+pub(super) async fn start(mut command: Command) -> io::Result<Started> {
+    command.process_group(0);
+    let (report, started) = oneshot::channel();
+    let (obituary, ended) = oneshot::channel();
+    std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            // Whoever asked may be gone; then nothing was started for nobody.
+            Err(error) => return drop(report.send(Err(error))),
+        };
+        let state = Arc::new(Mutex::new(State::Running(Pid::from_child(&child))));
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // If nobody waits for it, it comes back, is dropped and so killed.
+        drop(report.send(Ok((Group(state.clone()), pipes))));
+        // Whoever wanted to know of its end may be gone; it is buried all the same.
+        let _ = obituary.send(bury(&mut child, &state));
+    })?;
+    let died = || io::Error::other("the thread that starts it has died");
+    let (group, pipes) = started.await.map_err(|_| died())??;
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(io::Error::other("a pipe is missing"));
+    };
+    Ok(Started { group, stdin, stdout, stderr, ended })
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Running(leader) = *state {
+            // It may have ended just now, which is what was wanted.
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+/// Waits for the leader's end, kills what it leaves behind, and reaps it.
+fn bury(child: &mut Child, state: &Mutex<State>) -> io::Result<ExitStatus> {
+    let leader = Pid::from_child(child);
+    let just_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(leader), just_look) {}
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    // Fails if nobody is left in the group, which is what was wanted.
+    let _ = kill_process_group(leader, Signal::KILL);
+    let status = child.wait();
+    *state = State::Buried;
+    status
+}

@@ -1,0 +1,73 @@
+//! However `expose` ends, nothing of its servers is left.
+
+use futures_util::future::join_all;
+use rustix::process::{Pid, Signal};
+use serde_json::json;
+
+use crate::rig::{Rig, has_ended};
+
+/// As many as `KILLS` says, all at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_after_kill_9_of_servers_that_ignore_everything() {
+    let kills = std::env::var("KILLS").ok().and_then(|it| it.parse().ok()).unwrap_or(10);
+    let behaviour = json!({"has_grandchild": true, "has_daemon": true, "ignores_eof": true});
+    let mut rigs = Vec::new();
+    for _ in 0..kills {
+        let rig = Rig::with(behaviour.clone(), &[], "trap '' TERM;").await;
+        rig.client().call_tool("echo", json!({})).await.unwrap();
+        rigs.push(rig);
+    }
+
+    join_all(rigs.iter().map(async |rig| {
+        let mut all = kin(rig);
+        all.push(rig.supervisor());
+        assert_eq!(all.len(), 4);
+        assert!(!all.iter().any(|it| has_ended(*it)), "too early");
+        rig.signal(Signal::KILL);
+        rig.eventually("nothing is left", || all.iter().all(|it| has_ended(*it))).await;
+    }))
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_after_kill_9_while_a_server_reads_nothing() {
+    // It is busy for longer than the pipe to it can take in.
+    let rig = Rig::with(json!({"ignores_eof": true}), &[], "trap '' TERM;").await;
+    let client = rig.client();
+    let sleeping = client.call_tool("sleeps", json!({})).into_future();
+    rig.eventually("it runs", || rig.entries("ran sleeps").len() == 1).await;
+    let long = "x".repeat(1 << 20);
+    let stuck = client.call_tool("echo", json!({"long": long})).into_future();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let (child, supervisor) = (rig.pids("start")[0], rig.supervisor());
+
+    rig.signal(Signal::KILL);
+
+    rig.eventually("nothing is left", || has_ended(child) && has_ended(supervisor)).await;
+    drop((sleeping, stuck));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_ends_the_sessions_first_and_has_its_own_exit_code() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let behaviour = json!({"has_grandchild": true, "has_daemon": true});
+        let mut rig = Rig::with(behaviour, &[], "").await;
+        let client = rig.client();
+        client.call_tool("echo", json!({})).await.unwrap();
+        let all = kin(&rig);
+
+        rig.signal(signal);
+        let (status, rest) = rig.ended().await;
+
+        assert_eq!((status.code(), &*rest), (Some(code), ""));
+        assert!(all.iter().all(|it| has_ended(*it)), "something is left");
+        assert_eq!(rig.entries("eof").len(), 1);
+        rig.eventually("it is told", || rig.said().contains("stopped: all sessions are ended"))
+            .await;
+    }
+}
+
+/// The server and whom it started.
+fn kin(rig: &Rig) -> Vec<Pid> {
+    ["start", "grandchild", "daemon"].iter().flat_map(|name| rig.pids(name)).collect()
+}
