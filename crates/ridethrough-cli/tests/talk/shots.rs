@@ -156,6 +156,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "completions",
     "demo",
+    "expose",
     "import",
     "lab",
     "lab compare",
