@@ -73,10 +73,11 @@ pub(crate) fn closed(why: Closed) -> Reply {
     }
 }
 
-/// There is no session right now. A part of a second is a second: a wait is never told shorter than it is.
+/// There is no session right now. A part of a second is a second, and so is none: a wait is never told
+/// shorter than it is.
 pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     let Unavailable { what, retry_after } = why;
-    let seconds = whole_seconds(*retry_after);
+    let seconds = whole_seconds(*retry_after).max(1);
     let message = format!("{what}; nothing was run; come again in {seconds} s");
     let reply = json(StatusCode::SERVICE_UNAVAILABLE, error(id, NO_ANSWER, &message, None));
     with(reply, RETRY_AFTER, &seconds.to_string())

@@ -4,7 +4,7 @@ use ridethrough::RecoveryPolicy;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use crate::rig::{Rig, has_ended};
+use crate::rig::{Rig, has_ended, pid};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crash_is_an_error_with_the_last_words_and_the_next_call_has_a_new_server() {
@@ -52,6 +52,21 @@ async fn a_server_that_keeps_dying_is_503_with_the_time_to_come_again() {
     assert_eq!(rig.pids("start").len(), starts, "it was not started again");
     rig.eventually("it is told", || rig.said().contains("the next start waits for")).await;
     assert!(!rig.said().contains('\u{1b}'));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_closes_its_stdout_and_lives_on_is_ended() {
+    let words = "echo $$ >&2; exec >&-; exec sleep 1000;";
+    let rig = Rig::with(json!({}), &["--no-token", "--verbose"], words).await;
+
+    let refused = rig.greet("host: localhost\r\n").await;
+
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(refused.contains("`sh` closed its stdout and was ended"), "{refused}");
+    let said = rig.said();
+    let number = said.lines().find_map(|line| line.strip_prefix("| ")).unwrap();
+    let server = pid(number.parse().unwrap());
+    rig.eventually("it is gone", || has_ended(server)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

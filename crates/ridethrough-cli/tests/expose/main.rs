@@ -4,7 +4,8 @@
 //! so that nothing here says anything about upper bounds of time but what a person would notice.
 
 #![cfg(test)]
-#![cfg(unix)]
+// What is left of a process is read from /proc.
+#![cfg(target_os = "linux")]
 
 mod calling;
 mod child;
@@ -12,3 +13,4 @@ mod dying;
 mod entering;
 mod killing;
 mod rig;
+mod supervising;

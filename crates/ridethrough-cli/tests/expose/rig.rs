@@ -182,7 +182,7 @@ pub(crate) fn binary() -> Command {
     command
 }
 
-fn pid(number: u32) -> Pid {
+pub(crate) fn pid(number: u32) -> Pid {
     Pid::from_raw(number.try_into().unwrap()).unwrap()
 }
 

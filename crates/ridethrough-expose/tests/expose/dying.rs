@@ -157,6 +157,40 @@ async fn a_child_that_closes_its_stdout_is_of_no_use_and_is_ended() {
     mute.killed().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_child_that_takes_no_messages_any_more_is_ended() {
+    let mut rig = Rig::new();
+    let (session, child) = rig.begin().await;
+    let mut deaf = child.close_stdin();
+
+    let mut pending = rig.post(&session, call(1)).await;
+
+    let error = pending.event().await.unwrap().json();
+    let message = error["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("`puppet` closed its stdin and was ended"), "{message}");
+    deaf.killed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_without_end_is_not_taken_and_its_child_is_ended() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let mut pending = rig.post(&session, call(1)).await;
+
+    let flood = tokio::spawn(async move {
+        let much = "x".repeat(1 << 20);
+        for _ in 0..66 {
+            child.write_if_heard(&much).await;
+        }
+        child
+    });
+
+    let error = pending.event().await.unwrap().json();
+    let message = error["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("`puppet` wrote a line of more than 64 MiB"), "{message}");
+    flood.await.unwrap().killed().await;
+}
+
 /// Asks for a session whose child dies at once.
 async fn refused_by_death(rig: &mut Rig) -> (Answer, Duration) {
     let began = Instant::now();

@@ -347,6 +347,17 @@ impl Puppet {
         self
     }
 
+    /// Closes its stdin and lives on.
+    pub(crate) fn close_stdin(mut self) -> Self {
+        self.heard = BufReader::new(duplex(1).0).lines();
+        self
+    }
+
+    /// Writes, whether or not anybody reads.
+    pub(crate) async fn write_if_heard(&mut self, text: &str) {
+        let _ = self.said.write_all(text.as_bytes()).await;
+    }
+
     /// Closes its stdout and lives on.
     pub(crate) fn close_stdout(mut self) -> Self {
         self.said = duplex(1).0;
