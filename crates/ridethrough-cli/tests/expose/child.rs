@@ -111,6 +111,7 @@ impl Server {
                 eprintln!("panic: out of cheese");
                 std::process::exit(7);
             }
+            "hangs" => std::thread::sleep(AGES),
             "progresses" => {
                 for step in 1..=20 {
                     let token = &params["_meta"]["progressToken"];

@@ -31,20 +31,21 @@ async fn nothing_is_left_after_kill_9_of_servers_that_ignore_everything() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_left_after_kill_9_while_a_server_reads_nothing() {
-    // It is busy for longer than the pipe to it can take in.
     let rig = Rig::with(json!({"ignores_eof": true}), &[], "trap '' TERM;").await;
     let client = rig.client();
-    let sleeping = client.call_tool("sleeps", json!({})).into_future();
-    rig.eventually("it runs", || rig.entries("ran sleeps").len() == 1).await;
+    let hanging = client.call_tool("hangs", json!({})).into_future();
+    rig.eventually("it runs", || rig.entries("ran hangs").len() == 1).await;
+    // More than all pipes to it can take in, so that its supervisor is stuck in the middle.
     let long = "x".repeat(1 << 20);
     let stuck = client.call_tool("echo", json!({"long": long})).into_future();
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    // Too short a wait makes this test easier to pass, and never fail.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let (child, supervisor) = (rig.pids("start")[0], rig.supervisor());
 
     rig.signal(Signal::KILL);
 
     rig.eventually("nothing is left", || has_ended(child) && has_ended(supervisor)).await;
-    drop((sleeping, stuck));
+    drop((hanging, stuck));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
