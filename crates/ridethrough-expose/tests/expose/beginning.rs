@@ -63,9 +63,11 @@ async fn a_client_that_leaves_before_it_has_its_session_leaves_no_child() {
     let asked = rig.begin_to_greet();
     let child = rig.child().await;
 
+    let began = Instant::now();
     asked.abort();
 
     child.leave().await;
+    assert_eq!(began.elapsed().as_secs(), 0, "it was left until it was idle");
 }
 
 #[tokio::test(start_paused = true)]
