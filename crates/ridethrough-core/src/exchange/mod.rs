@@ -19,12 +19,14 @@ mod decide;
 mod ledger;
 mod reading;
 mod resume;
+mod round;
 mod trail;
 
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use ledger::Ledger;
 pub use reading::session_loss;
 pub(crate) use reading::{Asked, PostReading, ResumeReading, read_post, read_resume};
+pub(crate) use round::{Reply, Round, Wanted};
 pub(crate) use trail::{Novelty, Trail};
 
 use std::sync::Arc;
@@ -61,6 +63,8 @@ pub(crate) struct Exchange {
     pub(crate) newer_than: Option<Generation>,
     /// The path that redirects led to.
     pub(crate) target: Option<Arc<str>>,
+    /// What the server asks for before it can answer.
+    pub(crate) round: Round,
     /// The highest progress told; a lower one is a replay or a restart.
     progress: Option<f64>,
 }
@@ -157,6 +161,8 @@ pub(crate) enum Waiting {
     Credentials(Then),
     /// A gate that the server closed; then send.
     Gate,
+    /// Input that the server asked for; then send.
+    Input,
     /// A connection, then this. Patience runs.
     Link { then: Then, since: Moment },
     /// A place among the calls in flight.
@@ -199,6 +205,7 @@ impl Exchange {
             sent: None,
             newer_than: None,
             target: None,
+            round: Round::default(),
             progress: None,
         }
     }

@@ -194,7 +194,7 @@ impl Link {
                 self.enter(now, id, State::Suspected { answer });
                 self.check_session_of(now, id);
             }
-            Step::Finish(Ok(answer)) => self.finish(now, id, Ok(answer), None),
+            Step::Finish(Ok(answer)) => self.answered(now, id, answer, None),
             Step::Finish(Err(ending)) => self.end(now, id, ending),
             Step::RenewCredentials { then, challenge } => {
                 self.hiccup(now, id, Reason::Nothing, Remedy::RenewCredentials);
@@ -282,6 +282,7 @@ impl Link {
             State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
                 self.out_of_patience(exchange.id).reason
             }
+            State::Waiting(Waiting::Input) => Reason::Rule("it waited for input for the server"),
             State::Waiting(Waiting::Place) => NO_PLACE,
             _ => Reason::Nothing,
         }

@@ -62,6 +62,7 @@ impl Link {
         self.queue.remove(&id);
         self.let_go(&exchange, carrier);
         self.withdraw_questions(|question| question.exchange == Some(id));
+        self.withdraw_round(id);
         self.drop_answers(now, |_, asked_by| asked_by == Some(id));
         if let Ok(answer) = &mut outcome
             && &*exchange.call.method != CONNECT

@@ -32,6 +32,9 @@ pub(super) struct Source {
 impl Link {
     /// Answers a question of the server. A question that was withdrawn needs none.
     pub fn answer(&mut self, now: Moment, question: QuestionId, answer: &Answer) {
+        if self.answer_round(now, question, answer) {
+            return;
+        }
         if let Some(question) = self.questions.remove(&question) {
             self.owe_answer(now, &question, answer);
         }
@@ -72,7 +75,7 @@ impl Link {
             exchange.sent.as_ref().is_some_and(|sent| sent.generation() == source.generation)
         };
         match exchange.and_then(|id| self.exchanges.get(&id)).filter(|each| is_same_session(each)) {
-            Some(exchange) => self.finish(now, exchange.id, Ok(answer), source.attempt),
+            Some(exchange) => self.answered(now, exchange.id, answer, source.attempt),
             None => self.tell(Event::StrayAnswer),
         }
     }

@@ -13,6 +13,7 @@
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   standing   the stream nobody asked for            owed        messages without an answer
 //!   eras       which era the server belongs to        stateless   what each request must say itself
+//!   rounds     a call that needs input before it ends
 //!   attempts, credentials, closing, status, timers
 //! ```
 
@@ -34,6 +35,7 @@ mod pulse;
 mod reach;
 mod renewal;
 mod restore;
+mod rounds;
 mod sessions;
 mod standing;
 mod stateless;
@@ -125,6 +127,8 @@ pub struct Link {
     attempts: BTreeMap<AttemptId, Attempt>,
     owed: BTreeMap<NoticeId, Owed>,
     questions: BTreeMap<QuestionId, Question>,
+    /// Questions of stateless servers, by the call that they were asked for.
+    round_questions: BTreeMap<QuestionId, ExchangeId>,
 
     /// Counts transport failures between response heads, so that one outage is one strike.
     outages: u64,
@@ -223,6 +227,7 @@ impl Link {
             attempts: BTreeMap::new(),
             owed: BTreeMap::new(),
             questions: BTreeMap::new(),
+            round_questions: BTreeMap::new(),
             outages: 0,
             in_outage: false,
             alive_at: now,

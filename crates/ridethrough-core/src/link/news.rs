@@ -357,7 +357,7 @@ impl Link {
         let has_session = self.exchanges.get(&id).is_some_and(|it| it.era().has_sessions());
         let is_suspect = is_first && has_session && names_a_lost_session(&words);
         if !is_suspect {
-            return self.finish(now, id, Ok(answer), Some(attempt));
+            return self.answered(now, id, answer, Some(attempt));
         }
         self.drain(attempt);
         let reading = PostReading::Suspected(answer);

@@ -51,6 +51,11 @@ impl Params {
         Self { text, slot, caller_token }
     }
 
+    /// Whether each send has a progress token.
+    pub(crate) const fn has_token(&self) -> bool {
+        self.slot.is_some()
+    }
+
     /// The text without a token of ours.
     pub(crate) const fn text(&self) -> Option<&Json> {
         self.text.as_ref()

@@ -16,6 +16,7 @@ mod owing;
 mod polling;
 mod refusing;
 mod resuming;
+mod rounds;
 mod sending;
 mod sessions;
 mod silence;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder: each of them must be named by a row.
-const CONTRACT_TESTS: [&str; 14] = [
+const CONTRACT_TESTS: [&str; 15] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
@@ -16,6 +16,7 @@ const CONTRACT_TESTS: [&str; 14] = [
     include_str!("polling.rs"),
     include_str!("refusing.rs"),
     include_str!("resuming.rs"),
+    include_str!("rounds.rs"),
     include_str!("sending.rs"),
     include_str!("sessions.rs"),
     include_str!("silence.rs"),

@@ -1,0 +1,141 @@
+//! Rounds of a stateless call: the server answers that it needs input, the application gives it, and
+//! the call goes out again with it.
+//!
+//! ```text
+//!   Live ──input_required──▶ Waiting for input ──all questions answered──▶ sent again, a new request
+//! ```
+//! To the application these are questions like those that a legacy server asks.
+
+use std::time::Duration;
+
+use super::Link;
+use crate::era::Era;
+use crate::exchange::{Ending, Reply, State, Then, Waiting, Wanted};
+use crate::failure::Delivery;
+use crate::ids::{AttemptId, ExchangeId, QuestionId};
+use crate::message::{Answer, Params};
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::{Delivered, Output};
+
+impl Link {
+    /// An exchange was answered. In the stateless era that may be one round of several.
+    pub(super) fn answered(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        answer: Answer,
+        carrier: Option<AttemptId>,
+    ) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let reply = match (&answer, exchange.era()) {
+            (Answer::Result(result), Era::Modern) => Reply::of(&exchange.call.method, result),
+            _ => Reply::Complete,
+        };
+        match reply {
+            Reply::Complete => self.finish(now, id, Ok(answer), carrier),
+            Reply::InputRequired(wanted) => self.begin_round(now, id, wanted, carrier),
+            Reply::Invalid(why) => self.misbehaved(now, id, why),
+        }
+    }
+
+    /// Answers a question of a round. Returns whether it was one.
+    pub(super) fn answer_round(
+        &mut self,
+        now: Moment,
+        question: QuestionId,
+        answer: &Answer,
+    ) -> bool {
+        let Some(id) = self.round_questions.remove(&question) else { return false };
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return true };
+        match answer {
+            Answer::Result(result) => {
+                exchange.round.give(question, result.clone());
+                self.go_on_if_complete(now, id);
+            }
+            Answer::Error(_) => {
+                let words = answer.error().unwrap_or_default().message;
+                let words = format!("input that the server asked for was not given: {words}");
+                exchange.ledger.note(Delivery::Unknown);
+                self.end(now, id, Ending::new(Kind::Incompatible, Reason::Said(words.into())));
+            }
+        }
+        true
+    }
+
+    /// The call is over: whoever works on an answer can stop.
+    pub(super) fn withdraw_round(&mut self, id: ExchangeId) {
+        let is_void = |(question, of): (&QuestionId, &ExchangeId)| (*of == id).then_some(*question);
+        let void: Vec<QuestionId> = self.round_questions.iter().filter_map(is_void).collect();
+        for question in void {
+            self.round_questions.remove(&question);
+            self.outbox.push_back(Output::Deliver(Delivered::Withdrawn { question }));
+        }
+    }
+
+    fn begin_round(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        wanted: Wanted,
+        carrier: Option<AttemptId>,
+    ) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let round = exchange.round.next(exchange.params.text(), wanted.request_state);
+        let Some(mut round) = round else {
+            return self.misbehaved(now, id, "it asks for input again and again");
+        };
+        self.release(now, id, carrier);
+        for (key, input) in wanted.input_requests {
+            self.ids.question = self.ids.question.next();
+            let question = self.ids.question;
+            round.ask(key, question);
+            self.round_questions.insert(question, id);
+            let (method, params) = (input.method, input.params);
+            let asked = Delivered::Question { question, exchange: Some(id), method, params };
+            self.outbox.push_back(Output::Deliver(asked));
+        }
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.round = round;
+        }
+        self.go_on_if_complete(now, id);
+    }
+
+    /// Sends the call again if nothing is missing any more.
+    fn go_on_if_complete(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(params) = exchange.round.params() else { return };
+        exchange.params = Params::new(Some(params), exchange.params.has_token());
+        match exchange.round.is_pause() {
+            true => self.wait(now, id, Waiting::Until { at: now + PAUSE, then: Then::Send }),
+            false => self.let_out(now, id, Then::Send),
+        }
+    }
+
+    /// Lets go of what brought the last answer: the next request is a new one.
+    fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let wire_id = exchange.sent.as_ref().map(|sent| sent.wire_id);
+        let attempt = exchange.live().map(|live| live.attempt);
+        exchange.enter(now, State::Waiting(Waiting::Input));
+        if let Some(wire_id) = wire_id {
+            self.wires.remove(&wire_id);
+        }
+        match attempt {
+            Some(attempt) if carrier == Some(attempt) => self.drain(attempt),
+            Some(attempt) => self.abort(attempt),
+            None => {}
+        }
+        self.set_alarm(id);
+    }
+
+    fn misbehaved(&mut self, now: Moment, id: ExchangeId, why: &'static str) {
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.ledger.note(Delivery::Unknown);
+        }
+        self.end(now, id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));
+    }
+}
+
+/// A server that sends us away with its state alone sheds load.
+const PAUSE: Duration = Duration::from_millis(500);

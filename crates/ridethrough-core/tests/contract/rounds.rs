@@ -1,0 +1,233 @@
+//! L17: a stateless call that needs input before it can end.
+
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{CallOptions, Delivered, Kind, Outgoing, QuestionId, Request, Verb};
+
+use crate::rig::{Rig, json, secs, wire_id};
+
+#[test]
+fn a_call_that_needs_input_is_asked_of_the_application_and_goes_out_again_with_it() {
+    let mut rig = Rig::modern();
+    let id = call(&mut rig);
+    let first = rig.post();
+
+    rig.reply(&first, NEEDS_TWO);
+    let asked = questions(&rig);
+    assert_eq!(methods(&rig), ["elicitation/create", "roots/list"]);
+    answer(&mut rig, asked[1], r#"{"roots":[]}"#);
+    rig.nothing_sent();
+    answer(&mut rig, asked[0], r#"{"action":"accept","content":{"n":1.10}}"#);
+
+    let again = rig.post();
+    assert_ne!(wire_id(&again), wire_id(&first));
+    let params = params(&again);
+    assert_eq!(params.member("name").unwrap().as_str(), r#""deploy""#);
+    assert_eq!(params.member("requestState").unwrap().as_str(), r#""ey\u004a ==""#);
+    assert_eq!(
+        params.member("inputResponses").unwrap().as_str(),
+        r#"{"a":{"action":"accept","content":{"n":1.10}},"b":{"roots":[]}}"#
+    );
+    rig.reply(&again, r#"{"resultType":"complete","content":[]}"#);
+    assert!(rig.result(id).contains("complete"));
+}
+
+#[test]
+fn what_was_given_in_one_round_is_not_repeated_in_the_next() {
+    let mut rig = Rig::modern();
+    call(&mut rig);
+    let first = rig.post();
+    rig.reply(&first, NEEDS_TWO);
+    for question in questions(&rig) {
+        answer(&mut rig, question, "{}");
+    }
+    let second = rig.post();
+
+    rig.delivered.clear();
+    rig.reply(
+        &second,
+        r#"{"resultType":"input_required","inputRequests":{"c":{"method":"roots/list"}}}"#,
+    );
+    let asked = questions(&rig);
+    answer(&mut rig, asked[0], "{}");
+
+    let third = params(&rig.post());
+    assert_eq!(third.member("inputResponses").unwrap().as_str(), r#"{"c":{}}"#);
+    assert_eq!(third.member("requestState"), None, "none was given");
+}
+
+#[test]
+fn a_server_that_sends_us_away_with_its_state_is_asked_again_after_a_pause() {
+    let mut rig = Rig::modern();
+    call(&mut rig);
+    let first = rig.post();
+
+    rig.reply(&first, r#"{"resultType":"input_required","requestState":"s"}"#);
+    rig.nothing_sent();
+    rig.advance_to_send();
+
+    let again = params(&rig.post());
+    assert_eq!(again.member("requestState").unwrap().as_str(), r#""s""#);
+    assert_eq!(again.member("inputResponses"), None);
+}
+
+#[test]
+fn two_calls_never_share_a_round() {
+    let mut rig = Rig::modern();
+    let (one, two) = (call(&mut rig), call(&mut rig));
+    let (first, second) = (rig.post(), rig.post());
+
+    rig.reply(&first, NEEDS_TWO);
+    rig.reply(&second, r#"{"content":[]}"#);
+
+    assert!(rig.is_open(one));
+    assert_eq!(rig.result(two), r#"{"content":[]}"#);
+    let third = call(&mut rig);
+    let unrelated = params(&rig.post());
+    assert_eq!(unrelated.member("requestState"), None);
+    assert_eq!(unrelated.member("inputResponses"), None);
+    assert!(rig.is_open(third));
+}
+
+#[test]
+fn a_round_on_a_stream_leaves_its_connection_in_order() {
+    let mut rig = Rig::modern();
+    call(&mut rig);
+    let first = rig.post();
+    rig.open(&first);
+
+    rig.event_result(&first, &first, NEEDS_TWO);
+
+    assert_eq!(questions(&rig).len(), 2);
+    assert_eq!((rig.drained.clone(), rig.aborted.len()), (vec![first.attempt], 0));
+}
+
+#[test]
+fn a_call_that_is_cancelled_takes_its_questions_back() {
+    let mut rig = Rig::modern();
+    let id = call(&mut rig);
+    let first = rig.post();
+    rig.reply(&first, NEEDS_TWO);
+    let asked = questions(&rig);
+
+    rig.cancel(id);
+
+    assert_eq!(rig.kind(id), Kind::Cancelled);
+    let withdrawn = rig.delivered.iter().filter_map(|each| match each {
+        Delivered::Withdrawn { question } => Some(*question),
+        _ => None,
+    });
+    assert_eq!(withdrawn.collect::<Vec<_>>(), asked);
+    answer(&mut rig, asked[0], "{}");
+    rig.nothing_sent();
+}
+
+#[test]
+fn input_that_nobody_gives_ends_the_call_and_says_so() {
+    let mut rig = Rig::modern();
+    let id = call(&mut rig);
+    let first = rig.post();
+    rig.reply(&first, NEEDS_TWO);
+    let asked = questions(&rig);
+
+    rig.link.answer(rig.now, asked[0], &Answer::refusal(-32601, "nobody answers forms here"));
+    rig.pump();
+
+    assert_eq!(rig.kind(id), Kind::Incompatible);
+    assert!(rig.error(id).report().contains("nobody answers forms here"));
+    assert!(rig.error(id).may_have_run());
+}
+
+#[test]
+fn input_that_takes_too_long_ends_the_call_at_its_deadline() {
+    let mut rig = Rig::modern();
+    let options = CallOptions { deadline: Some(secs(5)), ..CallOptions::default() };
+    let id = rig.call_with("deploy", options);
+    let first = rig.post();
+    rig.reply(&first, NEEDS_TWO);
+
+    rig.advance_to_end(id);
+
+    assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+    assert!(rig.error(id).report().contains("waited for input"), "{}", rig.error(id).report());
+}
+
+#[test]
+fn a_server_that_never_stops_asking_is_stopped() {
+    let mut rig = Rig::modern();
+    let id = call(&mut rig);
+
+    for _ in 0..=10 {
+        let post = rig.post();
+        rig.delivered.clear();
+        rig.reply(&post, NEEDS_TWO);
+        for question in questions(&rig) {
+            answer(&mut rig, question, "{}");
+        }
+    }
+
+    assert_eq!(rig.kind(id), Kind::PeerMisbehaved);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_result_of_a_type_that_nobody_declared_is_no_answer() {
+    for (method, kind) in
+        [("tools/call", "surprise"), ("tools/list", "input_required"), ("tools/list", "task")]
+    {
+        let mut rig = Rig::modern();
+        let id = rig.request(method);
+        let post = rig.post();
+
+        rig.reply(&post, &format!(r#"{{"resultType":"{kind}"}}"#));
+
+        assert_eq!(rig.kind(id), Kind::PeerMisbehaved, "{method} {kind}");
+    }
+}
+
+#[test]
+fn a_legacy_result_means_what_it_says_whatever_type_it_names() {
+    let mut rig = Rig::new();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.reply(&post, r#"{"resultType":"input_required"}"#);
+
+    assert_eq!(rig.result(id), r#"{"resultType":"input_required"}"#);
+}
+
+const NEEDS_TWO: &str = r#"{"resultType":"input_required","requestState":"ey\u004a ==","inputRequests":{
+    "a":{"method":"elicitation/create","params":{"message":"sure?"}},"b":{"method":"roots/list"}}}"#;
+
+fn call(rig: &mut Rig) -> ridethrough_core::ExchangeId {
+    let params = Some(json(r#"{"name":"deploy","arguments":{}}"#));
+    rig.send(Request { method: "tools/call".into(), params, options: CallOptions::default() })
+}
+
+fn questions(rig: &Rig) -> Vec<QuestionId> {
+    let question = |each: &Delivered| match each {
+        Delivered::Question { question, .. } => Some(*question),
+        _ => None,
+    };
+    rig.delivered.iter().filter_map(question).collect()
+}
+
+fn methods(rig: &Rig) -> Vec<&str> {
+    let mut methods = Vec::new();
+    for each in &rig.delivered {
+        if let Delivered::Question { method, .. } = each {
+            methods.push(&**method);
+        }
+    }
+    methods
+}
+
+fn answer(rig: &mut Rig, question: QuestionId, result: &str) {
+    rig.link.answer(rig.now, question, &Answer::Result(json(result)));
+    rig.pump();
+}
+
+fn params(request: &Outgoing) -> Json {
+    let Verb::Post { body } = &request.verb else { panic!("a message is posted") };
+    let message = Json::new(body.clone()).expect("a message is JSON");
+    message.member("params").expect("a request has params")
+}
