@@ -90,7 +90,8 @@ fn calls(pair: Pair<'_>, plan: Plan, time: &'static str, cpu: &'static str) -> R
 fn round(process: &mut Process, calls: usize) -> Result<(f64, f64)> {
     let before = process.cpu()?;
     let times: Result<Vec<_>> = (0..calls).map(|_| Ok(micros(process.call()?))).collect();
-    let spent = micros(process.cpu()? - before);
+    let spent = process.cpu()?.checked_sub(before);
+    let spent = micros(spent.context("a thread ended, and took its figures with it")?);
     #[allow(clippy::cast_precision_loss, reason = "a count of calls is small")]
     let each = spent / calls as f64;
     Ok((median(&times?), each))

@@ -12,7 +12,7 @@ use ridethrough_core::{Era, Moment, Reason};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::news::harmless;
+use crate::harmless::harmless;
 
 /// Reads where a bridge stands, while it runs. Cheap to clone.
 ///

@@ -8,6 +8,8 @@ use ridethrough_core::event::Remedy;
 use ridethrough_core::{Event, ExchangeId, Reason};
 use tokio::time::Instant;
 
+use crate::harmless::harmless;
+
 /// How much people are told. In order: each tells what the one before tells, and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
@@ -131,19 +133,6 @@ impl Whose {
             (Self::Upstream, Some(_)) => {}
         }
     }
-}
-
-/// The text as a terminal may show it: what is no letter, and what turns text around, is made visible.
-///
-/// ```
-/// assert_eq!(ridethrough_bridge::harmless("a\x1b[2Jb\n"), "a\u{fffd}[2Jb\u{fffd}");
-/// ```
-pub fn harmless(text: &str) -> String {
-    let is_harmful = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|letter| if is_harmful(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
 /// What is wrong, if this says that something is.
@@ -273,14 +262,6 @@ mod tests {
 
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[0].ends_with("; recovering") && told[2].ends_with("connection refused"));
-    }
-
-    #[test]
-    fn what_servers_say_cannot_move_the_cursor() {
-        assert_eq!(
-            harmless("a\u{1b}]0;x\u{7}\u{9b}31m\u{202e}é"),
-            "a\u{fffd}]0;x\u{fffd}\u{fffd}31m\u{fffd}é"
-        );
     }
 
     fn hiccup(exchange: u64) -> Event {

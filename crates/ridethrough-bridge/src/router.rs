@@ -180,10 +180,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Whoever never stops talking must hold up nobody else: in turn, each of the others is looked at
     /// first.
     fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
-        match self.in_a_row / CROWD % 3 {
+        match self.in_a_row / CROWD % 4 {
             0 => self.outbox.drive().now_or_never().map(Woken::Written),
+            1 => self.asks.try_recv().ok().map(Woken::Asked),
             _ if self.outbox.is_full() => None,
-            1 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            2 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
             _ => lines.next().now_or_never().map(Woken::Line),
         }
     }

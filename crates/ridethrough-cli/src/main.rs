@@ -87,11 +87,12 @@ enum Command {
 fn main() -> ExitCode {
     play(Args::parse().command).unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
-            eprintln!("{misuse}");
+            // Names from files and arguments are in it.
+            eprintln!("{}", talk::safe::text(&misuse.to_string()));
             Exit::Usage.into()
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", talk::safe::text(&format!("{error:#}")));
             Exit::Failure.into()
         }
     })

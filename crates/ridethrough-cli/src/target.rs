@@ -88,18 +88,30 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::Program(program) => write!(f, "the program `{}`", safe(&program.command)),
-            Place::Url { endpoint, .. } => endpoint.fmt(f),
+            Place::Url { endpoint, .. } => f.write_str(&shown(endpoint)),
         }
     }
 }
 
 /// Whether the way to it is encrypted, or does not leave this machine.
 pub(crate) fn is_safe_from_listeners(endpoint: &Endpoint) -> bool {
-    let host = endpoint.host_to_resolve();
+    endpoint.is_tls() || is_this_machine(endpoint)
+}
+
+/// Whether it is on this machine. Names below `localhost` are (RFC 6761, section 6.3).
+pub(crate) fn is_this_machine(endpoint: &Endpoint) -> bool {
+    let host = endpoint.host_to_resolve().trim_end_matches('.').to_ascii_lowercase();
     let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    endpoint.is_tls()
-        || host.eq_ignore_ascii_case("localhost")
-        || host.parse().is_ok_and(is_loopback)
+    host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(is_loopback)
+}
+
+/// Where it is, without the query, and without parts of the path that are long enough to be keys.
+fn shown(endpoint: &Endpoint) -> String {
+    let whole = endpoint.to_string();
+    let path = whole.strip_prefix(&endpoint.origin()).unwrap_or_default();
+    let part = |part: &str| if part.len() >= KEY { "..." } else { part }.to_owned();
+    let path: Vec<_> = path.split('/').map(part).collect();
+    format!("{}{}", endpoint.origin(), path.join("/"))
 }
 
 #[cfg(unix)]
@@ -139,6 +151,9 @@ fn not_here() -> Misuse {
     }
 }
 
+/// Names in paths are shorter than this, as a rule, and keys longer.
+const KEY: usize = 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +176,13 @@ mod tests {
     }
 
     #[test]
+    fn a_key_in_the_path_is_not_shown() {
+        let target = resolve("https://example.com/v1/0123456789abcdef0123/mcp?a=b").unwrap();
+
+        assert_eq!(target.to_string(), "https://example.com/v1/.../mcp");
+    }
+
+    #[test]
     fn only_a_way_that_others_can_listen_on_is_warned_of() {
         for (url, is_warned) in [
             ("https://example.com/mcp", false),
@@ -168,6 +190,7 @@ mod tests {
             ("http://127.0.0.2/mcp", false),
             ("http://[::1]:8080/mcp", false),
             ("http://[::ffff:127.0.0.1]/mcp", false),
+            ("http://app.localhost:3000/mcp", false),
             ("http://example.com/mcp", true),
             ("http://localhost.example.com/mcp", true),
             ("http://10.0.0.1/mcp", true),

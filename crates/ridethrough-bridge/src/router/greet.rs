@@ -22,8 +22,8 @@ use tokio::time::Instant;
 use super::Router;
 use crate::catalogue::Catalogue;
 use crate::greeting;
+use crate::harmless::harmless;
 use crate::lists::Kind;
-use crate::news::harmless;
 
 /// A host that waits for the answer to its `initialize`.
 pub(super) struct Greeting {

@@ -12,8 +12,9 @@ use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
 use super::Router;
+use crate::harmless::harmless;
 use crate::lists::{self, Kind};
-use crate::news::{Detail, harmless};
+use crate::news::Detail;
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn watch(&mut self, seen: &Seen) {

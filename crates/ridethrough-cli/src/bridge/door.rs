@@ -75,8 +75,8 @@ async fn serve(listener: UnixListener, folder: PathBuf, gauge: Gauge, upstream: 
             };
             let (gauge, upstream) = (gauge.clone(), upstream.clone());
             tokio::spawn(async move {
-                // Whoever says nothing, or reads nothing, is not waited for.
-                let _ = timeout(LIMIT, answer(stream, &gauge, upstream)).await;
+                // Whoever reads nothing is not waited for.
+                let _ = timeout(ANSWER, answer(stream, &gauge, upstream)).await;
                 drop(place);
             });
         }
@@ -86,7 +86,8 @@ async fn serve(listener: UnixListener, folder: PathBuf, gauge: Gauge, upstream: 
 
 async fn answer(mut stream: UnixStream, gauge: &Gauge, upstream: String) -> io::Result<()> {
     let mut asked = [0; ASK.len()];
-    stream.read_exact(&mut asked).await?;
+    // Nor is whoever says nothing.
+    timeout(QUESTION, stream.read_exact(&mut asked)).await??;
     if asked != ASK {
         return Ok(());
     }
@@ -99,5 +100,7 @@ async fn answer(mut stream: UnixStream, gauge: &Gauge, upstream: String) -> io::
 }
 
 const MOST_AT_ONCE: usize = 4;
-const LIMIT: Duration = Duration::from_millis(500);
+const QUESTION: Duration = Duration::from_millis(500);
+/// Longer than anybody waits for it: a bridge that has much to do is silent, not gone.
+const ANSWER: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_secs(1);

@@ -69,7 +69,8 @@ pub(crate) fn path(folder: &Path, pid: u32) -> PathBuf {
 
 /// Where it is until it can be spoken to.
 pub(crate) fn draft(folder: &Path, pid: u32) -> PathBuf {
-    folder.join(format!("bridge-{pid}.new"))
+    // Not shorter than the name it gets: the system bounds the length of both.
+    folder.join(format!("bridge-{pid}.sock.new"))
 }
 
 /// The sockets in a folder, with the numbers of their bridges.
@@ -107,7 +108,7 @@ pub(crate) async fn sweep(folder: &Path) {
         // Whoever listens is left alone, answer or not.
         let _ = timeout(PATIENCE, connect(&path)).await;
     }
-    for (_, path) in found(folder, ".new") {
+    for (_, path) in found(folder, ".sock.new") {
         let age =
             fs::symlink_metadata(&path).ok().and_then(|it| it.modified().ok()?.elapsed().ok());
         // A socket keeps this name for no time at all: its bridge was killed just then.
@@ -176,7 +177,7 @@ mod tests {
     fn only_sockets_of_bridges_are_looked_at() {
         let folder = scratch("names");
         make_private(&folder).unwrap();
-        for name in ["bridge-12.sock", "bridge-x.sock", "bridge-1.new", "12.sock"] {
+        for name in ["bridge-12.sock", "bridge-x.sock", "bridge-1.sock.new", "12.sock"] {
             fs::write(folder.join(name), "").unwrap();
         }
 

@@ -3,8 +3,6 @@
 //! Nothing is guessed: a line of `mcp-remote` is replaced only if our bridge gives every flag in it
 //! the same meaning. All words here are free of secrets: names of headers and flags, never values.
 
-use std::net::IpAddr;
-
 use ridethrough::Endpoint;
 use secrecy::ExposeSecret;
 
@@ -12,6 +10,7 @@ use super::document::Edit;
 use super::entry::{Entry, Kind, Local, Transport};
 use super::line::{Line, Meaning, Request};
 use super::reach::OLD;
+use crate::target;
 
 /// What would become of one server.
 #[derive(Debug)]
@@ -155,11 +154,8 @@ fn bad_url(url: &str, request: &Request) -> Option<String> {
         Ok(endpoint) => endpoint,
         Err(error) => return Some(format!("its URL {error}")),
     };
-    let host = endpoint.host_to_resolve();
-    let is_near = host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     let is_allowed = request.flags.iter().any(|flag| flag.name == "--allow-http");
-    let is_fine = endpoint.is_tls() || is_near || is_allowed;
+    let is_fine = target::is_safe_from_listeners(&endpoint) || is_allowed;
     (!is_fine).then(|| "its URL is plain http, and `--allow-http` is not there".to_owned())
 }
 

@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ridethrough_bridge::is_harmful;
 use serde_json::{Value, json};
 
 use super::entry::Entry;
@@ -154,11 +155,7 @@ pub(crate) fn shown(path: &Path) -> String {
 /// Text of unknown origin for a terminal: what would steer it, or turn the direction of writing, is
 /// spelt out.
 pub(crate) fn safe(text: &str) -> String {
-    let is_steering = |it: char| {
-        it.is_control()
-            || matches!(it, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    let spelt = |it: char| match is_steering(it) {
+    let spelt = |it: char| match is_harmful(it) {
         true => it.escape_unicode().to_string(),
         false => it.to_string(),
     };

@@ -15,8 +15,9 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
         let Some(name) = name.to_str() else { continue };
         let Some(key) = name.strip_prefix("RIDETHROUGH_") else { continue };
         let is_ours = KNOWN.contains(&key);
-        // The lab marks the processes of a run.
-        if key.starts_with("LAB_") || (is_ours && value.is_empty()) {
+        // The lab marks the processes of a run, and `--bearer-env` or a header may name a secret.
+        let is_other = key.starts_with("LAB_") || SECRETS.iter().any(|end| key.ends_with(end));
+        if is_other || (is_ours && value.is_empty()) {
             continue;
         }
         if !is_ours {
@@ -60,6 +61,8 @@ fn wrong(name: &str, fault: &str) -> Misuse {
 }
 
 pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
+/// How variables end that hold secrets; none of our settings does.
+const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
 const KNOWN: [&str; 6] = ["BEARER_ENV", "HEADER", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
 
 #[cfg(test)]

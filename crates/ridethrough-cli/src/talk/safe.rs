@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use ridethrough_bridge::is_harmful;
+
 /// A text of several lines. Line ends and tabs stay.
 pub(crate) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
@@ -55,25 +57,6 @@ fn push(safe: &mut String, it: char) {
         true => drop(write!(safe, "\\u{{{:x}}}", u32::from(it))),
         false => safe.push(it),
     }
-}
-
-/// Whether a terminal would do something else than show it.
-fn is_harmful(it: char) -> bool {
-    // C0, DEL and C1; marks that turn text around; line ends that few know; what nobody sees. The
-    // joiners (200c, 200d) stay: scripts and emoji need them.
-    it.is_control()
-        || matches!(
-            it,
-            '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'
-                | '\u{200e}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 #[cfg(test)]

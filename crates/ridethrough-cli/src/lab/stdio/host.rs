@@ -59,12 +59,12 @@ impl Host {
         let message: Value = serde_json::from_str(&line).map_err(|error| {
             io::Error::other(format!("a line of the server's is no JSON: {error}"))
         })?;
-        match (message["method"].as_str(), message["id"].as_u64()) {
-            (None, Some(id)) => {
-                self.answers.insert(id, message);
+        match (message["method"].as_str(), message.get("id")) {
+            (None, Some(id)) if id.is_u64() => {
+                self.answers.insert(id.as_u64().unwrap_or_default(), message);
                 Ok(())
             }
-            (None, None) => Err(io::Error::other("a line of the server's is no message")),
+            (None, _) => Err(io::Error::other("a line of the server's is no message")),
             (Some(method), None) => {
                 self.heard.push(words(method, &message["params"]));
                 Ok(())
