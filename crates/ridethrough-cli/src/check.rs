@@ -11,6 +11,7 @@ mod hello;
 mod hide;
 mod pace;
 mod reach;
+mod redirect;
 mod refusal;
 mod report;
 mod seen;
@@ -26,15 +27,17 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
+use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::exit::Exit;
-use crate::options::Options;
+use crate::options::{Options, Settings};
 use crate::talk::desk::Desk;
 use crate::talk::{ending, safe};
-use crate::{out, target, until};
+use crate::target::{self, Target};
+use crate::{out, until};
 use finding::{Finding, Subject};
 use hello::Hello;
 use hide::Hide;
@@ -44,7 +47,7 @@ use wire::{Visit, Wire};
 
 /// What `check` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = CODES)]
+#[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY)))]
 pub(crate) struct Args {
     /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host
     server: String,
@@ -72,8 +75,8 @@ fn check(args: &Args) -> Result<ExitCode> {
     let time = settings.timeout.unwrap_or(TIME);
     let examined = until::stopped(async {
         let probe = settings.probe(&target)?;
-        let ends = Instant::now() + time - time.min(RESERVE * 4) / 4;
-        let wire = Wire::new(probe, desk.clone(), settings.verbose > 0, ends);
+        let wire = Wire::new(probe, desk.clone(), time).telling(settings.verbose > 0);
+        let wire = wire.hiding(&shown(&settings, &target));
         let mut notes = Notes::new(&wire);
         let exit = patiently(&desk, examine(wire, &settings.repeatable, &mut notes)).await;
         anyhow::Ok((notes, exit))
@@ -90,6 +93,16 @@ fn check(args: &Args) -> Result<ExitCode> {
         false => report::words(out, &notes, look()),
     })?;
     Ok(exit.into())
+}
+
+/// The headers that the server gets to see, from the settings and from the file that has it.
+fn shown<'a>(settings: &'a Settings, target: &'a Target) -> Vec<(&'a str, &'a str)> {
+    let mut shown = settings.shown_to_server();
+    if let Some(address) = target.address() {
+        shown.extend(address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret())));
+        shown.extend(address.bearer.iter().map(|it| ("authorization", it.expose_secret())));
+    }
+    shown
 }
 
 /// What was found out so far.
@@ -178,11 +191,16 @@ async fn look_at_resuming(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let id = ask.id;
     match wire.ask(ask).await {
         Err(miss) => notes.add(Subject::Streams.unknown("resume", "resuming a stream", miss)),
+        Ok(seen) if seen.is_busy() => {
+            let because = seen.turned_away();
+            notes.add(Subject::Streams.unknown("resume", "resuming a stream", because));
+        }
         Ok(seen) if seen.answer.is_none() => {
-            let what = format!(
-                "answers {} to `ping`, which our client asks to see whether it lives",
-                seen.words()
-            );
+            let what = match seen.unfinished() {
+                Some(because) => format!("does not answer `ping`: {because}"),
+                None => format!("answers {} to `ping`", seen.words()),
+            };
+            let what = format!("{what}; our client asks that to see whether it lives");
             let advice = "let the server answer `ping`, with an error if need be";
             notes.add(Subject::Protocol.bad("ping", what).advise(advice));
             notes.add(Subject::Streams.unknown(
@@ -243,20 +261,19 @@ fn in_millis(time: Duration) -> f64 {
 
 /// The time for a whole check, if nobody says otherwise.
 const TIME: Duration = Duration::from_secs(60);
-/// What is kept of it for a goodbye.
-const RESERVE: Duration = Duration::from_secs(1);
 /// How long a stream is watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Nobody waits for longer than this without a word.
 const SILENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(250);
 
+const POLICY: &str = "Changes nothing here: a check tries everything once";
 const CODES: &str = "\
 Exit codes:
   0  checked, whatever was found
   2  wrong usage
   4  the server cannot be reached, or turns everybody away
   5  not authorized
-  7  the time was over before the server had answered once
+  7  no answer came in time
   8  not an MCP server, or one that our client cannot speak with
   130, 143  stopped by Ctrl-C or a signal";

@@ -33,7 +33,7 @@ pub enum Verdict {
 ///
 /// `answer` is what the body said, whatever the status; `None` if it was no JSON-RPC.
 pub fn verdict(status: StatusCode, answer: Option<&Answer>) -> Verdict {
-    if is_somebody_elses_word(status) {
+    if is_no_evidence(status) {
         return Verdict::NoEvidence;
     }
     match answer {
@@ -67,8 +67,9 @@ fn by_versions(supported: Vec<String>) -> Verdict {
     if is_disjoint { Verdict::Disjoint { supported } } else { Verdict::Legacy }
 }
 
-/// Whether a status may come from whatever stands before the server, or from its mood.
-fn is_somebody_elses_word(status: StatusCode) -> bool {
+/// Whether a status may come from whatever stands before the server, or from its mood: then it says
+/// nothing about what the server makes of the request.
+pub fn is_no_evidence(status: StatusCode) -> bool {
     let is_guard = matches!(status.as_u16(), 401 | 403 | 407 | 408 | 425 | 429);
     is_guard || status.is_server_error() || status.is_redirection() || status.is_informational()
 }

@@ -2,13 +2,13 @@
 
 use ridethrough::Version;
 use ridethrough::machine::discovery::{self, Verdict};
-use ridethrough::machine::session::SessionId;
 use serde_json::{Value, json};
 
 use super::Notes;
 use super::finding::{Finding, Subject};
-use super::hello::version_of;
-use super::seen::{Seen, cut};
+use super::hello::visit_of;
+use super::hide::Hide;
+use super::seen::Seen;
 use super::wire::{Visit, Wire};
 
 /// What `server/discover` showed.
@@ -31,15 +31,16 @@ pub(super) async fn look(wire: &mut Wire) -> (Era, Finding) {
     let ask = wire.request("server/discover", json!({"_meta": meta}));
     let ask = ask.header("mcp-protocol-version", modern).header("mcp-method", "server/discover");
     match wire.ask(ask).await {
-        Err(miss) => {
-            (Era::Unknown, Subject::Protocol.unknown("era", "the stateless revision", miss))
-        }
-        Ok(seen) => judge(&seen),
+        Err(miss) => (Era::Unknown, unknown(miss.to_string())),
+        Ok(seen) => match seen.unfinished() {
+            Some(because) => (Era::Unknown, unknown(because)),
+            None => judge(&seen, &wire.hide),
+        },
     }
 }
 
 /// Reads an answer to `server/discover`, as our client would.
-fn judge(seen: &Seen) -> (Era, Finding) {
+fn judge(seen: &Seen, hide: &Hide) -> (Era, Finding) {
     let (modern, words) = (Version::V2026_07_28, seen.words());
     match discovery::verdict(seen.head.status, seen.answer.as_ref()) {
         Verdict::Modern(version) => {
@@ -49,7 +50,7 @@ fn judge(seen: &Seen) -> (Era, Finding) {
         Verdict::Disjoint { supported } => {
             let what =
                 format!("is stateless, of revisions unknown to us: {}", supported.join(", "));
-            (Era::Modern, Subject::Protocol.note("era", cut(&what)))
+            (Era::Modern, Subject::Protocol.note("era", hide.cut(&what)))
         }
         Verdict::Refused => {
             let what = format!("is stateless, but refuses `server/discover`: {words}");
@@ -63,9 +64,13 @@ fn judge(seen: &Seen) -> (Era, Finding) {
         }
         Verdict::NoEvidence => {
             let because = format!("`server/discover` brings {words}");
-            (Era::Unknown, Subject::Protocol.unknown("era", "the stateless revision", because))
+            (Era::Unknown, unknown(because))
         }
     }
+}
+
+fn unknown(because: String) -> Finding {
+    Subject::Protocol.unknown("era", "the stateless revision", because)
 }
 
 /// Offers a revision that never was: the answer must be one that the server speaks.
@@ -81,11 +86,11 @@ pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
         }
         Ok(seen) => seen,
     };
-    let session = seen.header("mcp-session-id").and_then(SessionId::new);
-    let answered = seen.result().and_then(version_of);
-    wire.give_back(&Visit { session, version: answered.clone().unwrap_or_default() }).await;
-    notes.add(match answered {
-        Some(version) if version == NO_REVISION => Subject::Protocol
+    let visit = visit_of(&seen);
+    wire.give_back(&visit).await;
+    let answered = Some(visit.version).filter(|it| !it.is_empty());
+    notes.add(match (answered, seen.no_evidence()) {
+        (Some(version), _) if version == NO_REVISION => Subject::Protocol
             .warning(
                 "negotiation",
                 format!(
@@ -94,8 +99,8 @@ pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
                 ),
             )
             .advise("let the server answer with a revision that it speaks"),
-        Some(version) => {
-            let version = cut(&version);
+        (Some(version), _) => {
+            let version = wire.hide.cut(&version);
             Subject::Protocol.good(
                 "negotiation",
                 format!(
@@ -104,16 +109,14 @@ pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
                 ),
             )
         }
-        None if seen.head.status.is_client_error() || seen.answer.is_some() => Subject::Protocol
-            .good(
-                "negotiation",
-                format!(
-                    "refuses an unknown revision with \
-                 {}",
-                    seen.words()
-                ),
-            ),
-        None => Subject::Protocol.note(
+        (None, Some(because)) => {
+            Subject::Protocol.unknown("negotiation", "an unknown revision", because)
+        }
+        (None, None) if seen.head.status.is_client_error() || seen.answer.is_some() => {
+            let what = format!("refuses an unknown revision with {}", seen.words());
+            Subject::Protocol.good("negotiation", what)
+        }
+        (None, None) => Subject::Protocol.note(
             "negotiation",
             format!(
                 "offered an unknown revision, \
@@ -142,14 +145,18 @@ pub(super) async fn misname(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
             "does not look at `MCP-Protocol-Version`: a wrong one is accepted, where 400 is \
                  the rule",
         ),
-        Ok(seen) => Subject::Protocol.note(
-            "header",
-            format!(
-                "answers {} to a wrong `MCP-Protocol-Version`, where 400 \
-                 is the rule",
-                seen.words()
+        Ok(seen) => match seen.no_evidence() {
+            Some(because) => {
+                Subject::Protocol.unknown("header", "a wrong `MCP-Protocol-Version`", because)
+            }
+            None => Subject::Protocol.note(
+                "header",
+                format!(
+                    "answers {} to a wrong `MCP-Protocol-Version`, where 400 is the rule",
+                    seen.words()
+                ),
             ),
-        ),
+        },
     });
 }
 

@@ -2,23 +2,23 @@
 //! their machine (DNS rebinding), and `Origin` and `Host` give it away.
 
 use ridethrough::Version;
-use ridethrough::machine::session::SessionId;
 
 use super::Notes;
 use super::finding::{Finding, Subject};
-use super::hello::version_of;
+use super::hello::visit_of;
 use super::reach::is_loopback;
 use super::seen::Seen;
-use super::wire::{Miss, Visit, Wire};
+use super::wire::{Miss, Wire};
 
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) {
     let is_local = is_loopback(wire.probe.endpoint());
+    let has_token = wire.has_token;
     let seen = pretend(wire, "origin", "http://attacker.example").await;
-    notes.add(judge(seen, "origin", "`Origin`", is_local));
+    notes.add(Guard { name: "origin", header: "`Origin`", is_local, has_token }.judge(seen));
     let is_http1 = wire.connect().await.is_ok_and(|line| !line.is_http2());
     if is_local && is_http1 {
         let seen = pretend(wire, "host", "attacker.example").await;
-        notes.add(judge(seen, "host", "`Host`", is_local));
+        notes.add(Guard { name: "host", header: "`Host`", is_local, has_token }.judge(seen));
     }
 }
 
@@ -26,34 +26,66 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) {
 async fn pretend(wire: &mut Wire, header: &'static str, value: &str) -> Result<Seen, Miss> {
     let ask = wire.initialize(Version::LATEST_LEGACY.as_str()).header(header, value);
     let seen = wire.ask(ask).await?;
-    let session = seen.header("mcp-session-id").and_then(SessionId::new);
-    let version = seen.result().and_then(version_of).unwrap_or_default();
-    wire.give_back(&Visit { session, version }).await;
+    wire.give_back(&visit_of(&seen)).await;
     Ok(seen)
 }
 
-fn judge(seen: Result<Seen, Miss>, name: &'static str, header: &str, is_local: bool) -> Finding {
-    let what = match seen {
-        Err(miss) => return Subject::Safety.unknown(name, &format!("a foreign {header}"), miss),
-        Ok(seen) if seen.result().is_none() => {
-            let status = seen.head.status.as_u16();
-            let is_odd = name == "origin" && status != 403;
-            let rule = if is_odd { ", where 403 is the rule" } else { "" };
-            let what = format!("refuses a foreign {header} with {}{rule}", seen.words());
-            return Subject::Safety.good(name, what);
+/// One header that gives a page away.
+struct Guard {
+    name: &'static str,
+    header: &'static str,
+    /// Whether the server is on this machine.
+    is_local: bool,
+    /// Whether the server was shown a token beside it.
+    has_token: bool,
+}
+
+impl Guard {
+    fn judge(&self, seen: Result<Seen, Miss>) -> Finding {
+        let (name, header) = (self.name, self.header);
+        let unknown = |because: String| {
+            Subject::Safety.unknown(name, &format!("a foreign {header}"), because)
+        };
+        let seen = match seen {
+            Err(miss) => return unknown(miss.to_string()),
+            Ok(seen) => seen,
+        };
+        if seen.result().is_some() {
+            return self.accepted();
         }
-        Ok(_) => format!("accepts a foreign {header}"),
-    };
-    match is_local {
-        true => Subject::Safety
-            .warning(
-                name,
-                format!("{what}: a web page can reach this server on your machine (DNS rebinding)"),
-            )
-            .advise(format!(
-                "let the server refuse requests whose {header} it does not know, with 403"
-            )),
-        false => Subject::Safety
-            .note(name, format!("{what}; without credentials a web page could use it")),
+        let status = seen.head.status.as_u16();
+        let is_mute = seen.head.status.is_success() && seen.answer.is_none();
+        match seen.no_evidence() {
+            Some(because) if !matches!(status, 401 | 403) => unknown(because),
+            None if is_mute => unknown(seen.turned_away()),
+            _ => {
+                let is_odd = name == "origin" && status != 403;
+                let rule = if is_odd { ", where 403 is the rule" } else { "" };
+                let what = format!("refuses a foreign {header} with {}{rule}", seen.words());
+                Subject::Safety.good(name, what)
+            }
+        }
+    }
+
+    fn accepted(&self) -> Finding {
+        let (name, header) = (self.name, self.header);
+        let what = format!("accepts a foreign {header}");
+        match (self.is_local, self.has_token) {
+            (true, has_token) => {
+                let but =
+                    if has_token { "; it has no token as was shown here, though" } else { "" };
+                let what = format!(
+                    "{what}: a web page can reach this server on your machine (DNS rebinding){but}"
+                );
+                let advice = format!(
+                    "let the server refuse requests whose {header} it does not know, with 403"
+                );
+                Subject::Safety.warning(name, what).advise(advice)
+            }
+            (false, true) => Subject::Safety
+                .note(name, format!("{what} with your token; a web page has no such token")),
+            (false, false) => Subject::Safety
+                .note(name, format!("{what}; without credentials a web page could use it")),
+        }
     }
 }

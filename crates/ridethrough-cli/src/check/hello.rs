@@ -1,13 +1,14 @@
 //! The handshake: whether this is an MCP server at all, and which revision it speaks with us.
 
-use ridethrough::machine::head::{Content, Redirect};
+use ridethrough::machine::head::Content;
 use ridethrough::machine::session::SessionId;
 use ridethrough::{Json, Version};
 
 use super::finding::{Finding, Subject};
-use super::seen::{Seen, cut};
+use super::hide::Hide;
+use super::seen::Seen;
 use super::wire::{Ask, Miss, Visit, Wire, millis};
-use super::{Notes, refusal};
+use super::{Notes, redirect, refusal};
 use crate::exit::Exit;
 
 /// A handshake that was done.
@@ -21,24 +22,28 @@ pub(super) struct Hello {
 /// Shakes hands with the server, or says why that cannot be done and how the check ends.
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Exit> {
     let mut seen = ask(wire, notes).await?;
-    for _ in 0..MOST_REDIRECTS {
-        let Some(path) = same_origin(&seen) else { break };
-        notes.add(moved(&seen, wire));
+    let mut statuses = Vec::new();
+    while let Some(path) = redirect::followed(&seen).filter(|_| statuses.len() < MOST_REDIRECTS) {
+        statuses.push(seen.head.status.as_u16());
         wire.target = Some(path);
         seen = ask(wire, notes).await?;
     }
+    if !seen.head.status.is_redirection() {
+        redirect::moved(&statuses, wire).into_iter().for_each(|it| notes.add(it));
+    }
     let Some(result) = seen.result().filter(|it| version_of(it).is_some()).cloned() else {
-        return Err(refusal::explain(&seen, wire, notes).await);
+        let exit = refusal::explain(&seen, wire, notes).await;
+        wire.give_back(&visit_of(&seen)).await;
+        return Err(exit);
     };
     notes.figures.initialize_ms = Some(super::in_millis(seen.took));
     let version = version_of(&result).unwrap_or_default();
     introduce(&seen, &result, notes);
-    notes.revision = Some(version.clone());
-    notes.add(judge(&version));
-    let session = seen.header("mcp-session-id").and_then(SessionId::new);
+    notes.revision = Some(notes.hide.in_text(&version));
+    notes.add(judge(&version, &notes.hide));
     let issued = seen.headers.get("mcp-session-id").map(|it| it.as_bytes().to_vec());
     let has_tools = result.member("capabilities").is_some_and(|it| it.member("tools").is_some());
-    let hello = Hello { visit: Visit { session, version }, issued, has_tools };
+    let hello = Hello { visit: visit_of(&seen), issued, has_tools };
     let ready = wire.ask(Ask::notification("notifications/initialized").of(&hello.visit)).await;
     notes.add(initialized(ready));
     Ok(hello)
@@ -53,30 +58,18 @@ async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<Seen, Exit> {
     })
 }
 
-/// The path to go on with, if the server sent us to one of its own in a way that keeps the question.
-fn same_origin(seen: &Seen) -> Option<String> {
-    match (&seen.head.redirect, seen.head.status.as_u16()) {
-        (Some(Redirect::SameOrigin(path)), 307 | 308) => Some(path.to_string()),
-        _ => None,
-    }
-}
-
-fn moved(seen: &Seen, wire: &Wire) -> Finding {
-    let to = seen.head.redirect.as_ref().map(|it| cut(it.shown())).unwrap_or_default();
-    let origin = wire.probe.endpoint().origin();
-    Subject::Reach
-        .note(
-            "redirect",
-            format!("sends everybody on to `{to}`, which costs each call a round trip"),
-        )
-        .advise(format!("use `{origin}{to}` as its URL"))
+/// The session that an answer to `initialize` opened, whether or not it can be used.
+pub(super) fn visit_of(seen: &Seen) -> Visit {
+    let session = seen.header("mcp-session-id").and_then(SessionId::new);
+    Visit { session, version: seen.result().and_then(version_of).unwrap_or_default() }
 }
 
 fn introduce(seen: &Seen, result: &Json, notes: &mut Notes) {
     let info = result.member("serverInfo");
     let text = |key: &str| info.as_ref()?.member(key)?.read::<String>();
     let name = [text("name"), text("version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let name = if name.is_empty() { "a server without a name".to_owned() } else { cut(&name) };
+    let name =
+        if name.is_empty() { "a server without a name".to_owned() } else { notes.hide.cut(&name) };
     let form = form(seen);
     let what = format!("{name} answers `initialize` {form} in {}", millis(seen.took));
     notes.server_name = Some(name);
@@ -92,7 +85,7 @@ pub(super) fn form(seen: &Seen) -> &'static str {
     }
 }
 
-fn judge(version: &str) -> Finding {
+fn judge(version: &str, hide: &Hide) -> Finding {
     let newest = Version::LATEST_LEGACY.as_str();
     match Version::parse(version) {
         Some(known) if known == Version::LATEST_LEGACY => {
@@ -110,7 +103,7 @@ fn judge(version: &str) -> Finding {
                 format!(
                     "answers with revision `{}`, which our client does not \
                  speak after a handshake: calls end as incompatible",
-                    cut(version)
+                    hide.cut(version)
                 ),
             )
             .advise(
@@ -131,6 +124,11 @@ fn initialized(ready: Result<Seen, Miss>) -> Finding {
                 "accepts `notifications/initialized` with {}, where 202 is the rule",
                 seen.words()
             ),
+        ),
+        Ok(seen) if seen.is_busy() => Subject::Protocol.unknown(
+            "initialized",
+            "`notifications/initialized`",
+            seen.turned_away(),
         ),
         Ok(seen) => Subject::Protocol
             .bad(

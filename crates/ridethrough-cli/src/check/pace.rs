@@ -6,11 +6,16 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::finding::{Finding, Subject};
+use super::seen::Seen;
 use super::wire::{Visit, Wire, millis};
 use super::{Notes, in_millis};
 
 /// Asks `ping` in a row on one connection.
 pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
+    // What became of the connection before is not to be counted: this one finds it closed, or makes it.
+    if let Err(because) = ping(wire, visit).await {
+        return notes.add(unknown(&because));
+    }
     let (closed, lingering) = (wire.closed, wire.lingering);
     let mut times = Vec::new();
     let mut gaps = Vec::new();
@@ -20,24 +25,13 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
         if wire.lingering - lingering >= ENOUGH {
             break;
         }
-        let ask = wire.request("ping", Value::Null).of(visit);
-        match wire.ask(ask).await {
-            Ok(seen) if seen.answer.is_some() => {
+        match ping(wire, visit).await {
+            Ok(seen) => {
                 rests = seen.header("keep-alive").and_then(keep_alive).or(rests);
                 times.push(seen.took);
                 gaps.push(seen.took.saturating_sub(seen.head_took));
             }
-            Ok(seen) => {
-                let because = format!("`ping` brings {}", seen.words());
-                return notes.add(Subject::Speed.unknown(
-                    "latency",
-                    "how fast it answers",
-                    because,
-                ));
-            }
-            Err(miss) => {
-                return notes.add(Subject::Speed.unknown("latency", "how fast it answers", miss));
-            }
+            Err(because) => return notes.add(unknown(&because)),
         }
     }
     let asked = times.len();
@@ -45,6 +39,22 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     notes.findings.extend(judge_gaps(&gaps));
     let kept = Kept { closed: wire.closed - closed, lingering: wire.lingering - lingering, rests };
     notes.add(kept.judge(asked));
+}
+
+/// An answer to `ping`, or why there is none.
+async fn ping(wire: &mut Wire, visit: &Visit) -> Result<Seen, String> {
+    let ask = wire.request("ping", Value::Null).of(visit);
+    match wire.ask(ask).await {
+        Ok(seen) if seen.answer.is_some() => Ok(seen),
+        Ok(seen) => {
+            Err(seen.unfinished().unwrap_or_else(|| format!("`ping` brings {}", seen.words())))
+        }
+        Err(miss) => Err(miss.to_string()),
+    }
+}
+
+fn unknown(because: &str) -> Finding {
+    Subject::Speed.unknown("latency", "how fast it answers", because)
 }
 
 fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {

@@ -7,7 +7,8 @@ use ridethrough::{Answer, Cause};
 use super::Notes;
 use super::era::{self, Era};
 use super::finding::{Finding, Subject};
-use super::seen::{Seen, cut};
+use super::redirect;
+use super::seen::{End, Seen};
 use super::wire::{Ask, Miss, Wire};
 use crate::exit::Exit;
 
@@ -42,33 +43,46 @@ pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
         }
         Miss::Silent => {
             let what = format!("`initialize` has no answer: {miss}");
-            (said(what, "look whether the server is busy or stuck"), Exit::Unreachable)
+            (said(what, "look whether the server is busy or stuck"), Exit::Deadline)
         }
     }
 }
 
+/// The head of an answer came, and the answer did not: in words. `None` if it is whole.
+fn unfinished(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
+    let because = seen.unfinished()?;
+    // The mark of HTTP+SSE says more than the answer that is missing.
+    if seen.stream.as_ref().is_some_and(|it| it.endpoint.is_some()) {
+        return None;
+    }
+    let said =
+        |what: String, advice: &str| Subject::Protocol.bad("initialize", what).advise(advice);
+    Some(match &seen.end {
+        End::Open => {
+            let miss = if wire.is_over() { Miss::Late } else { Miss::Silent };
+            let (finding, exit) = unanswered(&miss);
+            let what = format!("{}; only the head of an answer was there", finding.what);
+            (Finding { what, ..finding }, exit)
+        }
+        End::Overlong => {
+            let what = "answers `initialize` without end: it was left alone after a mebibyte";
+            let advice = "look what the server sends there: an answer to `initialize` is short";
+            (said(what.to_owned(), advice), Exit::Protocol)
+        }
+        End::Broken(_) | End::Ended => {
+            let what = format!("`initialize` has no answer: {because}");
+            let advice = "look at the log of the server and of what stands before it: one of them \
+                 drops answers on the way";
+            (said(what, advice), Exit::Unreachable)
+        }
+    })
+}
+
 /// Says what an answer to `initialize` means that opens no session, and how the check ends.
 pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> Exit {
-    let status = seen.head.status.as_u16();
-    match status {
-        401 | 403 | 407 => {
-            notes.add(unauthorized(seen));
-            return Exit::Unauthorized;
-        }
-        408 | 429 | 500..=599 if seen.answer.is_none() => {
-            let wait =
-                seen.head.retry_after.map(|it| format!(" and asks to wait {} s", it.as_secs()));
-            let what = format!("turns us away: {}{}", seen.words(), wait.unwrap_or_default());
-            let advice =
-                "try again later; if it stays so, look at the server's log and its balancer";
-            notes.add(Subject::Protocol.bad("initialize", what).advise(advice));
-            return Exit::Unreachable;
-        }
-        300..=399 => {
-            notes.add(elsewhere(seen));
-            return Exit::Protocol;
-        }
-        _ => {}
+    if let Some((finding, exit)) = outright(seen, wire) {
+        notes.add(finding);
+        return exit;
     }
     let (era, finding) = era::look(wire).await;
     if era == Era::Modern {
@@ -104,28 +118,64 @@ pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> 
     Exit::Protocol
 }
 
+/// What an answer means that leaves nothing to ask.
+fn outright(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
+    match seen.head.status.as_u16() {
+        401 | 403 | 407 => Some((unauthorized(seen, wire), Exit::Unauthorized)),
+        // Whoever is busy may say so in JSON-RPC too.
+        _ if seen.is_busy() => Some((turned_away(seen), Exit::Unreachable)),
+        500..=599 if seen.result().is_none() => Some((turned_away(seen), Exit::Unreachable)),
+        300..=399 => Some((redirect::elsewhere(seen, wire), Exit::Protocol)),
+        _ if seen.is_mistyped => Some((mistyped(seen), Exit::Protocol)),
+        _ => unfinished(seen, wire),
+    }
+}
+
+fn turned_away(seen: &Seen) -> Finding {
+    let wait = seen.head.retry_after.map(|it| format!(" and asks to wait {} s", it.as_secs()));
+    let what = format!("turns us away: {}{}", seen.words(), wait.unwrap_or_default());
+    let advice = "try again later; if it stays so, look at the server's log and its balancer";
+    Subject::Protocol.bad("initialize", what).advise(advice)
+}
+
+fn mistyped(seen: &Seen) -> Finding {
+    let what = format!(
+        "answers `initialize` with JSON-RPC as `{}`: our client does not read a success of that \
+         type, and cannot talk to this server",
+        seen.kind()
+    );
+    Subject::Protocol.bad("initialize", what).advise(TYPED)
+}
+
 /// What the challenge of a 401 asks for. Only words of ours and names are shown.
-fn unauthorized(seen: &Seen) -> Finding {
+fn unauthorized(seen: &Seen, wire: &Wire) -> Finding {
     let challenges = seen.headers.get_all("www-authenticate").iter();
     let challenge = challenges.filter_map(|it| it.to_str().ok()).collect::<Vec<_>>().join(", ");
     let scheme = challenge.split_whitespace().next().unwrap_or_default().trim_end_matches(',');
     let asked = match scheme {
         "" => "says nothing about what it wants".to_owned(),
-        scheme => format!("asks for `{}`", cut(scheme)),
+        scheme => format!("asks for `{}`", wire.hide.cut(scheme)),
     };
     let more = ["error", "scope", "resource_metadata"].into_iter().filter_map(|name| {
         let value = parameter(&challenge, name)?;
-        Some(format!(", {name} `{}`", cut(value.split('?').next().unwrap_or_default())))
+        let value = value.split('?').next().unwrap_or_default();
+        Some(format!(", {name} `{}`", wire.hide.cut(value)))
     });
     let what = format!("not authorized: {} and {asked}{}", seen.words(), more.collect::<String>());
     let advice = match (seen.head.status.as_u16(), parameter(&challenge, "error")) {
-        (401, Some("invalid_token")) => {
+        // Some servers say `invalid_token` to whoever shows none.
+        (401, _) if wire.has_token => {
             "the token is wrong or too old: get a new one and give it by `--bearer-env VAR`"
         }
         (401, _) => {
-            "give a token by `--bearer-env VAR`, or an API key by `--header 'NAME: ${VAR}'`"
+            "the server wants a token: give it by `--bearer-env VAR`, or an API key by \
+                 `--header 'NAME: ${VAR}'`"
         }
         (403, Some("insufficient_scope")) => "get a token with the scope that is named",
+        (403, _) if !wire.has_token => {
+            "no token was shown: perhaps the server wants one (`--bearer-env VAR`), or an API key \
+                 (`--header 'NAME: ${VAR}'`); a wrong path can do it too"
+        }
         (403, _) => {
             "the server knows who asks and says no: ask whoever runs it for access; a wrong \
                  path can do it too"
@@ -147,22 +197,6 @@ fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
         };
         value.filter(|_| is_whole)
     })
-}
-
-fn elsewhere(seen: &Seen) -> Finding {
-    let to = seen.head.redirect.as_ref().map(|it| cut(it.shown()));
-    let what = match &to {
-        Some(to) => format!(
-            "redirects ({}) to `{to}`; our client does not follow, because credentials would \
-                 go astray",
-            seen.head.status.as_u16()
-        ),
-        None => format!("redirects ({}) to nowhere", seen.head.status.as_u16()),
-    };
-    Subject::Protocol.bad("redirect", what).advise(
-        "give the URL that it leads to, if you trust that; a login page means that \
-             credentials are missing",
-    )
 }
 
 /// Whether the first thing that a GET brings is the endpoint of HTTP+SSE.
@@ -197,6 +231,9 @@ fn stranger(seen: &Seen, wire: &Wire) -> Finding {
     };
     Subject::Protocol.bad("initialize", what).advise(advice)
 }
+
+/// What to do about an answer of the wrong type.
+pub(super) const TYPED: &str = "let the server answer with `application/json`";
 
 #[cfg(test)]
 mod tests {

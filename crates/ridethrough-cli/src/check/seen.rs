@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
+use ridethrough::machine::discovery;
 use ridethrough::machine::head::Content;
 use ridethrough::machine::message::{Incoming, Message};
 use ridethrough::machine::sse::{Decoder, Event, Item};
@@ -15,14 +16,18 @@ use ridethrough::probe::Found;
 use ridethrough::{Answer, AnswerHead, Body, Failure, Json};
 use tokio::time::{Instant, timeout_at};
 
+use super::hide::Hide;
+
 /// An answer, as far as it was read.
 pub(super) struct Seen {
     pub(super) head: AnswerHead,
     pub(super) headers: HeaderMap,
     /// The body, or the event that held the answer.
     pub(super) body: Bytes,
-    /// The JSON-RPC answer to what was asked.
+    /// The JSON-RPC answer to what was asked, if our client would read it.
     pub(super) answer: Option<Answer>,
+    /// Whether there is one that it would not read, because of its content type.
+    pub(super) is_mistyped: bool,
     /// What an event stream said beside it.
     pub(super) stream: Option<Streamed>,
     pub(super) end: End,
@@ -30,6 +35,7 @@ pub(super) struct Seen {
     pub(super) took: Duration,
     /// How long of that the head took.
     pub(super) head_took: Duration,
+    hide: Hide,
 }
 
 /// What an event stream said beside its messages.
@@ -69,17 +75,25 @@ pub(super) struct Bounds {
 
 impl Seen {
     /// Reads an answer to the request with this id.
-    pub(super) async fn read(found: Found, id: u64, began: Instant, bounds: Bounds) -> Self {
+    pub(super) async fn read(
+        found: Found,
+        id: u64,
+        began: Instant,
+        bounds: Bounds,
+        hide: Hide,
+    ) -> Self {
         let mut body = found.body;
         let mut seen = Self {
             head: found.head,
             headers: found.headers,
             body: Bytes::new(),
             answer: None,
+            is_mistyped: false,
             stream: None,
             end: End::Ended,
             took: began.elapsed(),
             head_took: began.elapsed(),
+            hide,
         };
         match seen.head.is_stream() {
             true => seen.read_stream(&mut *body, id, began, bounds).await,
@@ -100,7 +114,11 @@ impl Seen {
             }
         };
         self.body = whole.freeze();
-        self.answer = answer_in(&self.body, id);
+        let answer = answer_in(&self.body, id);
+        // As the client: refusals come as JSON under any content type, a success must say what it is.
+        let is_typed = matches!(self.head.content, Content::Json | Content::Nothing);
+        self.is_mistyped = answer.is_some() && !is_typed && self.head.status.is_success();
+        self.answer = answer.filter(|_| !self.is_mistyped);
         self.took = began.elapsed();
     }
 
@@ -172,8 +190,11 @@ impl Seen {
     pub(super) fn words(&self) -> String {
         let status = self.head.status.as_u16();
         match self.answer.as_ref().and_then(Answer::error) {
-            Some(error) => format!("{status} with error {}, `{}`", error.code, cut(&error.message)),
+            Some(error) => {
+                format!("{status} with error {}, `{}`", error.code, self.hide.cut(&error.message))
+            }
             None if self.stream.is_some() => format!("{status} with an event stream"),
+            None if self.is_mistyped => format!("{status} with JSON-RPC as `{}`", self.kind()),
             None => match self.head.content {
                 Content::Html => format!("{status} with an HTML page"),
                 _ => status.to_string(),
@@ -181,16 +202,43 @@ impl Seen {
         }
     }
 
+    /// Its content type.
+    pub(super) fn kind(&self) -> String {
+        self.hide.cut(self.header("content-type").unwrap_or_default())
+    }
+
+    /// Whether the server, or what stands before it, has no time for us: that says nothing about what it
+    /// would do if it had.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.head.status.as_u16(), 408 | 425 | 429 | 502..=504)
+    }
+
+    /// Why it says nothing about what the server does with what was asked, if it is so: the answer did not
+    /// come whole, or need not be the server's own.
+    pub(super) fn no_evidence(&self) -> Option<String> {
+        let is_foreign = discovery::is_no_evidence(self.head.status);
+        is_foreign.then(|| self.turned_away()).or_else(|| self.unfinished())
+    }
+
+    /// That the server answered with this status, as a reason.
+    pub(super) fn turned_away(&self) -> String {
+        format!("the server answers {}", self.words())
+    }
+
+    /// Why there is no answer, though a head came that promised one.
+    pub(super) fn unfinished(&self) -> Option<String> {
+        let is_promised = self.head.status.is_success() && self.head.content != Content::Html;
+        match &self.end {
+            _ if self.answer.is_some() || !is_promised => None,
+            End::Broken(failure) => Some(format!("its answer broke off: {failure}")),
+            End::Ended => None,
+            End::Open => Some("its answer did not come in time".to_owned()),
+            End::Overlong => Some("its answer is too long".to_owned()),
+        }
+    }
+
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
-    }
-}
-
-/// As much of a server's words as fits into a sentence.
-pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
@@ -224,4 +272,3 @@ async fn chunk(body: &mut dyn Body, until: Instant) -> Piece {
 
 /// How long a stream may go on after its answer and still give its connection back.
 const DRAIN: Duration = Duration::from_secs(1);
-const LONGEST: usize = 100;

@@ -35,7 +35,10 @@ pub(super) async fn ask_unknown(wire: &mut Wire, visit: &Visit, notes: &mut Note
     let id = ask.id;
     notes.add(match wire.ask(ask).await {
         Err(miss) => Subject::Session.unknown("expiry", "an unknown session", miss),
-        Ok(seen) => judge_expiry(&seen, seen.session_loss(id)),
+        Ok(seen) => match seen.unfinished() {
+            Some(because) => Subject::Session.unknown("expiry", "an unknown session", because),
+            None => judge_expiry(&seen, seen.session_loss(id)),
+        },
     });
 }
 
@@ -80,6 +83,9 @@ fn judge_expiry(seen: &Seen, loss: Loss) -> Finding {
                 "if the server keeps something for each session, let it answer 404 to \
                  unknown ones",
             ),
+        Loss::None if seen.is_busy() => {
+            Subject::Session.unknown("expiry", "an unknown session", seen.turned_away())
+        }
         Loss::None => Subject::Session
             .bad(
                 "expiry",
@@ -118,6 +124,9 @@ async fn judge_end(seen: &Seen, wire: &mut Wire, visit: &Visit) -> Finding {
             "does not let clients end a session (405 to DELETE): sessions stay until they expire",
         );
     }
+    if seen.is_busy() {
+        return Subject::Session.unknown("delete", "DELETE", seen.turned_away());
+    }
     if !status.is_success() {
         return Subject::Session
             .warning(
@@ -128,25 +137,25 @@ async fn judge_end(seen: &Seen, wire: &mut Wire, visit: &Visit) -> Finding {
     }
     let ask = wire.request("ping", Value::Null).of(visit);
     let id = ask.id;
+    let unknown = |because: String| {
+        Subject::Session.unknown("delete", "whether a session that was ended is gone", because)
+    };
     match wire.ask(ask).await {
-        Err(miss) => {
-            Subject::Session.unknown("delete", "whether a session that was ended is gone", miss)
-        }
-        Ok(after) if after.session_loss(id) == Loss::None && after.result().is_some() => {
-            Subject::Session
-                .warning(
-                    "delete",
-                    format!(
-                        "accepts DELETE ({}), but the session still answers afterwards",
-                        status.as_u16()
-                    ),
-                )
-                .advise("let DELETE end the session, so that nobody goes on with a stolen id")
-        }
-        Ok(_) => Subject::Session.good(
+        Err(miss) => unknown(miss.to_string()),
+        Ok(after) if after.session_loss(id) != Loss::None => Subject::Session.good(
             "delete",
             format!("ends a session by DELETE ({}), and it is gone then", status.as_u16()),
         ),
+        Ok(after) if after.result().is_some() => Subject::Session
+            .warning(
+                "delete",
+                format!(
+                    "accepts DELETE ({}), but the session still answers afterwards",
+                    status.as_u16()
+                ),
+            )
+            .advise("let DELETE end the session, so that nobody goes on with a stolen id"),
+        Ok(after) => unknown(after.unfinished().unwrap_or_else(|| after.turned_away())),
     }
 }
 

@@ -45,6 +45,9 @@ fn judge_standing(seen: &Seen) -> Finding {
                 ),
             )
             .advise("let the server answer GET with `text/event-stream`, or with 405"),
+        (None, _) if seen.is_busy() => {
+            Subject::Streams.unknown("standing", "the standing stream", seen.turned_away())
+        }
         (None, _) => Subject::Streams
             .warning(
                 "standing",
@@ -125,6 +128,7 @@ pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &Seen, id: u64)
         Ok(seen) if seen.stream.is_some() => {
             Resume::Refused("a stream without the answer".to_owned())
         }
+        Ok(seen) if seen.is_busy() => Resume::Unknown(seen.turned_away()),
         Ok(seen) => Resume::Refused(seen.words()),
     }
 }

@@ -1,6 +1,7 @@
 //! The tools: how many, whether they are well made, and which may be sent again when in doubt.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ridethrough::machine::replay::{KnownTools, ReplayRule};
 use ridethrough::model::ToolAnnotations;
@@ -8,10 +9,11 @@ use ridethrough::{CallName, Json, TrustHints};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::finding::Subject;
+use super::finding::{Finding, Subject};
 use super::hello::Hello;
-use super::seen::cut;
-use super::wire::{Wire, millis};
+use super::hide::Hide;
+use super::refusal::TYPED;
+use super::wire::{Visit, Wire, millis};
 use super::{Notes, in_millis};
 
 /// A tool, and how our client treats a call of it that is in doubt.
@@ -38,37 +40,117 @@ pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], note
     if !hello.has_tools {
         return notes.add(Subject::Tools.note("list", "says that it has no tools"));
     }
-    let mut tools = Vec::new();
-    let mut known = KnownTools::default();
-    let mut cursor: Option<String> = None;
-    for page in 0..MOST_PAGES {
-        let params = cursor.as_ref().map_or(Value::Null, |cursor| json!({"cursor": cursor}));
-        let ask = wire.request("tools/list", params).of(&hello.visit).at_most(LARGEST);
-        let seen = match wire.ask(ask).await {
-            Ok(seen) => seen,
-            Err(miss) => return notes.add(Subject::Tools.unknown("list", "the tools", miss)),
-        };
-        let Some(result) = seen.result() else {
-            let because = format!("`tools/list` brings {}", seen.words());
-            return notes.add(Subject::Tools.unknown("list", "the tools", because));
-        };
-        if page == 0 {
-            notes.figures.tools_list_ms = Some(in_millis(seen.took));
-            notes.add(
-                Subject::Speed.good("tools", format!("`tools/list` takes {}", millis(seen.took))),
-            );
-        }
-        known.learn(result, page == 0);
-        tools.extend(result.member("tools").and_then(|it| it.elements()).unwrap_or_default());
-        let next = result.member("nextCursor").and_then(|it| it.read::<String>());
-        if next.is_none() || next == cursor || tools.len() > MOST_TOOLS {
-            break;
-        }
-        cursor = next;
+    let (list, end) = List::read(wire, &hello.visit, notes).await;
+    if let (0, ListEnd::Failed(finding)) = (list.pages, &end) {
+        return notes.add(finding.clone());
     }
-    tools.truncate(MOST_TOOLS);
-    judge(&tools, notes);
-    notes.tools = tools.iter().filter_map(|tool| classify(tool, &known, marked)).collect();
+    judge(&list.tools, notes);
+    if let Some(finding) = end.judge(list.tools.len()) {
+        notes.add(finding);
+    }
+    let tools = list.tools.iter().filter_map(|tool| classify(tool, &list.known, marked));
+    // The name is needed as it is until here.
+    let hidden = tools.map(|tool| Tool { name: notes.hide.in_text(&tool.name), ..tool });
+    notes.tools = hidden.collect();
+}
+
+/// The list, as far as it was read.
+#[derive(Default)]
+struct List {
+    tools: Vec<Json>,
+    known: KnownTools,
+    pages: usize,
+}
+
+/// Why no more of it was read.
+enum ListEnd {
+    /// It circles: a page names itself as the next.
+    Circle,
+    /// A page could not be had.
+    Failed(Finding),
+    /// There is more than anybody needs.
+    Long,
+    Whole,
+}
+
+impl List {
+    async fn read(wire: &mut Wire, visit: &Visit, notes: &mut Notes) -> (Self, ListEnd) {
+        let mut list = Self::default();
+        let mut cursor: Option<String> = None;
+        while list.pages < MOST_PAGES && list.tools.len() <= MOST_TOOLS {
+            let params = cursor.as_ref().map_or(Value::Null, |cursor| json!({"cursor": cursor}));
+            let (result, took) = match page(wire, visit, params).await {
+                Ok(page) => page,
+                Err(finding) => return (list, ListEnd::Failed(finding)),
+            };
+            if list.pages == 0 {
+                notes.figures.tools_list_ms = Some(in_millis(took));
+                let what = format!("`tools/list` takes {}", millis(took));
+                notes.add(Subject::Speed.good("tools", what));
+            }
+            list.take(&result);
+            let next = result.member("nextCursor").and_then(|it| it.read::<String>());
+            match next {
+                None => return (list, ListEnd::Whole),
+                next if next == cursor => return (list, ListEnd::Circle),
+                next => cursor = next,
+            }
+        }
+        list.tools.truncate(MOST_TOOLS);
+        (list, ListEnd::Long)
+    }
+
+    fn take(&mut self, page: &Json) {
+        self.known.learn(page, self.pages == 0);
+        self.tools.extend(page.member("tools").and_then(|it| it.elements()).unwrap_or_default());
+        self.pages += 1;
+    }
+}
+
+impl ListEnd {
+    fn judge(self, read: usize) -> Option<Finding> {
+        match self {
+            Self::Whole => None,
+            Self::Circle => Some(
+                Subject::Tools
+                    .warning("rest", "its list circles: a page names itself as the next one")
+                    .advise("let the last page of `tools/list` have no `nextCursor`"),
+            ),
+            Self::Failed(finding) => Some(Finding {
+                name: "rest",
+                what: format!("after the first {read}, {}", finding.what),
+                ..finding
+            }),
+            Self::Long => {
+                Some(Subject::Tools.note(
+                    "rest",
+                    format!("lists more tools: only the first {read} were looked at"),
+                ))
+            }
+        }
+    }
+}
+
+/// A page of the list and how long it took, or why there is none.
+async fn page(wire: &mut Wire, visit: &Visit, params: Value) -> Result<(Json, Duration), Finding> {
+    let ask = wire.request("tools/list", params).of(visit).at_most(LARGEST);
+    let unknown = |because: String| Subject::Tools.unknown("list", "the tools", because);
+    let seen = wire.ask(ask).await.map_err(|miss| unknown(miss.to_string()))?;
+    match seen.result() {
+        Some(result) => Ok((result.clone(), seen.took)),
+        None if seen.is_mistyped => {
+            let what = format!(
+                "answers `tools/list` with JSON-RPC as `{}`: our client does not read a success \
+                 of that type",
+                seen.kind()
+            );
+            Err(Subject::Tools.bad("list", what).advise(TYPED))
+        }
+        None => {
+            let brings = || format!("`tools/list` brings {}", seen.words());
+            Err(unknown(seen.unfinished().unwrap_or_else(brings)))
+        }
+    }
 }
 
 fn judge(tools: &[Json], notes: &mut Notes) {
@@ -85,8 +167,10 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     let twice: Vec<_> =
         counts.iter().filter(|(_, count)| **count > 1).map(|(name, _)| *name).collect();
     if !twice.is_empty() {
-        let what =
-            format!("lists {} more than once: nobody can tell which is called", shown(&twice));
+        let what = format!(
+            "lists {} more than once: nobody can tell which is called",
+            shown(&twice, &notes.hide)
+        );
         notes.add(
             Subject::Tools.warning("duplicates", what).advise("give every tool a name of its own"),
         );
@@ -95,7 +179,7 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     if !odd.is_empty() {
         let what = format!(
             "{}: the input schema is no object of type `object`; many hosts refuse such tools",
-            shown(&odd)
+            shown(&odd, &notes.hide)
         );
         notes.add(
             Subject::Tools
@@ -105,7 +189,8 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     }
     let torn: Vec<_> = tools.iter().filter(|tool| contradicts(tool)).filter_map(name).collect();
     if !torn.is_empty() {
-        let what = format!("{}: says that it only reads and that it destroys", shown(&torn));
+        let what =
+            format!("{}: says that it only reads and that it destroys", shown(&torn, &notes.hide));
         let advice = "correct the annotations: a call that only reads is sent again when in doubt";
         notes.add(Subject::Tools.warning("hints", what).advise(advice));
     }
@@ -154,8 +239,9 @@ fn contradicts(tool: &Json) -> bool {
     hints.read_only_hint == Some(true) && hints.destructive_hint == Some(true)
 }
 
-fn shown<T: AsRef<str>>(names: &[T]) -> String {
-    let some: Vec<_> = names.iter().take(5).map(|it| format!("`{}`", cut(it.as_ref()))).collect();
+fn shown<T: AsRef<str>>(names: &[T], hide: &Hide) -> String {
+    let some = names.iter().take(5).map(|it| format!("`{}`", hide.cut(it.as_ref())));
+    let some: Vec<_> = some.collect();
     match names.len().saturating_sub(5) {
         0 => some.join(", "),
         more => format!("{} and {more} more", some.join(", ")),

@@ -14,7 +14,7 @@ use ridethrough::machine::session::SessionId;
 use ridethrough::probe::{Line, Probe, Question};
 use ridethrough::{Cause, Failure};
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::hide::Hide;
 use super::seen::{Bounds, End, Seen};
@@ -26,10 +26,14 @@ pub(super) struct Wire {
     pub(super) probe: Rc<Probe>,
     desk: Rc<Desk>,
     pub(super) hide: Hide,
+    /// Whether the server sees a token of ours.
+    pub(super) has_token: bool,
     /// Tell every question.
     is_telling: bool,
-    /// When the time of the check is over.
+    /// When the time for questions is over.
     ends: Instant,
+    /// When the time of the check is over; what is left of it then is for goodbyes.
+    last: Instant,
     line: Option<Line>,
     /// The path to ask, if the server sent us there.
     pub(super) target: Option<String>,
@@ -70,19 +74,40 @@ pub(super) struct Ask {
 }
 
 impl Wire {
-    pub(super) fn new(probe: Probe, desk: Rc<Desk>, is_telling: bool, ends: Instant) -> Self {
+    /// A way for so long.
+    pub(super) fn new(probe: Probe, desk: Rc<Desk>, time: Duration) -> Self {
+        let last = Instant::now() + time;
         Self {
-            hide: Hide::query_of(probe.endpoint()),
+            hide: Hide::new(probe.endpoint(), []),
+            has_token: false,
             probe: Rc::new(probe),
             desk,
-            is_telling,
-            ends,
+            is_telling: false,
+            ends: last - time.min(RESERVE * 4) / 4,
+            last,
             line: None,
             target: None,
             next_id: Rc::new(Cell::new(1)),
             closed: 0,
             lingering: 0,
         }
+    }
+
+    /// Tells every question, or does not.
+    pub(super) fn telling(self, is_telling: bool) -> Self {
+        Self { is_telling, ..self }
+    }
+
+    /// Keeps to itself what the probe shows to the server: headers by their names.
+    pub(super) fn hiding(self, shown: &[(&str, &str)]) -> Self {
+        let hide = Hide::new(self.probe.endpoint(), shown.iter().map(|(_, value)| *value));
+        let has_token = shown.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        Self { hide, has_token, ..self }
+    }
+
+    /// Whether the time for questions is over.
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() >= self.ends
     }
 
     /// Another way to the same server, with connections of its own.
@@ -156,7 +181,7 @@ impl Wire {
 
     async fn ask_once(&mut self, ask: &Ask) -> Result<Seen, Miss> {
         // A question that nobody waits for must not be sent either.
-        if Instant::now() >= self.ends {
+        if self.is_over() {
             return Err(Miss::Late);
         }
         self.connect().await?;
@@ -173,7 +198,7 @@ impl Wire {
         let watched = ask.watch.map_or(until, |time| self.ends.min(Instant::now() + time));
         let bounds =
             Bounds { bytes: ask.bytes, until: watched, stops_at_answer: ask.stops_at_answer };
-        let seen = Seen::read(found, ask.id, began, bounds).await;
+        let seen = Seen::read(found, ask.id, began, bounds, self.hide.clone()).await;
         // On HTTP/1.1 what is still open, or was left alone, is in the way of the next question.
         let is_free = line.is_http2() && !matches!(seen.end, End::Broken(_));
         if seen.end == End::Ended || is_free {
@@ -187,7 +212,8 @@ impl Wire {
     /// Whether the connection can be used again. One that the server closed is let go.
     async fn settle(&mut self) -> bool {
         let Some(line) = &mut self.line else { return false };
-        let is_ready = timeout(SETTLING, line.is_ready()).await.unwrap_or(false);
+        let until = self.ends.min(Instant::now() + SETTLING);
+        let is_ready = timeout_at(until, line.is_ready()).await.unwrap_or(false);
         if !is_ready {
             self.line = None;
             self.closed += 1;
@@ -200,11 +226,12 @@ impl Wire {
         self.line = None;
     }
 
-    /// Gives a session back, if the server issued one, also when the time of the check is over. The
+    /// Gives a session back, if the server issued one, also when the time for questions is over. The
     /// server has no say in how long that takes.
     pub(super) async fn give_back(&mut self, visit: &Visit) {
         if visit.session.is_some() {
-            let ends = std::mem::replace(&mut self.ends, Instant::now() + GOODBYE);
+            let goodbye = self.last.min(Instant::now() + GOODBYE);
+            let ends = std::mem::replace(&mut self.ends, goodbye);
             // Whoever cannot be told will notice: sessions expire.
             let _ = self.ask(Ask::delete().of(visit)).await;
             self.ends = ends;
@@ -301,5 +328,27 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SETTLING: Duration = Duration::from_secs(2);
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
+/// What is kept of the time of a check for that.
+const RESERVE: Duration = Duration::from_secs(1);
 /// More than any answer needs that is not a list of tools.
 const LARGEST: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_goodbye_ends_with_the_time_of_the_check() {
+        // It takes connections, and never answers.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", silent.local_addr().unwrap());
+        let probe = ridethrough::Client::builder(url.as_str()).probe().unwrap();
+        let mut wire = Wire::new(probe, Rc::new(Desk::new()), Duration::from_millis(200));
+        let began = Instant::now();
+        let visit = Visit { session: SessionId::new("a"), version: String::new() };
+
+        wire.give_back(&visit).await;
+
+        assert!(began.elapsed() <= Duration::from_millis(201), "{:?}", began.elapsed());
+    }
+}

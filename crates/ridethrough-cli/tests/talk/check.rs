@@ -1,7 +1,12 @@
 //! `check` against servers in many moods: what it says of each, how it ends, and what it never does.
 
+mod busy;
 mod findings;
+mod keys;
+mod moved;
+mod pages;
 mod refusals;
+mod unfinished;
 
 use ridethrough_lab::{Ask, Style, Times, When};
 use serde_json::Value;
@@ -43,6 +48,19 @@ where
     rig.run(&["check", "SERVER"]).await
 }
 
+/// The report on a server that answers everything so, and the code that it ends with.
+async fn report_of<Handling>(
+    handler: impl Fn(Ask) -> Handling + Send + Sync + 'static,
+) -> (Value, Option<i32>)
+where
+    Handling: Future<Output = ()> + Send + 'static,
+{
+    let rig = Rig::new().await;
+    answer_all(&rig, handler);
+    let ran = rig.run(&["check", "SERVER", "--json"]).await;
+    (ran.json(), ran.code)
+}
+
 async fn checked(rig: &Rig) -> Value {
     let ran = rig.run(&["check", "SERVER", "--json"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -57,6 +75,12 @@ fn assert_finding(report: &Value, name: &str, verdict: &str, words: &str) {
     let found = find(report, name).unwrap_or_else(|| panic!("no finding `{name}` in {report}"));
     assert_eq!(found["verdict"], verdict, "{found}");
     assert!(found["what"].as_str().unwrap().contains(words), "{words}: {found}");
+}
+
+fn assert_advice(report: &Value, words: &str) {
+    let advice = report["advice"].as_array().unwrap();
+    let is_given = advice.iter().any(|it| it.as_str().unwrap().contains(words));
+    assert!(is_given, "{words}: {report}");
 }
 
 fn assert_never_called(rig: &Rig) {
