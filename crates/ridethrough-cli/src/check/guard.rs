@@ -6,12 +6,12 @@ use ridethrough::Version;
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::visit_of;
-use super::reach::is_loopback;
 use super::seen::Seen;
 use super::wire::{Miss, Wire};
+use crate::target;
 
 pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) {
-    let is_local = is_loopback(wire.probe.endpoint());
+    let is_local = target::is_this_machine(wire.probe.endpoint());
     let has_token = wire.has_token;
     let seen = pretend(wire, "origin", "http://attacker.example").await;
     notes.add(Guard { name: "origin", header: "`Origin`", is_local, has_token }.judge(seen));

@@ -97,31 +97,3 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     };
     Subject::Reach.bad("connect", what).advise(advice)
 }
-
-/// Whether the server is on this machine, where web pages of others can reach for it too.
-pub(super) fn is_loopback(endpoint: &Endpoint) -> bool {
-    let host = endpoint.host_to_resolve();
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loopback_is_told_from_other_machines() {
-        let is = |url: &str| is_loopback(&Endpoint::parse(url).unwrap());
-
-        for url in
-            ["http://LOCALHOST:1/", "http://127.3.2.1/", "http://[::1]/", "http://a.localhost/"]
-        {
-            assert!(is(url), "{url}");
-        }
-        for url in ["http://example.com/", "http://10.0.0.1/", "http://localhost.example.com/"] {
-            assert!(!is(url), "{url}");
-        }
-    }
-}
