@@ -55,7 +55,8 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
 }
 
 async fn run(words: &[OsString]) -> Result<ExitCode> {
-    // From here on signals are heard, and so do not end us before the server has ended.
+    // Signals are heard from the first time on that this is asked, which is just before the server is
+    // started; from then on they do not end us before the server has ended.
     let mut asked = Box::pin(until::asked());
     let left_alone = hung_up().context("no thread could be started")?;
     let (program, arguments) = words.split_first().context("there is no program")?;
@@ -69,13 +70,15 @@ async fn run(words: &[OsString]) -> Result<ExitCode> {
     };
     give_stdout_away();
     let stdin = server.stdin.take().context("the server has no stdin")?;
-    let handed_on = tokio::spawn(hand_on(stdin));
+    let mut handed_on = tokio::spawn(hand_on(stdin));
+    let handing = handed_on.abort_handle();
     let status = tokio::select! {
         status = kin::wait(&mut server) => status,
         () = async { tokio::select! {
-            _ = &mut asked => {}
+            // Our own stdin has not ended, so that the server's is ended here.
+            _ = &mut asked => handing.abort(),
             _ = left_alone => {}
-            _ = handed_on => {}
+            _ = &mut handed_on => {}
         } } => end(&mut server).await,
     };
     Ok(code(status.context("the server's end is not known")?))
@@ -109,7 +112,8 @@ fn give_stdout_away() {
     }
 }
 
-/// Ends the server, with growing insistence: its stdin ends with ours, so that it has been asked.
+/// Ends the server, with growing insistence: it has been asked, because its stdin has ended or ends when it
+/// has read what is in it.
 async fn end(server: &mut Child) -> io::Result<ExitStatus> {
     if let Ok(status) = timeout(AFTER_EOF, kin::wait(server)).await {
         return status;

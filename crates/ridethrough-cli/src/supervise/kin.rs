@@ -106,8 +106,9 @@ mod linux {
     }
 
     fn parent_of(number: i32) -> Option<Pid> {
-        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        // The name before it may hold anything, brackets too.
+        let stat = fs::read(format!("/proc/{number}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name before it may hold anything: brackets, and bytes that are no text.
         let parent = stat.rsplit(") ").next()?.split(' ').nth(1)?;
         Pid::from_raw(parent.parse().ok()?)
     }

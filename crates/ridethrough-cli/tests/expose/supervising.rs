@@ -3,6 +3,7 @@
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::time::timeout;
@@ -44,6 +45,17 @@ async fn a_server_that_ignores_the_end_of_its_stdin_gets_sigterm_after_2_s() {
 
     assert_eq!(status.code(), Some(9));
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_ends_its_servers_stdin_too() {
+    let mut supervisor = supervise("echo ready; cat >/dev/null; exit 4");
+    let mut ready = [0; 5];
+    supervisor.stdout.as_mut().unwrap().read_exact(&mut ready).await.unwrap();
+
+    kill_process(pid(supervisor.id().unwrap()), Signal::TERM).unwrap();
+
+    assert_eq!(ended(&mut supervisor).await.code(), Some(4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
