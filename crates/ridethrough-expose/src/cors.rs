@@ -2,18 +2,21 @@
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, VARY,
 };
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::reply::{Reply, empty};
 
-/// The answer to the question whether a page may call.
-pub(crate) fn preflight() -> Reply {
+/// The answer to the question whether a page may call. It may send whatever headers it asks for: the door
+/// let it in, and clients have headers of their own.
+pub(crate) fn preflight(asked: &HeaderMap) -> Reply {
+    let usual = HeaderValue::from_static(USUAL);
+    let allowed = asked.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned().unwrap_or(usual);
     let mut reply = empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ASKED));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     reply
 }
@@ -26,6 +29,6 @@ pub(crate) fn let_read<B>(response: &mut Response<B>, origin: HeaderValue) {
     headers.insert(VARY, HeaderValue::from_static("Origin"));
 }
 
-const ASKED: &str =
+const USUAL: &str =
     "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id";
 const TOLD: &str = "Mcp-Session-Id, Retry-After, WWW-Authenticate";

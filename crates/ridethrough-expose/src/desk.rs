@@ -21,6 +21,7 @@ use tokio::time::timeout;
 
 use crate::cors;
 use crate::door::Door;
+use crate::fault::{NO_ANSWER, Over, error};
 use crate::greeting;
 use crate::headers::Headers;
 use crate::parts::{Part, Parts, Unreadable};
@@ -28,7 +29,7 @@ use crate::reader::{Piece, Reader, place_of};
 use crate::reply::{self, Reply, empty};
 use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
-use crate::streams::{Carries, STANDING};
+use crate::streams::{Carries, MOST_CALLS, NotTaken, STANDING};
 
 /// Answers requests.
 pub(crate) struct Desk {
@@ -54,7 +55,7 @@ impl Desk {
     async fn answer_friend(&self, request: Request<Incoming>) -> Reply {
         // A browser asks without the token whether it may come with it.
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
-            return cors::preflight();
+            return cors::preflight(request.headers());
         }
         if let Err(closed) = self.door.check_token(request.headers()) {
             return reply::closed(closed);
@@ -84,19 +85,22 @@ impl Desk {
         if !headers.takes_events() {
             return not_acceptable("GET is answered with `text/event-stream`");
         }
-        let reader = match headers.last_event() {
-            Some(event) => self.session(headers).map(|session| {
-                let (stream, event) = place_of(event)?;
-                session.attach(stream, Some(event))
-            }),
-            None => self.live_session(headers).map(|session| session.attach(STANDING, None)),
+        let session = match self.session(headers) {
+            Ok(session) => session,
+            Err(refusal) => return *refusal,
         };
-        match reader {
-            Ok(Some(reader)) => reply::events(Vec::new(), reader),
-            Ok(None) => reply::wrong(
-                "the event of `Last-Event-ID` is not known, or not any more; this stream cannot be resumed",
+        let reader = match headers.last_event().map(place_of) {
+            Some(place) => place.and_then(|(stream, event)| session.attach(stream, Some(event))),
+            None if session.lock().over.is_some() => None,
+            None => session.attach(STANDING, None),
+        };
+        match (reader, story(&session)) {
+            (Some(reader), _) => reply::events(Vec::new(), reader),
+            (None, Some(story)) => reply::no_session(Some(&story)),
+            (None, None) => reply::wrong(
+                "nothing comes behind the event of `Last-Event-ID`: it is not known, or not any more, or its \
+                 stream is over; this stream cannot be resumed",
             ),
-            Err(refusal) => *refusal,
         }
     }
 
@@ -159,7 +163,7 @@ impl Desk {
         }
         match (session.ask(&parts, carries).await, carries) {
             (Ok(reader), Carries::Everything) => reply::events(Vec::new(), reader),
-            (Ok(reader), Carries::Answers) => answers(reader, is_batch).await,
+            (Ok(reader), Carries::Answers) => answers(reader, &parts, is_batch).await,
             (Err(undelivered), _) => not_delivered(&session, &undelivered),
         }
     }
@@ -179,8 +183,7 @@ impl Desk {
 
     fn live_session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, Refused> {
         let session = self.session(headers)?;
-        let why = session.lock().over.as_ref().map(crate::fault::Over::story);
-        match why {
+        match story(&session) {
             Some(why) => Err(Box::new(reply::no_session(Some(&why)))),
             None => Ok(session),
         }
@@ -191,7 +194,7 @@ impl Desk {
 type Refused = Box<Reply>;
 
 /// The answers alone, once they are there.
-pub(crate) async fn answers(mut reader: Reader, is_batch: bool) -> Reply {
+async fn answers(mut reader: Reader, asked: &[Part], is_batch: bool) -> Reply {
     let mut answers = Vec::new();
     while let Some(piece) = reader.next().await {
         if let Piece::Event(entry) = piece {
@@ -200,7 +203,11 @@ pub(crate) async fn answers(mut reader: Reader, is_batch: bool) -> Reply {
     }
     match (answers.as_slice(), is_batch) {
         ([], _) => {
-            reply::refusal(StatusCode::OK, crate::fault::NO_ANSWER, "the call was cancelled")
+            let id = match asked {
+                [Part { message: Message::Request { id, .. }, .. }] => Some(id),
+                _ => None,
+            };
+            reply::json(StatusCode::OK, error(id, NO_ANSWER, "the call was cancelled", None))
         }
         ([answer], false) => reply::json(StatusCode::OK, answer.clone()),
         (answers, _) => {
@@ -228,16 +235,27 @@ async fn read(body: Incoming) -> Result<Parts, Refused> {
 
 fn not_delivered(session: &Session, undelivered: &Undelivered) -> Reply {
     match undelivered {
-        Undelivered::InUse => reply::wrong("a call with this id is under way; ids are used once"),
-        Undelivered::Over => {
-            let why = session.lock().over.as_ref().map(crate::fault::Over::story);
-            reply::no_session(why.as_deref())
+        Undelivered::NotTaken(NotTaken::InUse) => {
+            reply::wrong("a call with this id is under way; ids are used once")
         }
+        Undelivered::NotTaken(NotTaken::TooMany) => {
+            let message = format!(
+                "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
+                 come again when some are answered"
+            );
+            reply::refusal(StatusCode::TOO_MANY_REQUESTS, NO_ANSWER, &message)
+        }
+        Undelivered::Over => reply::no_session(story(session).as_deref()),
     }
 }
 
+/// Why a session is over, if it is.
+fn story(session: &Session) -> Option<String> {
+    session.lock().over.as_ref().map(Over::story)
+}
+
 fn not_acceptable(message: &str) -> Reply {
-    reply::refusal(StatusCode::NOT_ACCEPTABLE, crate::fault::NO_ANSWER, message)
+    reply::refusal(StatusCode::NOT_ACCEPTABLE, NO_ANSWER, message)
 }
 
 /// Where the server is.

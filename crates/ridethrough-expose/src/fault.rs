@@ -15,24 +15,25 @@ pub(crate) enum Over {
     Died {
         /// What happened, in words.
         what: String,
-        obituary: Obituary,
+        /// `None` if it has not ended yet.
+        obituary: Option<Obituary>,
     },
 }
 
 impl Over {
     pub(crate) fn died(name: &str, obituary: Obituary) -> Self {
         let what = format!("`{name}` has ended, {}", obituary.status);
-        Self::Died { what, obituary }
+        Self::Died { what, obituary: Some(obituary) }
     }
 
     /// What happened, with the child's last words.
     pub(crate) fn story(&self) -> String {
         match self {
             Self::Closed(why) => format!("the session was ended: {why}"),
-            Self::Died { what, obituary } if obituary.last_words.is_empty() => what.clone(),
-            Self::Died { what, obituary } => {
+            Self::Died { what, obituary: Some(obituary) } if !obituary.last_words.is_empty() => {
                 format!("{what}; its last words: {}", obituary.last_words.join(" | "))
             }
+            Self::Died { what, .. } => what.clone(),
         }
     }
 
@@ -44,10 +45,13 @@ impl Over {
         );
         let data = match self {
             Self::Closed(_) => json!({ "kind": "sessionEnded", "mayHaveRun": true }),
-            Self::Died { obituary, .. } => json!({
-                "kind": "childDied", "mayHaveRun": true,
-                "status": obituary.status, "lastWords": obituary.last_words,
-            }),
+            Self::Died { obituary, .. } => {
+                let Obituary { status, last_words } = obituary.clone().unwrap_or_default();
+                json!({
+                    "kind": "childDied", "mayHaveRun": true,
+                    "status": status, "lastWords": last_words,
+                })
+            }
         };
         error(Some(id), NO_ANSWER, &message, Some(data))
     }

@@ -11,7 +11,7 @@ use http::StatusCode;
 use ridethrough_core::message::{Answer, Id, Incoming, Message};
 use tokio::time::{Instant, timeout_at};
 
-use crate::fault::Over;
+use crate::fault::{NO_ANSWER, Over, error};
 use crate::headers::SESSION;
 use crate::parts::Part;
 use crate::reader::{Piece, Reader};
@@ -45,15 +45,21 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, parts: &[Part], carries: Car
     if let Some(over) = session.lock().over.clone() {
         return not_begun(sessions, &over, id);
     }
-    match greeted.answer() {
-        Some(Answer::Error(_)) => greeted.into_reply(carries).await,
-        answer => {
-            if let Some(Answer::Result(result)) = answer {
-                let agreed = result.member("protocolVersion").and_then(|it| it.read::<String>());
-                session.lock().version = agreed;
-            }
+    match (greeted.answer(), carries) {
+        (Some(Answer::Error(_)), _) => greeted.into_reply(carries),
+        // There is no head without the answer: the client cannot learn the session's id.
+        (None, Carries::Answers) => {
+            let seconds = LONGEST.as_secs();
+            let what = format!(
+                "`{}` has not answered `initialize` within {seconds} s and is being ended; \
+                 who also accepts `text/event-stream` can wait for longer",
+                sessions.name()
+            );
+            reply::json(StatusCode::GATEWAY_TIMEOUT, error(Some(id), NO_ANSWER, &what, None))
+        }
+        _ => {
             unclaimed.claim();
-            with(greeted.into_reply(carries).await, SESSION, &session.id)
+            with(greeted.into_reply(carries), SESSION, &session.id)
         }
     }
 }
@@ -89,19 +95,14 @@ impl Greeted {
         })
     }
 
-    async fn into_reply(self, carries: Carries) -> Reply {
-        match carries {
-            Carries::Everything => reply::events(self.pieces, self.reader),
-            Carries::Answers => {
-                let answer = self.pieces.into_iter().find_map(|piece| match piece {
-                    Piece::Event(entry) => Some(entry.text),
-                    Piece::Nothing | Piece::Priming => None,
-                });
-                match answer {
-                    Some(answer) => reply::json(StatusCode::OK, answer),
-                    None => reply::which_session(),
-                }
-            }
+    fn into_reply(self, carries: Carries) -> Reply {
+        let answer = self.pieces.iter().find_map(|piece| match piece {
+            Piece::Event(entry) => Some(entry.text.clone()),
+            Piece::Nothing | Piece::Priming => None,
+        });
+        match (carries, answer) {
+            (Carries::Answers, Some(answer)) => reply::json(StatusCode::OK, answer),
+            _ => reply::events(self.pieces, self.reader),
         }
     }
 }

@@ -30,6 +30,7 @@ mod pace;
 mod parts;
 mod reader;
 mod reply;
+mod same;
 mod session;
 mod sessions;
 mod settings;

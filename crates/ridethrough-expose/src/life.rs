@@ -11,15 +11,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use ridethrough_core::message::{Id, Json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::child::{Child, Obituary};
-use crate::fault::Over;
+use crate::fault::{NO_ANSWER, Over, error};
 use crate::lines::{Lines, TooLong};
 use crate::news::News;
-use crate::parts::{Part, Parts};
+use crate::parts::{Part, Parts, Unreadable};
 use crate::session::Session;
 
 /// A session that is being lived.
@@ -28,6 +29,8 @@ pub(crate) struct Life {
     idle: Duration,
     lines: Lines<Box<dyn AsyncRead + Send + Unpin>>,
     ended: BoxFuture<'static, Obituary>,
+    /// There is nothing to wait for then, and `ended` must not be asked again.
+    has_ended: bool,
     writer: Abort,
     /// The child takes no messages any more.
     deaf: oneshot::Receiver<()>,
@@ -51,25 +54,37 @@ impl Life {
         let Child { stdin, stdout, ended } = child;
         let (tell_deaf, deaf) = oneshot::channel();
         let writer = Abort(tokio::spawn(write(stdin, inbox, tell_deaf)).abort_handle());
-        Self { ears, idle, lines: Lines::new(stdout, MOST_LINE), ended, writer, deaf }
+        let lines = Lines::new(stdout, MOST_LINE);
+        Self { ears, idle, lines, ended, has_ended: false, writer, deaf }
     }
 
-    /// The session is over: calls are answered, and nothing is left of the child.
-    pub(crate) async fn bury(mut self, over: Over) {
+    /// The session is over: calls are answered.
+    pub(crate) fn is_over(&mut self, over: Over) {
         let session = self.ears.session.number;
-        (self.ears.tell)(match &over {
+        let news = match &over {
             Over::Closed(why) => News::Ended { session, why },
             Over::Died { .. } => News::Died { session, what: over.story() },
-        });
-        // One that ended has nothing to wait for, and its future must not be asked again.
-        let has_ended =
-            matches!(&over, Over::Died { obituary, .. } if *obituary != Obituary::default());
+        };
+        self.has_ended = matches!(&over, Over::Died { obituary: Some(_), .. });
+        // Clients first: telling people may take time.
         self.ears.session.is_over(over);
+        (self.ears.tell)(news);
+    }
+
+    /// Waits until nothing is left of the child.
+    pub(crate) async fn bury(mut self) {
         // This closes its stdin.
         drop(self.writer);
-        if !has_ended {
+        if !self.has_ended {
+            // One that is busy writing would not see that its stdin ended.
+            let farewell = async {
+                tokio::select! {
+                    _ = &mut self.ended => {}
+                    never = self.lines.drain() => match never {},
+                }
+            };
             // Too late or not: what is left of it is killed when `ended` is dropped.
-            let _ = timeout(LAST_WILL, &mut self.ended).await;
+            let _ = timeout(LAST_WILL, farewell).await;
         }
     }
 
@@ -126,33 +141,57 @@ impl Life {
 
     fn broke_a_rule(&self, what: &str) -> Over {
         let what = format!("`{}` {what} and was ended", self.ears.name);
-        Over::Died { what, obituary: Obituary::default() }
+        Over::Died { what, obituary: None }
     }
 }
 
 impl Ears {
     async fn hear(&self, line: &Bytes) {
-        let Ok(parts) = Parts::read(line) else {
-            return (self.tell)(News::Rubbish { session: self.session.number });
+        let parts = match Parts::read(line) {
+            Ok(parts) => parts,
+            Err(unreadable) => return self.skip(line, unreadable),
         };
         for part in parts.into_vec() {
             self.make_room(&part).await;
             // What nobody can use is late: the answer to a call that was cancelled, for example.
-            self.session.lock().streams.push(&part);
+            self.session.lock().hear(&part);
         }
+    }
+
+    /// A line is no message. If it names a call, that call will have no other answer.
+    fn skip(&self, line: &Bytes, unreadable: Unreadable) {
+        if unreadable == Unreadable::NotJsonRpc
+            && let Ok(json) = Json::new(line.clone())
+            && json.member("method").is_none()
+            && let Some(id) = json.member("id")
+        {
+            let what = format!("`{}` answered with neither a result nor an error", self.name);
+            let answer = |id: &Id| error(Some(id), NO_ANSWER, &what, None);
+            self.session.lock().streams.fail(&id, answer);
+        }
+        (self.tell)(News::Rubbish { session: self.session.number });
     }
 
     /// Waits for a reader who lags, so that nothing is lost to it. One who takes nothing for long is cut
     /// off, for the others' sake, and can come back for what is kept.
     async fn make_room(&self, part: &Part) {
-        let crowded = || {
+        let laggard = || {
             let state = self.session.lock();
             let target = state.streams.target(&part.message)?;
-            state.streams.is_crowded(target).then_some(target)
+            Some((target, state.streams.lags_at(target)?))
         };
-        while let Some(stream) = crowded() {
-            if timeout(LONGEST_LAG, self.session.room.notified()).await.is_err() {
-                self.session.lock().streams.cut(stream);
+        let mut waited_for = None;
+        let mut deadline = Instant::now() + LONGEST_LAG;
+        while let Some(place) = laggard() {
+            let now = Instant::now();
+            // Only its own progress gives a reader more time, not that of others.
+            if waited_for.replace(place) != Some(place) {
+                deadline = now + LONGEST_LAG;
+            }
+            match now < deadline {
+                // Too late or not, it is looked at again.
+                true => drop(timeout_at(deadline, self.session.room.notified()).await),
+                false => self.session.lock().streams.cut(place.0),
             }
         }
     }

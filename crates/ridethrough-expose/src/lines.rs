@@ -1,6 +1,8 @@
 //! The lines of a child, cut out of a stream of bytes. Never holds more of one than its limit.
 
-use bytes::{Bytes, BytesMut};
+use std::convert::Infallible;
+
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// What a child writes, line by line.
@@ -26,10 +28,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, TooLong> {
         loop {
             while let Some(at) = memchr::memchr(b'\n', &self.unread[self.searched..]) {
-                let line = self.unread.split_to(self.searched + at + 1).freeze();
-                self.searched = 0;
+                let line = self.cut(self.searched + at);
                 if !line.iter().all(u8::is_ascii_whitespace) {
-                    return Ok(Some(line.slice(..line.len() - 1)));
+                    return Ok(Some(line));
                 }
             }
             self.searched = self.unread.len();
@@ -42,6 +43,30 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 Ok(0) | Err(_) => return Ok(None),
             }
         }
+    }
+
+    /// Takes a line of this length, and its end, out of what is unread. Lines are kept for long, so that a
+    /// short one must not hold the buffer, nor a long one's buffer what comes behind it.
+    fn cut(&mut self, length: usize) -> Bytes {
+        self.searched = 0;
+        if length < CHUNK {
+            let line = Bytes::copy_from_slice(&self.unread[..length]);
+            self.unread.advance(length + 1);
+            return line;
+        }
+        let line = self.unread.split_to(length).freeze();
+        self.unread = BytesMut::from(&self.unread[1..]);
+        line
+    }
+
+    /// Reads whatever comes, and keeps none of it.
+    pub(crate) async fn drain(&mut self) -> Infallible {
+        self.unread = BytesMut::with_capacity(CHUNK);
+        self.searched = 0;
+        while let Ok(1..) = self.source.read_buf(&mut self.unread).await {
+            self.unread.clear();
+        }
+        std::future::pending().await
     }
 }
 
@@ -58,6 +83,19 @@ mod tests {
         assert_eq!(lines.next().await, Ok(Some("{\"a\":1}\r".into())));
         assert_eq!(lines.next().await, Ok(Some("{}".into())));
         assert_eq!(lines.next().await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn a_line_holds_no_bytes_but_its_own() {
+        let long = "x".repeat(1 << 20);
+        let text = format!("{long}\nshort\nnext\n");
+        let mut lines = Lines::new(text.as_bytes(), 2 << 20);
+
+        assert_eq!(lines.next().await.unwrap().unwrap(), long);
+        assert!(lines.unread.capacity() < 10 * CHUNK, "{}", lines.unread.capacity());
+        let short = lines.next().await.unwrap().unwrap();
+        assert_eq!((&*short, short.is_unique()), (&b"short"[..], true));
+        assert_eq!(lines.next().await, Ok(Some("next".into())));
     }
 
     #[tokio::test]

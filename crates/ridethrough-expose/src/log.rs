@@ -1,7 +1,7 @@
 //! The event store of one stream: what was sent on it, kept in case that it must be sent again.
 //!
-//! Bounded in events and bytes: the oldest go, notifications before what somebody waits for. The newest is always
-//! kept, however big: on the stream of a call it is the answer.
+//! Bounded in events and bytes: the oldest go, notifications before questions. Answers always stay, however
+//! big, and so does the newest event; there are no more answers than calls.
 
 use std::collections::VecDeque;
 
@@ -26,10 +26,12 @@ pub(crate) struct Entry {
 /// What it costs to lose an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// Somebody waits: a client for an answer, or the child for one.
-    Awaited,
+    /// A client waits for it, and nobody else can give it.
+    Answer,
     /// Nobody waits for it.
     Notification,
+    /// The child waits for what is said to it.
+    Question,
 }
 
 impl Log {
@@ -40,17 +42,20 @@ impl Log {
         self.events.push_back(Entry { number: self.last, text, weight });
         while self.events.len() > 1 && (self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES)
         {
-            self.drop_one();
+            let Some(dropped) = self.expendable().and_then(|at| self.events.remove(at)) else {
+                return;
+            };
+            self.bytes -= dropped.text.len();
         }
     }
 
-    fn drop_one(&mut self) {
-        let before_last = self.events.len() - 1;
-        let mut older = self.events.iter().take(before_last);
-        let light = older.position(|entry| entry.weight == Weight::Notification);
-        if let Some(dropped) = self.events.remove(light.unwrap_or(0)) {
-            self.bytes -= dropped.text.len();
-        }
+    /// The place of the event that costs least to lose.
+    fn expendable(&self) -> Option<usize> {
+        let oldest = |weight| {
+            let mut older = self.events.iter().take(self.events.len() - 1);
+            older.position(|entry| entry.weight == weight)
+        };
+        oldest(Weight::Notification).or_else(|| oldest(Weight::Question))
     }
 
     /// The first event behind this number. What is gone is passed over.
@@ -110,7 +115,7 @@ mod tests {
     #[test]
     fn the_oldest_notifications_go_first_and_what_is_awaited_last() {
         let mut log = Log::default();
-        log.push("q".into(), Weight::Awaited);
+        log.push("q".into(), Weight::Question);
 
         for _ in 0..MOST_EVENTS + 4 {
             log.push("n".into(), Weight::Notification);
@@ -119,6 +124,21 @@ mod tests {
         assert_eq!(log.events.len(), MOST_EVENTS);
         assert_eq!(log.after(0).unwrap().text, "q");
         assert_eq!(log.after(1).unwrap().number, 7);
+    }
+
+    #[test]
+    fn an_answer_stays_whatever_comes_behind_it() {
+        let mut log = Log::default();
+        log.push("a".into(), Weight::Answer);
+        log.push("q".into(), Weight::Question);
+
+        for _ in 0..MOST_EVENTS + 4 {
+            log.push("a".into(), Weight::Answer);
+        }
+
+        assert_eq!(log.after(0).unwrap().number, 1);
+        assert_eq!(log.after(1).unwrap().number, 3, "the question went");
+        assert_eq!(log.events.len(), MOST_EVENTS + 5);
     }
 
     #[test]

@@ -27,10 +27,13 @@ impl Pace {
         if lived >= LONG {
             return self.did_well();
         }
+        if !self.wait(now).is_zero() {
+            // Started before the pause began, as everything that runs in it: one crash of all, not many.
+            return;
+        }
         let wait = FIRST.saturating_mul(1 << self.strikes.min(16)).min(LONGEST);
         self.strikes += 1;
-        // Two that die together are one crash, not two: the longer wait holds.
-        self.not_before = self.not_before.max(Some(now + wait));
+        self.not_before = Some(now + wait);
     }
 
     /// A child was of use until it was asked to end.
@@ -50,13 +53,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_double_up_to_30_s_and_one_that_lived_long_ends_them() {
-        let now = Instant::now();
+        let mut now = Instant::now();
         let mut pace = Pace::default();
         let mut waits = vec![pace.wait(now)];
 
         for _ in 0..20 {
             pace.died(now, LONG - Duration::from_millis(1));
             waits.push(pace.wait(now));
+            now += pace.wait(now);
         }
         let millis: Vec<_> = waits.iter().map(Duration::as_millis).collect();
         assert_eq!(millis[..9], [0, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000]);
@@ -77,6 +81,21 @@ mod tests {
 
         assert_eq!(pace.wait(now + Duration::from_millis(100)), Duration::from_millis(150));
         assert_eq!(pace.wait(now + FIRST), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_that_die_together_are_one_crash() {
+        let now = Instant::now();
+        let mut pace = Pace::default();
+
+        for _ in 0..16 {
+            pace.died(now, Duration::ZERO);
+        }
+        pace.died(now + FIRST / 2, Duration::ZERO);
+
+        assert_eq!(pace.wait(now), FIRST);
+        pace.died(now + FIRST, Duration::ZERO);
+        assert_eq!(pace.wait(now + FIRST), 2 * FIRST);
     }
 
     #[tokio::test(start_paused = true)]

@@ -31,7 +31,14 @@ impl Parts {
         match json.elements() {
             None => part(&json).map(Self::One),
             Some(elements) if elements.is_empty() => Err(Unreadable::NotJsonRpc),
-            Some(elements) => elements.iter().map(part).collect::<Result<_, _>>().map(Self::Batch),
+            Some(elements) => {
+                let parts = elements.iter().map(|element| {
+                    // Whoever keeps one must not keep all.
+                    let alone = Json::new(element.as_str().to_owned());
+                    part(&alone.map_err(|_| Unreadable::NotJson)?)
+                });
+                parts.collect::<Result<_, _>>().map(Self::Batch)
+            }
         }
     }
 
@@ -80,6 +87,7 @@ mod tests {
 
         assert_eq!(parts[0].text, r#"{"method":"a"}"#);
         assert_eq!(parts[1].text, r#"{"id":1,"result":{}}"#);
+        assert!(!text.as_ptr_range().contains(&parts[0].text.as_ptr()), "it holds the whole batch");
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! One session: what its client and its child share. The task in `life` runs it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use ridethrough_core::message::Message;
+use ridethrough_core::message::{Answer, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
 use crate::fault::Over;
 use crate::parts::Part;
 use crate::reader::Reader;
-use crate::streams::{Carries, InUse, Streams};
+use crate::streams::{Carries, GREETING, NotTaken, Streams};
 
 /// A session with a client.
 pub(crate) struct Session {
@@ -32,13 +33,14 @@ pub(crate) struct State {
     pub(crate) over: Option<Over>,
     /// Requests and streams that are open.
     visits: usize,
-    last_visit: Instant,
+    /// When somebody was here last, or got an answer that he may come back for.
+    last_use: Instant,
 }
 
 /// Why a message did not get through to the child.
 #[derive(Debug)]
 pub(crate) enum Undelivered {
-    InUse,
+    NotTaken(NotTaken),
     Over,
 }
 
@@ -52,7 +54,7 @@ impl Session {
             version: None,
             over: None,
             visits: 0,
-            last_visit: Instant::now(),
+            last_use: Instant::now(),
         };
         let session = Self {
             id,
@@ -76,10 +78,23 @@ impl Session {
         Visit(self.clone())
     }
 
-    /// When nobody has been here for `idle`; a session that is being visited is asked again later.
-    pub(crate) fn idle_at(&self, now: Instant, idle: std::time::Duration) -> Instant {
+    /// When nobody has used it for `idle`. One that is being visited is asked again later, and so is one
+    /// with a call under way whose client is gone, for a day.
+    pub(crate) fn idle_at(&self, now: Instant, idle: Duration) -> Instant {
         let state = self.lock();
-        if state.visits > 0 { now + idle } else { state.last_visit + idle }
+        match (state.visits, state.streams.is_busy()) {
+            (0, false) => state.last_use + idle,
+            (0, true) => (now + idle).min(state.last_use + idle.max(LONGEST_CALL)),
+            _ => now + idle,
+        }
+    }
+
+    /// Since when nobody is here and nothing is under way; `None` if somebody is, something is, or it is
+    /// to end anyway.
+    pub(crate) fn unused_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        let is_used = state.visits > 0 || state.streams.is_busy() || state.over.is_some();
+        (!is_used && self.asked_to_end.borrow().is_none()).then_some(state.last_use)
     }
 
     /// Sends a request, or several of a batch with whatever else is in it, and opens the stream for the
@@ -95,7 +110,7 @@ impl Session {
             if state.over.is_some() {
                 return Err(Undelivered::Over);
             }
-            state.streams.open(parts, carries).map_err(|InUse| Undelivered::InUse)?
+            state.streams.open(parts, carries).map_err(Undelivered::NotTaken)?
         };
         let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
         self.note(parts);
@@ -155,6 +170,22 @@ impl Session {
     }
 }
 
+impl State {
+    /// Puts a message of the child where it belongs.
+    pub(crate) fn hear(&mut self, part: &Part) {
+        if let Message::Response { answer, .. } = &part.message
+            && let Some(stream) = self.streams.target(&part.message)
+        {
+            self.last_use = Instant::now();
+            if let (GREETING, Answer::Result(result)) = (stream, answer) {
+                let agreed = result.member("protocolVersion");
+                self.version = agreed.and_then(|it| it.read::<String>());
+            }
+        }
+        self.streams.push(part);
+    }
+}
+
 /// All messages in one piece, each on a line, so that they are sent together or not at all.
 fn letter(parts: &[Part]) -> Bytes {
     let mut letter = BytesMut::with_capacity(parts.iter().map(|part| part.text.len() + 1).sum());
@@ -172,10 +203,12 @@ impl Drop for Visit {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.visits -= 1;
-        state.last_visit = Instant::now();
+        state.last_use = Instant::now();
     }
 }
 
+/// How long a call may be under way without its client.
+const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);
 /// An event with an id and no data was no part of the revisions before, whose clients stumble over it.
 const PRIMING_SINCE: &str = "2025-11-25";
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::child::Start;
 use crate::fault::Over;
@@ -60,13 +60,13 @@ impl Sessions {
         if self.is_closing.load(Ordering::Relaxed) {
             return Err(unavailable("the server is being stopped".to_owned(), FULL));
         }
-        let place = self.place()?;
+        let place = self.place().await?;
         self.keep_pace().await?;
         let id = random_hex::<16>().map_err(|error| unavailable(error.to_string(), FULL))?;
         let child = self.start.start().await.map_err(|error| {
             let what = format!("`{}` could not be started: {error}", self.start.name());
             (self.tell)(News::NotStarted { what: what.clone() });
-            self.died(Duration::ZERO);
+            self.tell_pause(self.died(Duration::ZERO));
             unavailable(what, self.wait())
         })?;
         let (session, inbox) = Session::new(id, self.counter.fetch_add(1, Ordering::Relaxed));
@@ -88,6 +88,11 @@ impl Sessions {
         self.table().get(id).cloned()
     }
 
+    /// What is exposed, as clients may see it.
+    pub(crate) fn name(&self) -> &str {
+        self.start.name()
+    }
+
     /// How long the next start has to wait.
     pub(crate) fn wait(&self) -> Duration {
         self.pace().wait(Instant::now())
@@ -102,11 +107,27 @@ impl Sessions {
         let _ = self.places.acquire_many(all).await;
     }
 
-    fn place(&self) -> Result<OwnedSemaphorePermit, Unavailable> {
-        self.places.clone().try_acquire_owned().map_err(|_| {
-            let most = self.settings.sessions;
-            unavailable(format!("all {most} sessions are taken"), FULL)
-        })
+    /// A place for one more. If there is none, that of the session which has been unused for longest: many
+    /// clients leave without a word, and one that comes back begins anew.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, Unavailable> {
+        if let Ok(place) = self.places.clone().try_acquire_owned() {
+            return Ok(place);
+        }
+        if let Some(unused) = self.unused() {
+            unused.end("another client needed its place");
+            if let Ok(Ok(place)) = timeout(FAREWELL, self.places.clone().acquire_owned()).await {
+                return Ok(place);
+            }
+        }
+        let most = self.settings.sessions;
+        Err(unavailable(format!("all {most} sessions are taken"), FULL))
+    }
+
+    fn unused(&self) -> Option<Arc<Session>> {
+        let table = self.table();
+        let unused = table.values().filter_map(|session| Some((session.unused_since()?, session)));
+        let (since, longest) = unused.min_by_key(|(since, _)| *since)?;
+        (since.elapsed() >= UNUSED).then(|| longest.clone())
     }
 
     /// Waits out a short pause; a long one is the client's to wait.
@@ -133,23 +154,30 @@ impl Sessions {
         let born = Instant::now();
         let over = life.listen().await;
         // Before anybody hears of it, and comes again.
-        match &over {
-            Over::Closed(_) => self.pace().did_well(),
+        let pause = match &over {
+            Over::Closed(_) => {
+                self.pace().did_well();
+                Duration::ZERO
+            }
             Over::Died { .. } => self.died(born.elapsed()),
-        }
-        life.bury(over).await;
+        };
+        life.is_over(over);
+        self.tell_pause(pause);
+        life.bury().await;
         drop(place);
         sleep(GRAVE).await;
         self.table().remove(&session.id);
     }
 
-    fn died(&self, lived: Duration) {
+    /// Returns how long the next start has to wait.
+    fn died(&self, lived: Duration) -> Duration {
         let now = Instant::now();
-        let pause = {
-            let mut pace = self.pace();
-            pace.died(now, lived);
-            pace.wait(now)
-        };
+        let mut pace = self.pace();
+        pace.died(now, lived);
+        pace.wait(now)
+    }
+
+    fn tell_pause(&self, pause: Duration) {
         if pause > PATIENCE {
             (self.tell)(News::Paused { pause });
         }
@@ -174,5 +202,9 @@ const CLOSING: &str = "the server is being stopped";
 const PATIENCE: Duration = Duration::from_secs(1);
 /// When to come again if there is no place.
 const FULL: Duration = Duration::from_secs(5);
+/// How long a session must have been unused for its place to be given away.
+const UNUSED: Duration = Duration::from_secs(10);
+/// How long the child of such a session is waited for. A supervisor needs three seconds for the worst.
+const FAREWELL: Duration = Duration::from_secs(5);
 /// How long the streams of a session that is over can be resumed.
 const GRAVE: Duration = Duration::from_secs(60);

@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 
 use crate::log::{Entry, Log, Weight};
 use crate::parts::Part;
+use crate::same::{is_same, meant};
 
 /// All streams of a session.
 pub(crate) struct Streams {
@@ -30,7 +31,6 @@ pub(crate) struct Streams {
     /// The oldest first.
     finished: VecDeque<u64>,
     next: u64,
-    is_over: bool,
 }
 
 /// What a stream can carry.
@@ -64,9 +64,14 @@ struct Stream {
 /// Who reads a stream; two are the same only if they are one.
 pub(crate) type Ticket = Arc<Notify>;
 
-/// The id is that of a call which is under way.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct InUse;
+/// Why calls are not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotTaken {
+    /// The id is that of a call which is under way.
+    InUse,
+    /// As many as may be are under way.
+    TooMany,
+}
 
 /// What a reader gets.
 pub(crate) enum Next {
@@ -78,21 +83,27 @@ pub(crate) enum Next {
 impl Streams {
     pub(crate) fn new() -> Self {
         let streams = BTreeMap::from([(STANDING, Stream::new(Carries::Everything, 0))]);
-        Self { streams, calls: Vec::new(), finished: VecDeque::new(), next: 1, is_over: false }
+        Self { streams, calls: Vec::new(), finished: VecDeque::new(), next: 1 }
     }
 
     /// Opens a stream for these calls.
-    pub(crate) fn open(&mut self, parts: &[Part], carries: Carries) -> Result<u64, InUse> {
+    pub(crate) fn open(&mut self, parts: &[Part], carries: Carries) -> Result<u64, NotTaken> {
         let stream = self.next;
         let mut calls = Vec::new();
         for Part { message, .. } in parts {
             let Message::Request { id, params, .. } = message else { continue };
-            if self.calls.iter().chain(&calls).any(|call| call.id == *id) {
-                return Err(InUse);
+            if self.calls.iter().chain(&calls).any(|call| is_same(call.id.json(), id.json())) {
+                return Err(NotTaken::InUse);
             }
             let meta = params.as_ref().and_then(|params| params.member("_meta"));
             let progress_token = meta.and_then(|meta| meta.member("progressToken"));
+            // A part of the whole body, which is not to be kept for it.
+            let progress_token =
+                progress_token.and_then(|it| Json::new(it.as_str().to_owned()).ok());
             calls.push(Call { id: id.clone(), progress_token, stream });
+        }
+        if self.calls.len() + calls.len() > MOST_CALLS {
+            return Err(NotTaken::TooMany);
         }
         self.next += 1;
         self.streams.insert(stream, Stream::new(carries, calls.len()));
@@ -103,11 +114,13 @@ impl Streams {
     /// Where a message of the child goes; `None` if nobody can use it.
     pub(crate) fn target(&self, message: &Message) -> Option<u64> {
         match message {
-            Message::Response { id, .. } => Some(self.call(id.as_ref()?)?.stream),
+            Message::Response { id, .. } => Some(self.call(id.as_ref()?.json())?.stream),
             Message::Notification { method, params } if &**method == PROGRESS => {
                 let token = params.as_ref().and_then(|params| params.member("progressToken"));
-                match self.calls.iter().find(|call| token.is_some() && call.progress_token == token)
-                {
+                let call = token.and_then(|token| {
+                    meant(&token, &self.calls, |call| call.progress_token.as_ref())
+                });
+                match call {
                     Some(call) => self.carries_everything(call.stream).then_some(call.stream),
                     None => Some(self.elsewhere()),
                 }
@@ -123,9 +136,11 @@ impl Streams {
             Message::Notification { .. } => {
                 self.write(target, part.text.clone(), Weight::Notification);
             }
-            Message::Request { .. } => self.write(target, part.text.clone(), Weight::Awaited),
+            Message::Request { .. } => self.write(target, part.text.clone(), Weight::Question),
             Message::Response { id, .. } => {
-                let Some(call) = id.as_ref().and_then(|id| self.call(id)) else { return false };
+                let Some(call) = id.as_ref().and_then(|id| self.call(id.json())) else {
+                    return false;
+                };
                 self.answer(call.id.clone(), part.text.clone());
             }
         }
@@ -134,10 +149,23 @@ impl Streams {
 
     /// The client takes a call back: nobody waits for its answer.
     pub(crate) fn cancel(&mut self, id: &Json) {
-        if let Some(at) = self.calls.iter().position(|call| call.id.json() == id) {
+        if let Some(at) = self.calls.iter().position(|call| is_same(call.id.json(), id)) {
             let stream = self.calls.remove(at).stream;
             self.settle(stream);
         }
+    }
+
+    /// The child wrote something in place of an answer to the call of this id: `error` makes one.
+    pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Id) -> Bytes) {
+        if let Some(id) = self.call(id).map(|call| call.id.clone()) {
+            let text = error(&id);
+            self.answer(id, text);
+        }
+    }
+
+    /// Whether a call is under way.
+    pub(crate) const fn is_busy(&self) -> bool {
+        !self.calls.is_empty()
     }
 
     /// No more comes: every call is answered with what `error` makes, and every stream is over.
@@ -146,16 +174,18 @@ impl Streams {
             let text = error(&id);
             self.answer(id, text);
         }
-        self.is_over = true;
         self.finish(STANDING);
     }
 
     /// Lets a reader have a stream, from behind this event on; without one, from where the last reader
-    /// stopped. `None` if there is no such stream, or no such event ever was.
+    /// stopped. `None` if there is no such stream, or no such event ever was, or if nothing is and nothing
+    /// will be behind it: whoever were answered with an empty stream would come again for ever.
     pub(crate) fn attach(&mut self, stream: u64, after: Option<u64>) -> Option<(Ticket, u64)> {
         let stream = self.streams.get_mut(&stream)?;
         let cursor = after.unwrap_or(stream.taken);
-        if cursor > stream.log.last() || stream.carries == Carries::Answers && after.is_some() {
+        let is_read_out = stream.is_over && stream.log.after(cursor).is_none();
+        let cannot_be_resumed = stream.carries == Carries::Answers || is_read_out;
+        if cursor > stream.log.last() || after.is_some() && cannot_be_resumed {
             return None;
         }
         stream.cut();
@@ -190,10 +220,12 @@ impl Streams {
         }
     }
 
-    /// Whether the reader of this stream lags so far behind that it would lose something.
-    pub(crate) fn is_crowded(&self, stream: u64) -> bool {
-        let stream = self.streams.get(&stream);
-        stream.is_some_and(|it| it.reader.is_some() && it.log.is_crowded_after(it.taken))
+    /// The last event that the reader of this stream took, if it lags so far behind that it would lose
+    /// something.
+    pub(crate) fn lags_at(&self, stream: u64) -> Option<u64> {
+        let stream = self.streams.get(&stream)?;
+        let lags = stream.reader.is_some() && stream.log.is_crowded_after(stream.taken);
+        lags.then_some(stream.taken)
     }
 
     /// Takes a stream away from its reader, who can come back.
@@ -203,14 +235,8 @@ impl Streams {
         }
     }
 
-    fn call(&self, id: &Id) -> Option<&Call> {
-        let exactly = self.calls.iter().find(|call| call.id == *id);
-        // Some servers echo 7 as "7" or 7.0.
-        let nearly = || {
-            let number = id.number()?;
-            self.calls.iter().find(|call| call.id.number() == Some(number))
-        };
-        exactly.or_else(nearly)
+    fn call(&self, id: &Json) -> Option<&Call> {
+        meant(id, &self.calls, |call| Some(call.id.json()))
     }
 
     fn elsewhere(&self) -> u64 {
@@ -229,7 +255,7 @@ impl Streams {
     fn answer(&mut self, id: Id, text: Bytes) {
         let Some(at) = self.calls.iter().position(|call| call.id == id) else { return };
         let stream = self.calls.remove(at).stream;
-        self.write(stream, text, Weight::Awaited);
+        self.write(stream, text, Weight::Answer);
         self.settle(stream);
     }
 
@@ -303,6 +329,10 @@ impl Stream {
 
 /// The number of the stream that a GET opens.
 pub(crate) const STANDING: u64 = 0;
+/// The number of the stream that is opened first: a session begins with `initialize`.
+pub(crate) const GREETING: u64 = 1;
+/// The most calls of one session that may be under way.
+pub(crate) const MOST_CALLS: usize = 1000;
 const PROGRESS: &str = "notifications/progress";
 /// How many streams are kept after their end, for clients whose connection broke just then.
 const MOST_FINISHED: usize = 64;

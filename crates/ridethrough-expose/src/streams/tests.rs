@@ -41,10 +41,10 @@ fn an_id_cannot_be_used_twice_at_once_but_again_afterwards() {
     let mut streams = Streams::new();
     open(&mut streams, 1);
 
-    assert_eq!(streams.open(&[request(1)], Carries::Everything), Err(InUse));
+    assert_eq!(streams.open(&[request(1)], Carries::Everything), Err(NotTaken::InUse));
     push(&mut streams, r#"{"id":1,"result":1}"#);
     assert!(streams.open(&[request(1)], Carries::Everything).is_ok());
-    assert_eq!(streams.open(&[request(5), request(5)], Carries::Everything), Err(InUse));
+    assert_eq!(streams.open(&[request(5), request(5)], Carries::Everything), Err(NotTaken::InUse));
 }
 
 #[test]
@@ -139,6 +139,38 @@ fn events_and_streams_that_never_were_cannot_be_resumed() {
 
     assert!(streams.attach(99, Some(0)).is_none());
     assert!(streams.attach(stream, Some(1)).is_none());
+}
+
+#[test]
+fn a_stream_that_is_read_out_is_resumed_by_nobody() {
+    let mut streams = Streams::new();
+    let (answered, cancelled) = (open(&mut streams, 1), open(&mut streams, 2));
+    assert!(streams.attach(cancelled, Some(0)).is_some(), "it is not over");
+    push(&mut streams, r#"{"id":1,"error":{"code":1,"message":"no"}}"#);
+    streams.cancel(&Json::new("2").unwrap());
+
+    assert!(streams.attach(answered, Some(0)).is_some());
+    assert!(streams.attach(answered, Some(1)).is_none());
+    assert!(streams.attach(cancelled, Some(0)).is_none());
+    assert!(streams.attach(STANDING, Some(0)).is_some());
+    streams.end(|_| Bytes::new());
+    assert!(streams.attach(STANDING, Some(0)).is_none());
+}
+
+#[test]
+fn an_answer_that_could_be_that_of_two_calls_is_nobodys() {
+    let mut streams = Streams::new();
+    let one = open(&mut streams, 7);
+    let Ok(Parts::One(text)) = Parts::read(&Bytes::from(r#"{"id":"7","method":"m"}"#)) else {
+        panic!("not a message")
+    };
+    let other = streams.open(&[text], Carries::Everything).unwrap();
+
+    assert!(!push(&mut streams, r#"{"id":7.0,"result":0}"#));
+    assert!(push(&mut streams, r#"{"id":"7","result":0}"#));
+
+    assert!(!read(&mut streams, one).1);
+    assert!(read(&mut streams, other).1);
 }
 
 #[test]

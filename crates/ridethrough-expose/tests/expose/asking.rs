@@ -211,3 +211,73 @@ async fn a_line_that_is_no_message_is_skipped_and_told() {
     assert_eq!(pending.rest().await.len(), 1);
     assert_eq!(rig.news()[1..], ["session 1: a line that is no message was skipped"; 2]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_comes_back_in_another_spelling_is_that_of_its_call() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let asked =
+        r#"{"jsonrpc":"2.0","id":"req/1","method":"x","params":{"_meta":{"progressToken":"p/1"}}}"#;
+    let mut answer = rig.send(post(&session, asked)).await;
+    child.hear().await;
+
+    let method = "notifications/progress";
+    child
+        .write(&format!("{{\"method\":\"{method}\",\"params\":{{\"progressToken\":\"p\\/1\"}}}}\n"))
+        .await;
+    child.write("{\"jsonrpc\":\"2.0\",\"id\":\"req\\/1\",\"result\":{}}\n").await;
+
+    let rest = answer.rest().await;
+    assert_eq!((&rest[0]["method"], &rest[1]["result"]), (&json!(method), &json!({})));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_none_is_an_error_of_its_call() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let mut pending = rig.post(&session, call(5)).await;
+    child.hear().await;
+
+    child.say(json!({"jsonrpc": "2.0", "id": 5})).await;
+
+    let answer = pending.event().await.unwrap().json();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32000)));
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "`puppet` answered with neither a result nor an error");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_only_json_and_cancels_its_call_is_told_so_under_its_id() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let mut asks = post(&session, &call(1).to_string());
+    asks.headers_mut().insert(ACCEPT, "application/json".parse().unwrap());
+    let asked = rig.begin_to_send(asks);
+    child.hear().await;
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+
+    rig.post(&session, cancel).await;
+
+    let said = asked.await.unwrap().json().await;
+    assert_eq!(
+        (&said["id"], &said["error"]["message"]),
+        (&json!(1), &json!("the call was cancelled"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_than_1000_calls_of_a_session_may_be_under_way() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin_with("2025-03-26").await;
+    tokio::spawn(async move { while child.line().await.is_some() {} });
+    let most: Vec<_> = (1..=1000).map(call).collect();
+    let pending = rig.post(&session, json!(most)).await;
+    assert_eq!(pending.status, 200);
+
+    let mut refused = rig.post(&session, call(1001)).await;
+
+    assert_eq!(refused.status, 429);
+    let message = refused.json().await["error"]["message"].to_string();
+    assert!(message.contains("nothing was run"), "{message}");
+}

@@ -169,3 +169,130 @@ async fn closing_ends_every_child_and_lets_nobody_in() {
     assert_eq!(rig.post("", initialize("2025-11-25")).await.status, 503);
     assert_eq!(rig.starts(), 2);
 }
+
+/// Clients of the TypeScript SDK leave without `DELETE`.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_unused_for_longest_makes_room_for_the_next() {
+    let mut rig = Rig::with(Settings::default().sessions(3), Stage::default());
+    let (oldest, mut busy) = rig.begin().await;
+    let pending = rig.post(&oldest, call(1)).await;
+    busy.hear().await;
+    drop(pending);
+    let (left, child) = rig.begin().await;
+    sleep(Duration::from_secs(1)).await;
+    let (newer, _newer) = rig.begin().await;
+    let farewell = tokio::spawn(child.leave());
+
+    sleep(Duration::from_secs(8)).await;
+    assert_eq!(rig.post("", initialize("2025-11-25")).await.status, 503, "none is left for long");
+    sleep(Duration::from_secs(2)).await;
+    let (next, _next) = rig.begin().await;
+
+    farewell.await.unwrap();
+    let mut gone = rig.post(&left, call(2)).await;
+    assert_eq!(gone.status, 404);
+    let message = gone.json().await["error"]["message"].to_string();
+    assert!(message.contains("another client needed its place"), "{message}");
+    for session in [oldest, newer, next] {
+        let told = rig.post(&session, json!({"jsonrpc": "2.0", "method": "x"})).await;
+        assert_eq!(told.status, 202);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_with_an_open_stream_makes_room_for_nobody() {
+    let mut rig = Rig::with(Settings::default().sessions(1), Stage::default());
+    let (session, _child) = rig.begin().await;
+    let _standing = rig.listen(&session, None).await;
+    sleep(Duration::from_secs(1000)).await;
+
+    assert_eq!(rig.post("", initialize("2025-11-25")).await.status, 503);
+    assert_eq!(rig.post(&session, json!({"jsonrpc": "2.0", "method": "x"})).await.status, 202);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_whose_child_does_not_leave_is_not_waited_for_for_long() {
+    let mut rig = Rig::with(Settings::default().sessions(1), Stage::default());
+    let (_, _child) = rig.begin().await;
+    sleep(Duration::from_secs(20)).await;
+    let began = Instant::now();
+
+    assert_eq!(rig.post("", initialize("2025-11-25")).await.status, 503);
+
+    assert_eq!(began.elapsed().as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_greet_who_takes_only_json_is_504_and_is_ended() {
+    let mut rig = Rig::new();
+    let mut begins = post("", &initialize("2025-11-25").to_string());
+    begins.headers_mut().insert(ACCEPT, "application/json".parse().unwrap());
+    let began = Instant::now();
+    let asked = rig.begin_to_send(begins);
+    let child = rig.child().await;
+
+    let mut answer = asked.await.unwrap();
+
+    assert_eq!((answer.status.as_u16(), answer.header("mcp-session-id")), (504, None));
+    let said = answer.json().await;
+    assert_eq!(said["id"], "init");
+    let message = said["error"]["message"].to_string();
+    assert!(message.contains("`puppet` has not answered `initialize` within 120 s"), "{message}");
+    child.leave().await;
+    assert_eq!(began.elapsed().as_secs(), 120);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_revision_is_the_one_agreed_on_also_if_the_answer_is_late() {
+    let mut rig = Rig::new();
+    let asked = rig.begin_to_greet();
+    let mut child = rig.child().await;
+    let mut answer = asked.await.unwrap();
+    let session = answer.header("mcp-session-id").unwrap().to_owned();
+    child.greet("2025-03-26").await;
+    answer.event().await.unwrap();
+
+    let mut batch = rig.post(&session, json!([call(1)])).await;
+    child.answer(1, json!({})).await;
+
+    assert_eq!(batch.status, 200);
+    assert!(batch.any_event().await.unwrap().data.contains("result"), "an event without data");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_under_way_keeps_its_session_for_a_day_and_its_answer_for_as_long_as_any() {
+    let idle = Duration::from_secs(100);
+    let mut rig = Rig::with(Settings::default().idle(idle), Stage::default());
+    let (one, mut child) = rig.begin().await;
+    let (two, mut other) = rig.begin().await;
+    let mut cut = rig.post(&one, call(1)).await;
+    let priming = cut.any_event().await.unwrap();
+    drop((cut, rig.post(&two, call(1)).await));
+    child.hear().await;
+    other.hear().await;
+    sleep(Duration::from_secs(20 * 3600)).await;
+    child.answer(1, json!({"done": true})).await;
+    sleep(Duration::from_secs(90)).await;
+
+    let mut resumed = rig.listen(&one, Some(&priming.id)).await;
+    assert_eq!(resumed.rest().await[0]["result"], json!({"done": true}));
+    drop(resumed);
+    sleep(Duration::from_secs(210)).await;
+    assert_eq!(rig.post(&one, call(2)).await.status, 404);
+    assert_eq!(rig.post(&two, json!({"jsonrpc": "2.0", "method": "x"})).await.status, 202);
+    sleep(Duration::from_secs(25 * 3600)).await;
+    assert_eq!(rig.post(&two, call(2)).await.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_is_busy_writing_still_hears_that_it_shall_end() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let began = Instant::now();
+
+    rig.send(request(Method::DELETE, &session, "")).await;
+    child.write(&"much more than any pipe holds".repeat(10_000)).await;
+    child.leave().await;
+
+    assert_eq!(began.elapsed().as_secs(), 0);
+}

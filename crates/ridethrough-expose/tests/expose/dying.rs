@@ -200,3 +200,16 @@ async fn refused_by_death(rig: &mut Rig) -> (Answer, Duration) {
     child.die("exit status: 1", &["no key"]);
     (asked.await.unwrap(), waited)
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_child_of_whose_end_nothing_is_known_is_buried_like_any_other() {
+    let mut rig = Rig::new();
+    let (session, child) = rig.begin().await;
+
+    drop(child);
+    sleep(Duration::from_secs(61)).await;
+
+    let mut later = rig.post(&session, call(1)).await;
+    let message = later.json().await["error"]["message"].to_string();
+    assert!(message.contains("Session not found;"), "it is not forgotten: {message}");
+}

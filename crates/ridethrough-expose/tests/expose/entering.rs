@@ -64,6 +64,12 @@ async fn a_page_of_this_machine_may_ask_and_read() {
     assert_eq!(allowed.header("access-control-allow-origin"), Some(origin));
     assert_eq!(answer.status, 404);
     assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
+    let mut asks = request(Method::OPTIONS, "", "");
+    asks.headers_mut().insert(ORIGIN, origin.parse().unwrap());
+    asks.headers_mut()
+        .insert("access-control-request-headers", "x-own, content-type".parse().unwrap());
+    let allowed = rig.send(asks).await;
+    assert_eq!(allowed.header("access-control-allow-headers"), Some("x-own, content-type"));
     assert!(answer.header("access-control-expose-headers").unwrap().contains("Mcp-Session-Id"));
 }
 

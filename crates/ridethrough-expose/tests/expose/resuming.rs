@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
-use crate::rig::{Rig, call};
+use crate::rig::{Puppet, Rig, call};
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_call_is_resumed_behind_what_was_seen_and_nothing_comes_twice() {
@@ -89,11 +89,8 @@ async fn an_event_that_nobody_knows_is_400_and_the_session_goes_on() {
 async fn a_stream_of_one_session_cannot_be_read_in_another() {
     let mut rig = Rig::new();
     let (one, _child) = rig.begin().await;
-    let mut pending = rig.post(&one, call(1)).await;
-    pending.any_event().await.unwrap();
-    let second = pending.any_event();
+    let _pending = rig.post(&one, call(1)).await;
     let (two, _other) = rig.begin().await;
-    drop(timeout(Duration::from_millis(1), second).await);
 
     // The first stream of a session is that of `initialize`, the second that of the call.
     assert_eq!(rig.listen(&one, Some("2-0")).await.status, 200);
@@ -178,4 +175,90 @@ async fn the_answer_of_initialize_can_be_resumed() {
     let mut resumed = rig.listen(&session, Some(&priming.id)).await;
 
     assert_eq!(resumed.event().await.unwrap().json()["id"], "init");
+}
+
+/// The official clients come back for as long as they are let in: the TypeScript SDK after every error,
+/// and both after a call that was cancelled. An empty stream is let in.
+#[tokio::test(start_paused = true)]
+async fn there_is_nothing_to_resume_behind_an_error_or_a_cancelled_call() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let mut failed = rig.post(&session, call(1)).await;
+    child.say(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})).await;
+    let error = failed.event().await.unwrap();
+    let mut cancelled = rig.post(&session, call(2)).await;
+    let priming = cancelled.any_event().await.unwrap();
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
+    rig.post(&session, cancel).await;
+    assert_eq!(cancelled.event().await, None);
+
+    for event in [error, priming] {
+        let mut refused = rig.listen(&session, Some(&event.id)).await;
+
+        assert_eq!(refused.status, 400, "{event:?}");
+        let message = refused.json().await["error"]["message"].to_string();
+        assert!(message.contains("its stream is over"), "{message}");
+    }
+    assert_eq!(rig.listen(&session, None).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_nothing_to_resume_behind_the_end_of_a_session_and_404_says_why() {
+    let mut rig = Rig::new();
+    let (session, child) = rig.begin().await;
+    let mut standing = rig.listen(&session, None).await;
+    let mut pending = rig.post(&session, call(1)).await;
+    let priming = standing.any_event().await.unwrap();
+    child.die("exit status: 7", &["out of cheese"]);
+    let error = pending.event().await.unwrap();
+    assert_eq!(standing.event().await, None);
+
+    for event in [priming.id, error.id, "nope".to_owned()] {
+        let mut refused = rig.listen(&session, Some(&event)).await;
+
+        assert_eq!(refused.status, 404, "{event}");
+        let message = refused.json().await["error"]["message"].to_string();
+        assert!(message.contains("its last words: out of cheese"), "{message}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_takes_nothing_is_cut_off_also_while_another_takes_something() {
+    let mut rig = Rig::new();
+    let (session, mut child) = rig.begin().await;
+    let stuck = rig.listen(&session, None).await;
+    let mut slow = rig.post(&session, call(1)).await;
+    let mut pending = rig.post(&session, call(2)).await;
+    for _ in 0..12 {
+        big_progress(&mut child).await;
+    }
+    let began = Instant::now();
+    tokio::spawn(async move {
+        for _ in 0..2000 {
+            child.say(json!({"jsonrpc": "2.0", "method": "x", "params": "y".repeat(1000)})).await;
+        }
+        child.answer(2, json!({})).await;
+        std::future::pending::<()>().await;
+    });
+
+    tokio::spawn(async move {
+        for _ in 0..12 {
+            sleep(Duration::from_secs(4)).await;
+            slow.event().await.unwrap();
+        }
+        std::future::pending::<()>().await;
+    });
+
+    pending.rest().await;
+    assert_eq!(began.elapsed().as_secs(), 10);
+    drop(stuck);
+}
+
+/// More than connections hold between the two sides, so that it is taken only when it is read.
+async fn big_progress(child: &mut Puppet) {
+    let params = json!({"progressToken": "token 1", "progress": 1, "message": "y".repeat(150_000)});
+    child
+        .say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
+        .await;
 }
