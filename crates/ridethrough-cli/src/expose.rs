@@ -9,26 +9,27 @@ mod door;
 mod last_words;
 mod process;
 mod program;
+mod stop;
+mod voice;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough_bridge::harmless;
-use ridethrough_expose::{Exposed, News, Settings};
+use ridethrough_expose::{Door, Exposed, News, Settings};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::{out, until};
+use crate::out;
 
 use address::Address;
 use children::Children;
 use door::Shown;
+use voice::Voice;
 
 /// What `expose` is asked for.
 #[derive(clap::Args)]
@@ -71,18 +72,21 @@ pub(crate) struct Args {
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     let name = program::check(&args.command)?;
     let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
+    let door = shown.door(args.listen.ip(), &args.hosts, &args.origins)?;
+    let voice = Voice::new().context("no thread could be started")?;
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("the runtime could not be started")?;
-    let code = runtime.block_on(args.run(&name, &shown));
+    let code = runtime.block_on(args.run(&name, &shown, door, &voice));
     runtime.shutdown_background();
+    voice.finish();
     code
 }
 
 impl Args {
-    async fn run(&self, name: &str, shown: &Shown) -> Result<ExitCode> {
+    async fn run(&self, name: &str, shown: &Shown, door: Door, voice: &Voice) -> Result<ExitCode> {
         let listener = self.listen.bind().await?;
         let port = listener.local_addr().context("the port is not known")?.port();
         let url = self.listen.url(port);
@@ -90,27 +94,27 @@ impl Args {
             name,
             &self.command,
             self.token_env.as_deref(),
-            self.verbose.then_some(tell as fn(&str)),
+            self.verbose.then(|| voice.clone()),
         )?;
-        let door = shown.door(self.listen.ip(), &self.hosts, &self.origins);
         let settings =
             Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
-        let is_verbose = self.verbose;
-        let exposed = Exposed::new(children, door, settings, move |news| hear(&news, is_verbose));
+        let (is_verbose, teller) = (self.verbose, voice.clone());
+        let hear = move |news| hear(&teller, &news, is_verbose);
+        let exposed = Exposed::new(children, door, settings, hear);
         out::print(|out| writeln!(out, "{url}"))?;
         for line in shown.welcome(name, &url, &self.listen) {
-            tell(&line);
+            voice.tell(&line);
         }
         let code = tokio::select! {
-            code = until::asked() => code,
+            code = stop::asked() => code,
             () = accept(listener, exposed.clone()) => 1,
         };
         // One that has to be killed is killed before; a second signal does not wait.
         let is_closed = tokio::select! {
             closed = timeout(CLOSING, exposed.close()) => closed.is_ok(),
-            _ = until::asked() => false,
+            _ = stop::asked() => false,
         };
-        tell(match is_closed {
+        voice.tell(match is_closed {
             true => "stopped: all sessions are ended, and nothing is left of their processes",
             false => "stopped: what is left of the sessions is being killed",
         });
@@ -137,16 +141,11 @@ async fn accept(listener: TcpListener, exposed: Exposed) {
     }
 }
 
-fn hear(news: &News, is_verbose: bool) {
+fn hear(voice: &Voice, news: &News, is_verbose: bool) {
     let is_detail = matches!(news, News::Began { .. } | News::Ended { .. } | News::Rubbish { .. });
     if is_verbose || !is_detail {
-        tell(&news.to_string());
+        voice.tell(&news.to_string());
     }
-}
-
-/// Tells people. Whoever closed stderr does not want to know.
-fn tell(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", harmless(line));
 }
 
 /// Many times what the clients of all sessions need.
@@ -163,4 +162,5 @@ stdout is the URL. The token is told once, on stderr, and is another one at ever
 with its status and its last lines on stderr, and the client begins a new session with a new
 process. Servers that die soon after their start are started again at widening intervals.
 
-Exit codes: 1 it failed, 2 wrong usage, 130 or 143 ended by a signal.";
+Exit codes: 1 it failed, 2 wrong usage, 130, 131 or 143 ended by a signal (129 by SIGHUP, which
+`nohup` keeps away).";

@@ -5,6 +5,7 @@
 //! as `Origin`: that is why both are looked at, also where nothing but loopback is listened on. A `Host`
 //! that is an address cannot come from such a trick.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -18,9 +19,21 @@ use crate::token::Token;
 pub struct Door {
     address: IpAddr,
     token: Option<Token>,
+    addresses: Vec<IpAddr>,
     hosts: Vec<String>,
     origins: Vec<String>,
 }
+
+/// The text is no name and no address, as they stand in `Host`: one with a scheme, a port or a path could
+/// never be let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAHost;
+
+/// The text is no origin, as browsers write them: `https://app.example.com`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAnOrigin;
 
 /// Why somebody may not come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +47,47 @@ pub(crate) enum Closed {
 impl Door {
     /// A door at this address, for whoever shows the token; for everybody if there is none.
     pub const fn new(address: IpAddr, token: Option<Token>) -> Self {
-        Self { address, token, hosts: Vec::new(), origins: Vec::new() }
+        Self { address, token, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
     }
 
-    /// Another name that this machine is known by.
-    pub fn allow_host(mut self, name: &str) -> Self {
-        self.hosts.push(name.trim_end_matches('.').to_ascii_lowercase());
-        self
+    /// Another name or address that this machine is known by, on whatever port.
+    pub fn allow_host(mut self, name: &str) -> Result<Self, NotAHost> {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        match address_of(&name).or_else(|| name.parse().ok()) {
+            Some(address) => self.addresses.push(address.to_canonical()),
+            None if host_of(&name) == Some(&name) && !name.starts_with('[') => {
+                self.hosts.push(name)
+            }
+            None => return Err(NotAHost),
+        }
+        Ok(self)
     }
 
     /// Another origin whose pages may call, such as `https://app.example.com`.
-    pub fn allow_origin(mut self, origin: &str) -> Self {
-        self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
-        self
+    pub fn allow_origin(mut self, origin: &str) -> Result<Self, NotAnOrigin> {
+        let origin = origin.strip_suffix('/').unwrap_or(origin).to_ascii_lowercase();
+        if origin == "null" {
+            // What pages from a file send.
+            self.origins.push(origin);
+            return Ok(self);
+        }
+        let (scheme, place) = origin.split_once("://").ok_or(NotAnOrigin)?;
+        let is_scheme =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        if !scheme.starts_with(|it: char| it.is_ascii_alphabetic())
+            || !scheme.bytes().all(is_scheme)
+            || host_of(place).is_none()
+        {
+            return Err(NotAnOrigin);
+        }
+        // Browsers leave out the port that goes without saying.
+        let usual = match scheme {
+            "http" => ":80",
+            "https" => ":443",
+            _ => "",
+        };
+        self.origins.push(origin.strip_suffix(usual).unwrap_or(&origin).to_owned());
+        Ok(self)
     }
 
     /// Looks at where a request wants to go and which page it comes from.
@@ -89,7 +130,8 @@ impl Door {
             // Who listens on every address is reached by any of them.
             return is_loopback(address)
                 || address == self.address
-                || self.address.is_unspecified();
+                || self.address.is_unspecified()
+                || self.addresses.contains(&address.to_canonical());
         }
         is_loopback_name(&host) || self.hosts.contains(&host)
     }
@@ -104,6 +146,22 @@ impl Door {
         place.and_then(host_of).is_some_and(is_local) || self.origins.contains(&origin)
     }
 }
+
+impl fmt::Display for NotAHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name or an address is wanted, without scheme, port and path")
+    }
+}
+
+impl fmt::Display for NotAnOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an origin is wanted: scheme and host, without path")
+    }
+}
+
+impl std::error::Error for NotAHost {}
+
+impl std::error::Error for NotAnOrigin {}
 
 /// The host of `host:port`; `None` if it is nothing of the kind.
 fn host_of(authority: &str) -> Option<&str> {
@@ -149,7 +207,7 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_let_in() {
-        let door = door("127.0.0.1").allow_host("Box.local");
+        let door = door("127.0.0.1").allow_host("Box.local").unwrap();
 
         for host in [
             "localhost",
@@ -190,6 +248,43 @@ mod tests {
     }
 
     #[test]
+    fn an_address_can_be_allowed_as_a_name_can() {
+        for (allowed, host) in [
+            ("192.168.0.7", "192.168.0.7:8808"),
+            ("fd00::7", "[fd00::7]:8808"),
+            ("[FD00::7]", "[fd00:0::7]"),
+        ] {
+            let door = door("127.0.0.1").allow_host(allowed).unwrap();
+
+            assert_eq!(with_host(&door, host), Ok(()), "{allowed}");
+            assert_eq!(with_host(&door, "192.168.0.8"), Err(Closed::Host), "{allowed}");
+        }
+    }
+
+    #[test]
+    fn what_could_never_be_let_in_cannot_be_allowed() {
+        for host in
+            ["box.local:8808", "http://box.local", "box.local/mcp", "", "[box]", "bücher.local"]
+        {
+            assert_eq!(door("127.0.0.1").allow_host(host).err(), Some(NotAHost), "{host}");
+        }
+        for origin in ["app.example", "https://", "https://app.example/x", "://x", "*", "1://x"] {
+            let refused = door("127.0.0.1").allow_origin(origin).err();
+            assert_eq!(refused, Some(NotAnOrigin), "{origin}");
+        }
+        for (allowed, origin) in [
+            ("https://app.example:443", "https://app.example"),
+            ("http://app.example:80/", "http://app.example"),
+            ("http://app.example:8080", "http://app.example:8080"),
+            ("vscode-webview://1ab-2", "vscode-webview://1ab-2"),
+            ("null", "null"),
+        ] {
+            let door = door("127.0.0.1").allow_origin(allowed).unwrap();
+            assert!(door.knows_origin(origin), "{allowed}");
+        }
+    }
+
+    #[test]
     fn no_host_and_a_second_host_are_refused() {
         let (door, uri) = (door("127.0.0.1"), Uri::from_static("/mcp"));
         let mut two = HeaderMap::new();
@@ -205,7 +300,7 @@ mod tests {
 
     #[test]
     fn pages_of_other_origins_are_refused() {
-        let door = door("127.0.0.1").allow_origin("https://App.example/");
+        let door = door("127.0.0.1").allow_origin("https://App.example/").unwrap();
         let from = |origin: &'static str| {
             let headers = HeaderMap::from_iter([
                 (HOST, HeaderValue::from_static("localhost")),

@@ -38,7 +38,7 @@ mod streams;
 mod token;
 
 pub use child::{Child, Obituary, Start};
-pub use door::Door;
+pub use door::{Door, NotAHost, NotAnOrigin};
 pub use exposed::Exposed;
 pub use futures_util::future::BoxFuture;
 pub use news::News;

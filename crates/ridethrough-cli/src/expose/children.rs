@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::last_words::{self, LastWords};
 use super::process::{self, Started};
+use super::voice::Voice;
 
 /// How servers are started.
 pub(super) struct Children {
@@ -27,7 +28,7 @@ pub(super) struct Children {
     /// The variable that holds the token, which is none of the server's business.
     secret: Option<String>,
     /// Tells what servers write to stderr.
-    tell: Option<fn(&str)>,
+    voice: Option<Voice>,
 }
 
 impl Children {
@@ -35,11 +36,11 @@ impl Children {
         name: &str,
         command: &[OsString],
         secret: Option<&str>,
-        tell: Option<fn(&str)>,
+        voice: Option<Voice>,
     ) -> Result<Self> {
         let ourselves = std::env::current_exe().context("this program does not find itself")?;
         let (name, command) = (name.to_owned(), command.to_vec());
-        Ok(Self { ourselves, name, command, secret: secret.map(str::to_owned), tell })
+        Ok(Self { ourselves, name, command, secret: secret.map(str::to_owned), voice })
     }
 
     fn command(&self) -> Command {
@@ -58,7 +59,8 @@ impl Start for Children {
         Box::pin(async {
             let Started { group, stdin, stdout, stderr, ended } =
                 process::start(self.command()).await?;
-            let stderr = Stderr::listen(pipe::Receiver::from_owned_fd(stderr.into())?, self.tell);
+            let stderr = pipe::Receiver::from_owned_fd(stderr.into())?;
+            let stderr = Stderr::listen(stderr, self.voice.clone());
             let ended = async move {
                 // Dropping this future is the end of the group.
                 let _group = group;
@@ -86,13 +88,13 @@ struct Stderr {
 }
 
 impl Stderr {
-    fn listen(pipe: pipe::Receiver, tell: Option<fn(&str)>) -> Self {
+    fn listen(pipe: pipe::Receiver, voice: Option<Voice>) -> Self {
         let words = Arc::<Mutex<LastWords>>::default();
         let heard = words.clone();
         let listening = tokio::spawn(last_words::listen(pipe, move |line| {
             heard.lock().unwrap_or_else(PoisonError::into_inner).hear(line);
-            if let Some(tell) = tell {
-                tell(&format!("| {line}"));
+            if let Some(voice) = &voice {
+                voice.tell(&format!("| {line}"));
             }
         }));
         Self { words, listening }

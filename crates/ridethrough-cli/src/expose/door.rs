@@ -54,13 +54,31 @@ impl Shown {
         }
     }
 
-    pub(super) fn door(&self, ip: IpAddr, hosts: &[String], origins: &[String]) -> Door {
+    /// The door. What could never be let in is no name and no origin.
+    pub(super) fn door(
+        &self,
+        ip: IpAddr,
+        hosts: &[String],
+        origins: &[String],
+    ) -> Result<Door, Misuse> {
         let token = match self {
             Self::Fresh(token) | Self::Variable(_, token) => Some(token.clone()),
             Self::Nothing => None,
         };
-        let door = hosts.iter().fold(Door::new(ip, token), |door, host| door.allow_host(host));
-        origins.iter().fold(door, |door, origin| door.allow_origin(origin))
+        let mut door = Door::new(ip, token);
+        for host in hosts {
+            door = door.allow_host(host).map_err(|error| {
+                let what = format!("no client can come by a name of `--allow-host`: {error}");
+                misuse(&what, "write it as `--allow-host box.local`")
+            })?;
+        }
+        for origin in origins {
+            door = door.allow_origin(origin).map_err(|error| {
+                let what = format!("no page can come from an origin of `--allow-origin`: {error}");
+                misuse(&what, "write it as `--allow-origin https://app.example.com`")
+            })?;
+        }
+        Ok(door)
     }
 
     /// What a person is told when the server is ready. The token is in one line of it.

@@ -71,10 +71,18 @@ impl Drop for Group {
 fn bury(child: &mut Child, state: &Mutex<State>) -> io::Result<ExitStatus> {
     let leader = Pid::from_child(child);
     let just_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(leader), just_look) {}
+    let has_ended = loop {
+        match waitid(WaitId::Pid(leader), just_look) {
+            Err(rustix::io::Errno::INTR) => {}
+            looked => break looked.is_ok(),
+        }
+    };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    // Fails if nobody is left in the group, which is what was wanted.
-    let _ = kill_process_group(leader, Signal::KILL);
+    // Where the leader was not seen to have ended, it may be reaped already, and the number another's.
+    if has_ended {
+        // Fails if nobody is left in the group, which is what was wanted.
+        let _ = kill_process_group(leader, Signal::KILL);
+    }
     let status = child.wait();
     *state = State::Buried;
     status

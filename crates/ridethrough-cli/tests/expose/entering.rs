@@ -75,6 +75,8 @@ async fn what_cannot_work_is_wrong_usage_in_three_parts_and_nothing_is_started()
             "`UNSET_VARIABLE` of `--token-env` is not set",
         ),
         (vec!["--token-env", "SPACES", "--", "sh"], "visible ASCII"),
+        (vec!["--allow-host", "box.local:8808", "--", "sh"], "no client can come by a name"),
+        (vec!["--allow-origin", "app.example", "--", "sh"], "no page can come from an origin"),
     ] {
         let output =
             binary().arg("expose").args(&words).env("SPACES", "a s3cret").output().await.unwrap();

@@ -1,10 +1,16 @@
 //! However `expose` ends, nothing of its servers is left.
 
-use futures_util::future::join_all;
-use rustix::process::{Pid, Signal};
-use serde_json::json;
+use std::process::Stdio;
 
-use crate::rig::{Rig, has_ended};
+use futures_util::future::join_all;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::rig::{PATIENCE, Rig, has_ended, pid};
 
 /// As many as `KILLS` says, all at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,4 +77,33 @@ async fn a_signal_ends_the_sessions_first_and_has_its_own_exit_code() {
 /// The server and whom it started.
 fn kin(rig: &Rig) -> Vec<Pid> {
     ["start", "grandchild", "daemon"].iter().flat_map(|name| rig.pids(name)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_starts_it_with_nohup_has_it_still_when_the_terminal_is_closed() {
+    let words = "trap '' HUP; exec \"$0\" expose --listen 127.0.0.1:0 -- sh";
+    let mut expose = Command::new("sh")
+        .args(["-c", words, env!("CARGO_BIN_EXE_ridethrough")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut url = String::new();
+    let mut stdout = BufReader::new(expose.stdout.take().unwrap());
+    timeout(PATIENCE, stdout.read_line(&mut url)).await.unwrap().unwrap();
+    assert!(url.starts_with("http://"), "{url}");
+    // Who answers requests hears signals too.
+    let place = url.trim().trim_start_matches("http://").trim_end_matches("/mcp");
+    let mut socket = TcpStream::connect(place).await.unwrap();
+    socket.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    timeout(PATIENCE, socket.read_u8()).await.unwrap().unwrap();
+    let number = pid(expose.id().unwrap());
+
+    kill_process(number, Signal::HUP).unwrap();
+    kill_process(number, Signal::TERM).unwrap();
+
+    let status = timeout(PATIENCE, expose.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(143));
 }

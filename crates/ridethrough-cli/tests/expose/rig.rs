@@ -187,15 +187,21 @@ pub(crate) fn pid(number: u32) -> Pid {
 }
 
 fn parent_of(child: Pid) -> Pid {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero())).unwrap();
-    let parent = stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().to_owned();
+    let parent = stat_of(child).unwrap();
+    let parent = parent.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().to_owned();
     pid(parent.parse().unwrap())
+}
+
+fn stat_of(pid: Pid) -> Option<String> {
+    // The name in it may be no text.
+    let stat = std::fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    Some(String::from_utf8_lossy(&stat).into_owned())
 }
 
 /// Whether a process has ended; reaping it may be somebody else's business.
 pub(crate) fn has_ended(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    let is_zombie = stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with('Z'));
+    let is_zombie =
+        stat_of(pid).is_some_and(|stat| stat.rsplit(") ").next().unwrap().starts_with('Z'));
     is_zombie || test_kill_process(pid).is_err()
 }
 

@@ -1,0 +1,135 @@
+//! What people are told, on stderr. A thread of its own writes it: a terminal that was stopped, or a pipe
+//! that nobody reads, must hold up no session. What does not fit in the queue is lost and counted.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use ridethrough_bridge::harmless;
+
+/// Tells people. Clones are the same voice.
+#[derive(Clone)]
+pub(super) struct Voice {
+    lines: SyncSender<Said>,
+    lost: Arc<AtomicUsize>,
+}
+
+enum Said {
+    Line(String),
+    /// Whoever sent this waits until all before it is written.
+    Pause(SyncSender<()>),
+}
+
+impl Voice {
+    /// A voice on stderr.
+    pub(super) fn new() -> io::Result<Self> {
+        Self::on(io::stderr())
+    }
+
+    fn on(out: impl Write + Send + 'static) -> io::Result<Self> {
+        let (lines, told) = sync_channel(MOST_LINES);
+        let lost = Arc::<AtomicUsize>::default();
+        let counted = lost.clone();
+        thread::Builder::new()
+            .name("voice".to_owned())
+            .spawn(move || write(out, &told, &counted))?;
+        Ok(Self { lines, lost })
+    }
+
+    /// Tells a line, soon.
+    pub(super) fn tell(&self, line: &str) {
+        if self.lines.try_send(Said::Line(harmless(line))).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until everything is told, but not for long.
+    pub(super) fn finish(&self) {
+        let (done, all_told) = sync_channel(1);
+        // Who reads nothing does not want to know.
+        if self.lines.try_send(Said::Pause(done)).is_ok() {
+            let _ = all_told.recv_timeout(LONGEST);
+        }
+    }
+}
+
+fn write(mut out: impl Write, told: &Receiver<Said>, lost: &AtomicUsize) {
+    for said in told {
+        let lost = lost.swap(0, Ordering::Relaxed);
+        // Whoever closed stderr does not want to know.
+        let _ = match said {
+            Said::Line(line) if lost > 0 => writeln!(out, "({lost} lines were lost)\n{line}"),
+            Said::Line(line) => writeln!(out, "{line}"),
+            Said::Pause(done) => done.send(()).map_err(io::Error::other),
+        };
+    }
+}
+
+const MOST_LINES: usize = 1000;
+const LONGEST: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_told_in_order_and_finished_waits_for_them() {
+        let heard = Arc::<Mutex<Vec<u8>>>::default();
+        let voice = Voice::on(Ear { heard: heard.clone(), stuck: None }).unwrap();
+
+        voice.tell("one \u{1b}[31m");
+        voice.tell("two");
+        voice.finish();
+
+        let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+        assert_eq!(heard, "one \u{fffd}[31m\ntwo\n");
+    }
+
+    #[test]
+    fn nobody_waits_for_who_does_not_read_and_what_is_lost_is_counted() {
+        let heard = Arc::<Mutex<Vec<u8>>>::default();
+        let (open, stuck) = channel();
+        let voice = Voice::on(Ear { heard: heard.clone(), stuck: Some(stuck) }).unwrap();
+
+        for number in 0..2 * MOST_LINES {
+            voice.tell(&number.to_string());
+        }
+        drop(open);
+        // All that fitted is told; then there is room.
+        let told = || heard.lock().unwrap().iter().filter(|byte| **byte == b'\n').count();
+        while told() < MOST_LINES {
+            thread::yield_now();
+        }
+        voice.tell("last");
+        voice.finish();
+
+        let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+        assert!(heard.contains(" lines were lost)\n") && heard.ends_with("last\n"), "{heard}");
+    }
+
+    /// Keeps what is written, once it is not stuck any more.
+    struct Ear {
+        heard: Arc<Mutex<Vec<u8>>>,
+        stuck: Option<Receiver<()>>,
+    }
+
+    impl Write for Ear {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            if let Some(stuck) = self.stuck.take() {
+                let _ = stuck.recv();
+            }
+            self.heard.lock().unwrap().extend_from_slice(text);
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}
