@@ -4,7 +4,11 @@ use std::future::Future;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+#[cfg(unix)]
+use futures_util::future::select_all;
 use tokio::runtime;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 
 /// A person, or whoever minds this process, asked it to stop.
 #[derive(Debug)]
@@ -44,14 +48,18 @@ pub(crate) fn stopped<T>(work: impl Future<Output = T>) -> Result<Result<T, Stop
 /// Ends when a signal comes, with the exit code that shells give to it.
 #[cfg(unix)]
 pub(crate) async fn asked() -> u8 {
-    use futures_util::future::select_all;
-    use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
         SignalKind::hangup(),
         SignalKind::interrupt(),
         SignalKind::quit(),
         SignalKind::terminate(),
     ];
+    heard(kinds).await
+}
+
+/// The same for these signals only; the others do what they do by default.
+#[cfg(unix)]
+pub(crate) async fn heard(kinds: impl IntoIterator<Item = SignalKind>) -> u8 {
     let heard = kinds.into_iter().filter_map(|kind| {
         // One that cannot be heard does what it does by default.
         let mut signal = signal(kind).ok()?;

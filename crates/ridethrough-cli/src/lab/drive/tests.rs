@@ -3,14 +3,14 @@
 
 use std::io;
 
-use futures_util::future::pending;
-use ridethrough::ClientBuilder;
-use ridethrough_lab::adapter::{Answer, Line, Outcome, Step};
-use ridethrough_lab::{Mcp, Mood, Protocol, Server, Times, When};
+use ridethrough_lab::adapter::{Answer, Outcome};
+use ridethrough_lab::{Mood, Times, When};
 use serde_json::{Value, json};
 
 use super::play_script;
-use crate::lab::pipes::client_of;
+use rig::{Rig, error, notification, outcome, secs, steps};
+
+mod rig;
 
 #[tokio::test(start_paused = true)]
 async fn initialize_says_what_the_server_is_and_makes_a_session() {
@@ -323,79 +323,4 @@ async fn the_playing_ends_when_nobody_takes_the_lines() {
 
     assert_eq!(played.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     assert!(rig.mcp.log().is_empty());
-}
-
-/// A server at the other end of pipes.
-struct Rig {
-    server: Server,
-    mcp: Mcp,
-}
-
-impl Rig {
-    fn new() -> Self {
-        let mcp = Mcp::new();
-        Self { server: Server::new(Protocol::Http1, mcp.clone()), mcp }
-    }
-
-    fn builder(&self) -> ClientBuilder {
-        client_of(&self.server)
-    }
-
-    async fn play(&self, script: Value) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let tell = |line| {
-            lines.push(line);
-            Ok(())
-        };
-        play_script(|| self.builder(), steps(script), tell).await.unwrap();
-        lines
-    }
-
-    /// Plays, and looks away before the last line: the client is still there.
-    async fn play_until_before_the_end(&self, script: Value) {
-        tokio::select! {
-            _ = self.play(script) => panic!("it was to be interrupted"),
-            () = tokio::time::sleep(secs(0.5)) => {}
-        }
-    }
-
-    /// Runs this tool and never answers.
-    fn hold(&self, tool: &str) {
-        self.mcp.rule(When::tool(tool), Times::Always, |ask| async move {
-            ask.run();
-            let _open = ask.sse().await;
-            pending().await
-        });
-    }
-
-    async fn push_after<const N: usize>(&self, wait: f64, told: [(&str, Value); N]) {
-        tokio::time::sleep(secs(wait)).await;
-        for (name, params) in told {
-            assert_eq!(self.mcp.push(notification(name, params)).await, 1);
-        }
-    }
-}
-
-fn steps(script: Value) -> Vec<Step> {
-    serde_json::from_value(script).unwrap()
-}
-
-fn notification(name: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": format!("notifications/{name}"), "params": params})
-}
-
-fn outcome(line: &Line) -> Outcome {
-    match &line.done.result {
-        Some(Answer::One(outcome)) => outcome.clone(),
-        other => panic!("one outcome, not {other:?}: {:?}", line.done.error),
-    }
-}
-
-fn error(line: &Line) -> &str {
-    assert!(!line.done.ok);
-    line.done.error.as_deref().unwrap()
-}
-
-fn secs(secs: f64) -> std::time::Duration {
-    std::time::Duration::from_secs_f64(secs)
 }
