@@ -125,7 +125,14 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
         &["lab", "drive", "http://127.0.0.1:1/mcp", "nowhere.json"],
         &["status"],
         &["status", "--json"],
+        &["lab", "list"],
+        &["lab", "wrong", "--list"],
+        &["expose"],
+        &["expose", "--", "no-such-program"],
+        &["expose", "--listen", "0.0.0.0:0", "--no-token", "--", "/bin/sh"],
         &["completions", "nosuchshell"],
+        &["completions", "fish"],
+        &["man"],
         &["nonsense"],
     ] {
         shots += &shot(&rig, words).await;
