@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use ridethrough_core::message::Json;
-use ridethrough_core::{Era, Version};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -141,14 +140,6 @@ pub(super) fn check_limits(limits: Limits, faults: &mut Faults) {
             limits.message,
             1 << 30
         ));
-    }
-}
-
-/// The stateless revision is not spoken yet.
-pub(super) fn check_revision(revision: Version, faults: &mut Faults) {
-    if revision.era() != Era::Legacy {
-        let rule = "must be one that begins with `initialize`";
-        faults.0.push(format!("`revision` is {revision}, {rule}"));
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
-use ridethrough_core::{Era, Identity, Link, RecoveryPolicy, Version};
+use ridethrough_core::{Era, Eras, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -28,7 +28,7 @@ use crate::handlers::Handlers;
 use crate::observe::Observers;
 use crate::transport::Transport;
 
-use check::{Faults, check_limits, check_revision, object};
+use check::{Faults, check_limits, object};
 use place::{Place, Reached};
 use route::Proxying;
 
@@ -51,7 +51,8 @@ use route::Proxying;
 pub struct ClientBuilder {
     place: Place,
     policy: RecoveryPolicy,
-    revision: Version,
+    eras: Option<Eras>,
+    revision: Option<Version>,
     info: Result<Json, String>,
     capabilities: Result<Json, String>,
     headers: Vec<(String, String)>,
@@ -79,7 +80,8 @@ impl ClientBuilder {
         Self {
             place,
             policy: RecoveryPolicy::default(),
-            revision: Version::LATEST_LEGACY,
+            eras: None,
+            revision: None,
             info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
             capabilities: Ok(Json::empty_object()),
             headers: Vec::new(),
@@ -104,10 +106,27 @@ impl ClientBuilder {
         self
     }
 
-    /// The revision of the protocol that we offer; the newest with sessions, 2025-11-25. For a
-    /// server that says it speaks a revision and does not. The server may still agree on another.
+    /// Which eras of the protocol are spoken: one of them, whatever the server says, or
+    /// [`Eras::Either`], which asks the server and follows it when it is upgraded or rolled back.
+    ///
+    /// ```
+    /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
+    /// use ridethrough::{Era, Eras};
+    ///
+    /// builder.eras(Era::Modern); // never falls back to sessions
+    /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
+    /// builder.eras(Eras::Either);
+    /// ```
+    pub fn eras(mut self, eras: impl Into<Eras>) -> Self {
+        self.eras = Some(eras.into());
+        self
+    }
+
+    /// The revision of the protocol that we offer, and its era the only one that is spoken, unless
+    /// [`eras`](Self::eras) says otherwise. For a server that says it speaks a revision and does not.
+    /// In an era with sessions the server may still agree on another.
     pub const fn revision(mut self, revision: Version) -> Self {
-        self.revision = revision;
+        self.revision = Some(revision);
         self
     }
 
@@ -264,9 +283,12 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, BuildError> {
         let Checked { reached: Reached { name, transport }, identity, runtime } = self.check()?;
         let clock = Clock::start();
+        let eras = self.spoken();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-        let mut link = Link::new(clock.now(), Era::Legacy, identity, self.policy, seed);
-        link.offer(self.revision);
+        let mut link = Link::new(clock.now(), eras, identity, self.policy, seed);
+        if let Some(revision) = self.revision.filter(|it| it.era().has_sessions()) {
+            link.offer(revision);
+        }
         let (observers, lookout) = Observers::new(name);
         let (wisher, wishes) = mpsc::unbounded_channel();
         let driver = Driver::new(Parts {
@@ -284,6 +306,12 @@ impl ClientBuilder {
         Ok(Client::from_parts(wisher, lookout))
     }
 
+    /// What was said, or what a revision that was said belongs to.
+    fn spoken(&self) -> Eras {
+        let of_revision = self.revision.map(|revision| Eras::Only(revision.era()));
+        self.eras.or(of_revision).unwrap_or(Eras::Only(Era::Legacy))
+    }
+
     /// Looks at everything, and names all that is wrong together.
     fn check(&self) -> Result<Checked, BuildError> {
         let mut faults = Faults::default();
@@ -293,7 +321,6 @@ impl ClientBuilder {
         let capabilities =
             faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));
         check_limits(self.limits, &mut faults);
-        check_revision(self.revision, &mut faults);
         let runtime = faults.found(
             Handle::try_current()
                 .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),

@@ -13,7 +13,6 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
         .root_certificates("nothing")
         .connect_timeout(Duration::ZERO)
         .message_limit(1)
-        .revision(Version::V2026_07_28)
         .build()
         .unwrap_err()
         .to_string();
@@ -30,9 +29,19 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
             "`info` is JSON of another kind, must be an object",
             "`connect_timeout` is 0ns, must be 1ms to 300s",
             "`message_limit` is 1, must be 1024 to 1073741824",
-            "`revision` is 2026-07-28, must be one that begins with `initialize`",
         ]
     );
+}
+
+#[test]
+fn a_revision_pins_its_era_unless_eras_are_said() {
+    let builder = || Client::builder("http://example.com/");
+    let spoken = |builder: ClientBuilder| builder.spoken();
+
+    assert_eq!(spoken(builder().revision(Version::V2025_06_18)), Eras::Only(Era::Legacy));
+    assert_eq!(spoken(builder().revision(Version::V2026_07_28)), Eras::Only(Era::Modern));
+    assert_eq!(spoken(builder().eras(Era::Modern)), Eras::Only(Era::Modern));
+    assert_eq!(spoken(builder().revision(Version::V2025_06_18).eras(Eras::Either)), Eras::Either);
 }
 
 #[tokio::test]
