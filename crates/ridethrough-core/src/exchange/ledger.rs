@@ -26,6 +26,8 @@ pub(crate) struct Ledger {
     pub(crate) resumed_at: Option<Moment>,
     /// Row 5 was used: a session is renewed once for a call.
     pub(crate) session_renewed: bool,
+    /// L18 was used: the form of a stateless request is mended once.
+    pub(crate) mended: bool,
     /// Row 22 was used.
     pub(crate) credentials_renewed: bool,
     /// Rounds of row 23.

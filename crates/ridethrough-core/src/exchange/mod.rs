@@ -171,6 +171,8 @@ pub(crate) enum Waiting {
     Session { since: Moment },
     /// Word about the session that its stream was lost with, then send.
     SessionCheck,
+    /// The tools as they are now, then send.
+    Tools,
     /// A moment, then this.
     Until { at: Moment, then: Then },
 }

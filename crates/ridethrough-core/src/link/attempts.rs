@@ -36,6 +36,8 @@ pub(super) enum Owner {
         call: CallName,
         wire_id: u64,
     },
+    /// A list of tools for the link itself.
+    Tools,
 }
 
 impl Link {

@@ -316,7 +316,7 @@ impl Link {
         live.map_or(self.credentials.current(), |live| live.credentials)
     }
 
-    fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
+    pub(super) fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let call = exchange.call.clone();
         if reason != Reason::Nothing {

@@ -202,6 +202,9 @@ fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option<&Answer>) 
             code == UNSUPPORTED_VERSION && matches!(verdict, Verdict::Modern(_))
         }
         (Era::Legacy, None) => false,
+        (Era::Modern, Some(Some(UNSUPPORTED_VERSION))) => {
+            discovery::verdict(status, answer) == Verdict::Legacy
+        }
         // It wants a session, or does not know the revision; a modern one has codes for what is wrong.
         (Era::Modern, code) => {
             let is_refusal = matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415);

@@ -13,7 +13,7 @@
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   standing   the stream nobody asked for            owed        messages without an answer
 //!   eras       which era the server belongs to        stateless   what each request must say itself
-//!   rounds     a call that needs input before it ends
+//!   rounds     a call that needs input before it ends mending     a call refused for its form
 //!   attempts, credentials, closing, status, timers
 //! ```
 
@@ -29,6 +29,7 @@ mod gate;
 mod handshake;
 mod health;
 mod inbox;
+mod mending;
 mod news;
 mod owed;
 mod pulse;
@@ -72,6 +73,7 @@ use dial::Dial;
 use eras::KnownEra;
 use gate::Gates;
 use inbox::Question;
+use mending::Relisting;
 use owed::Owed;
 use pulse::Pulse;
 use renewal::Session;
@@ -112,6 +114,8 @@ pub struct Link {
     tools: KnownTools,
     restore: Restore,
     closing: Closing,
+    /// Tools that the link lists for itself.
+    relisting: Option<Relisting>,
 
     exchanges: BTreeMap<ExchangeId, Exchange>,
     /// Calls that the connection can carry.
@@ -218,6 +222,7 @@ impl Link {
             tools: KnownTools::default(),
             restore: Restore::default(),
             closing: Closing::default(),
+            relisting: None,
             exchanges: BTreeMap::new(),
             capacity: usize::MAX,
             placed: BTreeSet::new(),
@@ -335,6 +340,7 @@ impl Link {
                 Timer::Pulse => self.pulse_due(now),
                 Timer::Renewal => self.renewal_due(now),
                 Timer::Restore => self.give_up_restoring(),
+                Timer::Tools => self.tools_due(now),
             }
         }
     }

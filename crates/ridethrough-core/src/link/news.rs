@@ -54,6 +54,7 @@ impl Link {
                     self.restore_failed(call);
                 }
             }
+            Owner::Tools => {}
         }
     }
 
@@ -73,6 +74,7 @@ impl Link {
                     self.restore_failed(call);
                 }
             }
+            Owner::Tools => self.tools_body(now, body),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Listener | Owner::Notice(_) => {}
         }
@@ -97,6 +99,7 @@ impl Link {
             let is_taken = match &owner {
                 Owner::Handshake => self.handshake_heard(now, &message),
                 Owner::Pulse => self.ping_heard(now, &message),
+                Owner::Tools => self.tools_heard(now, &message),
                 Owner::Restore { call, wire_id } => {
                     self.restore_heard(attempt, call, *wire_id, &message)
                 }
@@ -135,6 +138,7 @@ impl Link {
             Owner::Listener => self.listener_ended(now),
             Owner::Pulse => self.ping_failed(now, &closed),
             Owner::Restore { call, .. } => self.restore_failed(call),
+            Owner::Tools => self.tools_listed(now),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Notice(_) => {}
         }
@@ -163,6 +167,7 @@ impl Link {
             }
             Owner::Pulse => self.ping_failed(now, &failure),
             Owner::Restore { call, .. } => self.restore_failed(call),
+            Owner::Tools => self.tools_listed(now),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial => {}
         }

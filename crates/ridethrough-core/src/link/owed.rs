@@ -16,6 +16,7 @@ use crate::event::Event;
 use crate::exchange::{Ending, Sent};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
+use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
@@ -26,7 +27,6 @@ use crate::output::{Address, Output, Verb};
 #[derive(Debug)]
 pub(super) struct Owed {
     due: Due,
-    body: Bytes,
     call: CallName,
     began: Moment,
     attempts: u32,
@@ -41,12 +41,16 @@ enum Due {
     Answer {
         to: Address,
         exchange: Option<ExchangeId>,
+        body: Bytes,
     },
     Cancelled {
         to: Address,
+        body: Bytes,
     },
-    /// To whichever session there is.
-    Notification,
+    /// To whichever session there is, in the form of its era.
+    Notification {
+        params: Option<Json>,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +89,7 @@ impl Link {
         params: Option<&Json>,
     ) -> NoticeId {
         let call = CallName { method: method.into(), tool: None };
-        let body = notification_body(&call.method, params);
-        let id = self.owe(now, Due::Notification, call, body);
+        let id = self.owe(now, Due::Notification { params: params.cloned() }, call);
         match self.closing.is_begun() {
             true => self.owed_ended(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing))),
             false => self.send_owed(now, id),
@@ -106,8 +109,8 @@ impl Link {
             return self.tell(Event::ServerFloods);
         }
         let call = CallName { method: "answer".into(), tool: None };
-        let due = Due::Answer { to, exchange };
-        let id = self.owe(now, due, call, answer_body(&question.id, answer));
+        let body = answer_body(&question.id, answer);
+        let id = self.owe(now, Due::Answer { to, exchange, body }, call);
         self.send_owed(now, id);
     }
 
@@ -116,39 +119,41 @@ impl Link {
         let params = Json::new(params).expect("made of valid JSON");
         let call = CallName { method: "notifications/cancelled".into(), tool: None };
         let body = notification_body(&call.method, Some(&params));
-        let due = Due::Cancelled { to: sent.to.clone() };
-        let id = self.owe(now, due, call, body);
+        let id = self.owe(now, Due::Cancelled { to: sent.to.clone(), body }, call);
         self.send_owed(now, id);
     }
 
-    fn owe(&mut self, now: Moment, due: Due, call: CallName, body: Bytes) -> NoticeId {
+    fn owe(&mut self, now: Moment, due: Due, call: CallName) -> NoticeId {
         self.ids.notice = self.ids.notice.next();
         let state = State::Paused { until: now };
         let (attempts, resends, delivery) = (0, 0, Delivery::NotSent);
-        let owed = Owed { due, body, call, began: now, attempts, resends, delivery, state };
+        let owed = Owed { due, call, began: now, attempts, resends, delivery, state };
         self.owed.insert(self.ids.notice, owed);
         self.ids.notice
     }
 
     fn send_owed(&mut self, now: Moment, id: NoticeId) {
         let Some(owed) = self.owed.get(&id) else { return };
-        let (to, limit) = match &owed.due {
-            Due::Cancelled { to } => (to.clone(), CANCEL_LIMIT),
+        let (to, limit, body, headers) = match &owed.due {
+            Due::Cancelled { to, body } => {
+                (to.clone(), CANCEL_LIMIT, body.clone(), Headers::default())
+            }
             _ if !self.dial.is_connected() => {
                 self.owed_waits(id, State::AwaitLink);
                 return self.drive_dial(now);
             }
-            Due::Answer { to, .. } => (to.clone(), LIMIT),
-            Due::Notification => {
+            Due::Answer { to, body, .. } => (to.clone(), LIMIT, body.clone(), Headers::default()),
+            Due::Notification { params } => {
                 let Some(ready) = self.session.ready() else {
                     self.owed_waits(id, State::AwaitSession);
                     return self.ensure_session(now);
                 };
-                (ready.address.clone(), LIMIT)
+                let method = &owed.call.method;
+                let body = self.notification(method, params.as_ref());
+                (ready.address.clone(), LIMIT, body, self.own_headers(method))
             }
         };
-        let verb = Verb::Post { body: owed.body.clone() };
-        let attempt = self.request(Owner::Notice(id), verb, to);
+        let attempt = self.request_with(Owner::Notice(id), Verb::Post { body }, to, headers);
         if let Some(owed) = self.owed.get_mut(&id) {
             owed.attempts += 1;
         }
@@ -244,7 +249,7 @@ impl Link {
                 self.drive_dial(now);
             }
             (Due::Answer { .. }, _) => self.owed_again(now, id, None),
-            (Due::Notification, _) => {
+            (Due::Notification { .. }, _) => {
                 let ending = Ending::new(Kind::Interrupted, Reason::Transport(failure));
                 self.owed_ended(now, id, Err(ending));
             }
@@ -265,7 +270,7 @@ impl Link {
         if let State::Out { attempt, .. } = owed.state {
             self.abort(attempt);
         }
-        if !matches!(owed.due, Due::Notification) {
+        if !matches!(owed.due, Due::Notification { .. }) {
             return;
         }
         if let Err(ending) = &outcome {
@@ -323,7 +328,7 @@ impl Link {
         is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
     ) {
         let void = self.owed_where(|owed| match owed.due {
-            Due::Answer { ref to, exchange } => is_void(to.generation, exchange),
+            Due::Answer { ref to, exchange, .. } => is_void(to.generation, exchange),
             _ => false,
         });
         for id in void {

@@ -28,6 +28,10 @@ impl Link {
         carrier: Option<AttemptId>,
     ) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
+        if exchange.era() == Era::Modern && self.mend(now, id, &answer, carrier) {
+            return;
+        }
+        let Some(exchange) = self.exchanges.get(&id) else { return };
         let reply = match (&answer, exchange.era()) {
             (Answer::Result(result), Era::Modern) => Reply::of(&exchange.call.method, result),
             _ => Reply::Complete,
@@ -113,7 +117,7 @@ impl Link {
     }
 
     /// Lets go of what brought the last answer: the next request is a new one.
-    fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
+    pub(super) fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         let wire_id = exchange.sent.as_ref().map(|sent| sent.wire_id);
         let attempt = exchange.live().map(|live| live.attempt);

@@ -9,7 +9,7 @@ use super::{Identity, Link};
 use crate::era::{Era, Version};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, ExchangeId};
-use crate::message::Params;
+use crate::message::{Json, Params, notification_body, stateless_notification_body};
 use crate::mirror;
 use crate::output::{Address, Verb};
 
@@ -19,6 +19,14 @@ impl Link {
         match self.era() {
             Era::Legacy => params.request_body(wire_id, method),
             Era::Modern => params.stateless_body(wire_id, method, &members(&self.identity)),
+        }
+    }
+
+    /// A notification in the form of the era.
+    pub(super) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
+        match self.era() {
+            Era::Legacy => notification_body(method, params),
+            Era::Modern => stateless_notification_body(method, params, &members(&self.identity)),
         }
     }
 

@@ -125,7 +125,9 @@ impl Link {
             Timer::Listener => WaitingFor::Listener,
             Timer::Notice(_) => WaitingFor::Notice,
             Timer::Pulse => WaitingFor::Ping,
-            Timer::Abandoned | Timer::Renewal | Timer::Restore => WaitingFor::Handshake,
+            Timer::Abandoned | Timer::Renewal | Timer::Restore | Timer::Tools => {
+                WaitingFor::Handshake
+            }
         }
     }
 

@@ -23,6 +23,7 @@ pub(crate) enum Timer {
     Pulse,
     Renewal,
     Restore,
+    Tools,
 }
 
 /// Timers by reason and by moment.

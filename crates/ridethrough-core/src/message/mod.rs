@@ -11,7 +11,9 @@ mod write;
 pub use envelope::{Incoming, NotJsonRpc};
 pub(crate) use json::member;
 pub use json::{Json, NotJson};
-pub(crate) use write::{Params, answer_body, notification_body, with_caller_token};
+pub(crate) use write::{
+    Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
+};
 
 use serde::Deserialize;
 

@@ -89,32 +89,37 @@ impl Params {
     /// who asks. They win over members of the same name; other members of `_meta` are kept.
     pub(crate) fn stateless_body(&self, id: u64, method: &str, ours: &str) -> Bytes {
         let params = self.text.as_ref().map_or("{}", Json::as_str);
-        let place = member(params, "_meta");
-        let meta = place.clone().map(|place| &params[place]);
         let token = self.slot.as_ref().map(|_| format!(r#","progressToken":{id}"#));
-        let kept = meta.map(kept_members).unwrap_or_default();
-        let meta = format!(r#"{{{ours}{}{kept}}}"#, token.unwrap_or_default());
-        let mut body = BytesMut::with_capacity(params.len() + meta.len() + method.len() + 64);
+        let ours = format!("{ours}{}", token.unwrap_or_default());
+        let mut body = BytesMut::with_capacity(params.len() + ours.len() + method.len() + 64);
         put(&mut body, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#));
         put_string(&mut body, method);
-        put(&mut body, r#","params":"#);
-        match (place, params.find('{')) {
-            (Some(place), _) => {
-                put(&mut body, &params[..place.start]);
-                put(&mut body, &meta);
-                put(&mut body, &params[place.end..]);
-            }
-            (None, Some(open)) if params[..open].trim().is_empty() => {
-                let rest = &params[open + 1..];
-                let comma = if is_empty_inside(rest) { "" } else { "," };
-                put(&mut body, &format!(r#"{{"_meta":{meta}{comma}"#));
-                put(&mut body, rest);
-            }
-            // Params that are no object have no room; the server will say so.
-            _ => put(&mut body, params),
-        }
+        put_with_meta(&mut body, params, &ours);
         put(&mut body, "}");
         body.freeze()
+    }
+}
+
+/// Params with these members in their `_meta`, besides those of the caller that are not ours to say.
+fn put_with_meta(body: &mut BytesMut, params: &str, ours: &str) {
+    let place = member(params, "_meta");
+    let kept = place.clone().map(|place| kept_members(&params[place])).unwrap_or_default();
+    let meta = format!("{{{ours}{kept}}}");
+    put(body, r#","params":"#);
+    match (place, params.find('{')) {
+        (Some(place), _) => {
+            put(body, &params[..place.start]);
+            put(body, &meta);
+            put(body, &params[place.end..]);
+        }
+        (None, Some(open)) if params[..open].trim().is_empty() => {
+            let rest = &params[open + 1..];
+            let comma = if is_empty_inside(rest) { "" } else { "," };
+            put(body, &format!(r#"{{"_meta":{meta}{comma}"#));
+            put(body, rest);
+        }
+        // Params that are no object have no room; the server will say so.
+        _ => put(body, params),
     }
 }
 
@@ -140,6 +145,20 @@ pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
         put(&mut body, r#","params":"#);
         body.put_slice(params.as_bytes());
     }
+    put(&mut body, "}");
+    body.freeze()
+}
+
+/// A notification to a server that remembers nothing.
+pub(crate) fn stateless_notification_body(
+    method: &str,
+    params: Option<&Json>,
+    ours: &str,
+) -> Bytes {
+    let mut body = BytesMut::new();
+    put(&mut body, r#"{"jsonrpc":"2.0","method":"#);
+    put_string(&mut body, method);
+    put_with_meta(&mut body, params.map_or("{}", Json::as_str), ours);
     put(&mut body, "}");
     body.freeze()
 }

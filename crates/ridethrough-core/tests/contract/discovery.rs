@@ -151,7 +151,7 @@ fn a_legacy_verdict_is_remembered_for_an_hour() {
 
 #[test]
 fn a_modern_server_that_was_rolled_back_is_followed() {
-    for refusal in 0..3 {
+    for refusal in 0..4 {
         let mut rig = either();
         let id = rig.call("deploy");
         let question = rig.post();
@@ -161,7 +161,8 @@ fn a_modern_server_that_was_rolled_back_is_followed() {
         match refusal {
             0 => rig.refuse(&call, 400, -32000, "Bad Request: No valid session ID provided"),
             1 => rig.answer(&call, 404, Content::Html, "<h1>not found</h1>"),
-            _ => rig.refuse(&call, 404, -32001, "Session not found"),
+            2 => rig.refuse(&call, 404, -32001, "Session not found"),
+            _ => unsupported(&mut rig, &call, "2025-11-25"),
         }
         let question = rig.post();
         assert_eq!(method(&question).as_deref(), Some("server/discover"), "{refusal}");

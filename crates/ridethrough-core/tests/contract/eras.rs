@@ -1,9 +1,9 @@
 //! Where the stateless era differs: no session, no resume, and closing is the cancel.
 
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallOptions, Event, Kind, Outgoing, Request, Verb, Version};
+use ridethrough_core::message::Answer;
+use ridethrough_core::{CallOptions, Event, Kind, Request, Version};
 
-use crate::rig::{Rig, json, method, secs, wire_id};
+use crate::rig::{Rig, header, json, method, params, secs, wire_id};
 
 #[test]
 fn a_modern_link_sends_its_first_call_without_a_handshake_or_a_session() {
@@ -36,6 +36,24 @@ fn every_modern_request_says_who_asks_and_what_it_is_about() {
     }
     assert_eq!(header(&call, "mcp-name").as_deref(), Some("deploy"));
     assert_eq!(header(&probe, "mcp-name"), None);
+}
+
+#[test]
+fn a_notification_to_a_stateless_server_says_so_too() {
+    let mut rig = Rig::modern();
+    let about = json(r#"{"_meta":{"traceparent":"00-1-2-01"},"n":1}"#);
+
+    rig.link.notify(rig.now, "notifications/example", Some(&about));
+    rig.pump();
+
+    let notice = rig.post();
+    let meta = params(&notice).member("_meta").unwrap();
+    let version = meta.member("io.modelcontextprotocol/protocolVersion").unwrap();
+    assert_eq!(version.as_str(), r#""2026-07-28""#);
+    assert_eq!(meta.member("traceparent").unwrap().as_str(), r#""00-1-2-01""#);
+    assert_eq!(params(&notice).member("n").unwrap().as_str(), "1");
+    assert_eq!(header(&notice, "mcp-method").as_deref(), Some("notifications/example"));
+    assert_eq!(notice.to.version, Some(Version::V2026_07_28));
 }
 
 #[test]
@@ -202,15 +220,4 @@ fn a_modern_link_closes_without_a_delete() {
 
     assert!(rig.closed);
     rig.nothing_sent();
-}
-
-fn params(request: &Outgoing) -> Json {
-    let Verb::Post { body } = &request.verb else { panic!("a message is posted") };
-    let message = Json::new(body.clone()).expect("a message is JSON");
-    message.member("params").expect("a request has params")
-}
-
-fn header(request: &Outgoing, name: &str) -> Option<String> {
-    let found = request.headers.iter().find(|(each, _)| *each == name);
-    found.map(|(_, value)| value.to_str().expect("ASCII").to_owned())
 }

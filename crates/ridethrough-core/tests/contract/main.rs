@@ -12,6 +12,7 @@ mod connecting;
 mod discovery;
 mod eras;
 mod headers;
+mod mending;
 mod owing;
 mod polling;
 mod refusing;

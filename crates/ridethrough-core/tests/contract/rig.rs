@@ -469,6 +469,19 @@ pub(crate) fn method(request: &Outgoing) -> Option<String> {
     member(request, "method")
 }
 
+/// The params of a message.
+pub(crate) fn params(request: &Outgoing) -> Json {
+    let Verb::Post { body } = &request.verb else { panic!("a message is posted") };
+    let message = Json::new(body.clone()).expect("a message is JSON");
+    message.member("params").expect("a request has params")
+}
+
+/// A header of the request's own.
+pub(crate) fn header(request: &Outgoing, name: &str) -> Option<String> {
+    let found = request.headers.iter().find(|(each, _)| *each == name);
+    found.map(|(_, value)| value.to_str().expect("ASCII").to_owned())
+}
+
 /// The session that a request names.
 pub(crate) fn session(request: &Outgoing) -> Option<&str> {
     request.to.session.as_ref().map(SessionId::as_str)

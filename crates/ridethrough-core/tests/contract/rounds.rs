@@ -1,9 +1,9 @@
 //! L17: a stateless call that needs input before it can end.
 
-use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallOptions, Delivered, Kind, Outgoing, QuestionId, Request, Verb};
+use ridethrough_core::message::Answer;
+use ridethrough_core::{CallOptions, Delivered, Kind, QuestionId, Request};
 
-use crate::rig::{Rig, json, secs, wire_id};
+use crate::rig::{Rig, json, params, secs, wire_id};
 
 #[test]
 fn a_call_that_needs_input_is_asked_of_the_application_and_goes_out_again_with_it() {
@@ -224,10 +224,4 @@ fn methods(rig: &Rig) -> Vec<&str> {
 fn answer(rig: &mut Rig, question: QuestionId, result: &str) {
     rig.link.answer(rig.now, question, &Answer::Result(json(result)));
     rig.pump();
-}
-
-fn params(request: &Outgoing) -> Json {
-    let Verb::Post { body } = &request.verb else { panic!("a message is posted") };
-    let message = Json::new(body.clone()).expect("a message is JSON");
-    message.member("params").expect("a request has params")
 }

@@ -1,0 +1,153 @@
+//! A stateless server refused the form of a request before it looked at what it asks: the form is mended
+//! and the call goes out again, once.
+//!
+//! ```text
+//!   -32022 that names our revision ──▶ sent again
+//!   -32020 to a tool ──▶ tools listed anew, so that its headers are right ──▶ sent again
+//! ```
+//! Everything else that is wrong with a request (-32021, -32601, -32602) is the server's answer.
+
+use bytes::Bytes;
+use http::StatusCode;
+
+use super::attempts::Owner;
+use super::timers::Timer;
+use super::{Link, renewal};
+use crate::discovery::{self, Verdict};
+use crate::event::Remedy;
+use crate::exchange::{State, Then, Waiting};
+use crate::failure::Delivery;
+use crate::ids::{AttemptId, ExchangeId};
+use crate::message::{Answer, Incoming, Json, Message, Params};
+use crate::moment::Moment;
+use crate::outcome::Reason;
+use crate::output::Verb;
+
+/// Tools that are listed for the link itself, page after page.
+#[derive(Debug)]
+pub(super) struct Relisting {
+    attempt: AttemptId,
+    wire_id: u64,
+    pages: u32,
+}
+
+impl Link {
+    /// Mends a call that was refused for its form. Returns whether it goes on.
+    pub(super) fn mend(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        answer: &Answer,
+        carrier: Option<AttemptId>,
+    ) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let is_tool = &*exchange.call.method == "tools/call";
+        let is_stale = match answer.error().map(|error| error.code) {
+            Some(HEADER_MISMATCH) if is_tool => true,
+            Some(UNSUPPORTED_VERSION) if names_our_revision(answer) => false,
+            _ => return false,
+        };
+        if std::mem::replace(&mut exchange.ledger.mended, true) {
+            return false;
+        }
+        exchange.ledger.note(Delivery::Refused);
+        let words = answer.error().unwrap_or_default().message;
+        self.hiccup(now, id, Reason::Said(words.into()), Remedy::Resend { at: now });
+        self.release(now, id, carrier);
+        match is_stale {
+            true => {
+                self.wait(now, id, Waiting::Tools);
+                self.list_tools(now);
+            }
+            false => self.let_out(now, id, Then::Send),
+        }
+        true
+    }
+
+    /// Lists the tools for the link itself, unless that is under way.
+    fn list_tools(&mut self, now: Moment) {
+        if self.relisting.is_none() {
+            self.ask_for_tools(now, None, 0);
+        }
+    }
+
+    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, pages: u32) {
+        let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else {
+            return self.tools_listed(now);
+        };
+        let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor));
+        let params = Params::new(Some(Json::empty_object().with_members(cursor)), false);
+        let wire_id = self.next_wire_id();
+        let body = self.body(&params, wire_id, LIST);
+        let headers = self.own_headers(LIST);
+        let attempt = self.request_with(Owner::Tools, Verb::Post { body }, to, headers);
+        self.relisting = Some(Relisting { attempt, wire_id, pages });
+        self.timers.set(Timer::Tools, Some(now + renewal::LIMIT));
+    }
+
+    /// The whole answer to our own list.
+    pub(super) fn tools_body(&mut self, now: Moment, body: &Bytes) {
+        let messages = Incoming::parse(body).map(Incoming::into_messages).unwrap_or_default();
+        if !messages.iter().any(|message| self.tools_heard(now, message)) {
+            self.tools_listed(now);
+        }
+    }
+
+    /// A message that may be the answer to our own list. Returns whether it was.
+    pub(super) fn tools_heard(&mut self, now: Moment, message: &Message) -> bool {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Next {
+            #[serde(default)]
+            next_cursor: Option<Json>,
+        }
+
+        let Some(Relisting { attempt, wire_id, pages }) = self.relisting else { return false };
+        let Message::Response { id: Some(id), answer } = message else { return false };
+        if id.number() != Some(wire_id) {
+            return false;
+        }
+        self.drain(attempt);
+        let Answer::Result(page) = answer else {
+            self.tools_listed(now);
+            return true;
+        };
+        self.tools.learn(page, pages == 0);
+        let next = page.read::<Next>().and_then(|next| next.next_cursor);
+        let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
+        match next {
+            Some(cursor) => self.ask_for_tools(now, Some(cursor), pages + 1),
+            None => self.tools_listed(now),
+        }
+        true
+    }
+
+    /// The list took too long.
+    pub(super) fn tools_due(&mut self, now: Moment) {
+        if let Some(Relisting { attempt, .. }) = self.relisting {
+            self.abort(attempt);
+        }
+        self.tools_listed(now);
+    }
+
+    /// The list is over, well or not: those who waited for it go out with what is known.
+    pub(super) fn tools_listed(&mut self, now: Moment) {
+        self.relisting = None;
+        self.timers.set(Timer::Tools, None);
+        let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Tools);
+        let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
+        for id in self.ids_where(|exchange| waits(&exchange.state)) {
+            self.let_out_if(now, id, Then::Send, is_meant);
+        }
+    }
+}
+
+fn names_our_revision(answer: &Answer) -> bool {
+    matches!(discovery::verdict(StatusCode::BAD_REQUEST, Some(answer)), Verdict::Modern(_))
+}
+
+const LIST: &str = "tools/list";
+const HEADER_MISMATCH: i64 = -32020;
+const UNSUPPORTED_VERSION: i64 = -32022;
+/// A server can list without end.
+const MOST_PAGES: u32 = 100;
