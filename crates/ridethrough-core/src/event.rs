@@ -105,6 +105,11 @@ pub enum Event {
         /// Why.
         reason: Reason,
     },
+    /// A stateless server asked something, which it may not; it gets no answer.
+    QuestionIgnored {
+        /// What it asked.
+        method: Arc<str>,
+    },
     /// Log level or a subscription could not be restored in the new session.
     RestoreFailed {
         /// Which request.

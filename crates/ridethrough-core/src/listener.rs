@@ -31,6 +31,17 @@ pub(crate) struct Listener {
     was_open: bool,
     lost_at: Option<Moment>,
     credentials_renewed: bool,
+    /// How a stateless server was asked for it.
+    subscription: Option<Subscription>,
+    /// An older stream that is let go once the new one is acknowledged.
+    replaced: Option<AttemptId>,
+}
+
+/// A request for the stream of the stateless era, which is open only when it was acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Subscription {
+    wire_id: u64,
+    until: Moment,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,23 +102,76 @@ impl Listener {
         self.last_event_id.as_ref()
     }
 
+    /// The id of the request that asked a stateless server for it.
+    pub(crate) fn wire_id(&self) -> Option<u64> {
+        self.subscription.map(|it| it.wire_id)
+    }
+
+    /// Until when a stateless server may take to acknowledge it.
+    pub(crate) fn acknowledged_until(&self) -> Option<Moment> {
+        self.subscription.map(|it| it.until)
+    }
+
     /// A new session: what belonged to the old one is forgotten, but not how often a stream failed: a
     /// server that loses its session with each stream must not be given a new one at once for ever.
-    /// Returns the attempt to abort.
+    /// Returns the attempts to abort.
     pub(crate) fn session_changed(
         &mut self,
         now: Moment,
         stable_after: Duration,
-    ) -> Option<AttemptId> {
-        let old = self.attempt();
+    ) -> impl Iterator<Item = AttemptId> + use<> {
+        let (old, replaced) = (self.attempt(), self.replaced);
         let lost_at = self.lost_at.or(old.map(|_| now));
         let failures = if self.has_lasted(now, stable_after) { 0 } else { self.failures };
         *self = Self { lost_at, failures, ..Self::default() };
-        old
+        old.into_iter().chain(replaced)
     }
 
     pub(crate) const fn opening(&mut self, attempt: AttemptId) {
         self.state = State::Opening { attempt };
+    }
+
+    /// A stateless server was asked for it.
+    pub(crate) const fn subscribing(&mut self, attempt: AttemptId, wire_id: u64, until: Moment) {
+        self.state = State::Opening { attempt };
+        self.subscription = Some(Subscription { wire_id, until });
+    }
+
+    /// Another one is wanted in place of what is open. Returns the attempt to abort, which nobody has
+    /// acknowledged yet.
+    pub(crate) fn replace(&mut self) -> Option<AttemptId> {
+        let unheard = match self.state {
+            State::Open { attempt, .. } => self.replaced.replace(attempt),
+            State::Opening { attempt } => Some(attempt),
+            _ => None,
+        };
+        self.state = State::Off;
+        unheard
+    }
+
+    /// A stateless server tells on it from now on. Returns the older stream, and the gap to tell if
+    /// there was one.
+    pub(crate) fn acknowledged(&mut self, now: Moment) -> (Option<AttemptId>, Option<Duration>) {
+        let State::Opening { attempt } = self.state else { return (None, None) };
+        self.state = State::Open { attempt, since: now };
+        self.was_open = true;
+        let replaced = self.replaced.take();
+        let gap = self.lost_at.take().map(|lost| now.since(lost));
+        (replaced, gap)
+    }
+
+    /// The stream that was being replaced is over. Returns whether it was that one.
+    pub(crate) fn lost_replaced(&mut self, now: Moment, attempt: AttemptId) -> bool {
+        let is_lost = self.replaced.take_if(|replaced| *replaced == attempt).is_some();
+        if is_lost {
+            self.lost_at = self.lost_at.or(Some(now));
+        }
+        is_lost
+    }
+
+    /// A stateless server does not know the question.
+    pub(crate) const fn is_unsupported(&mut self) {
+        self.state = State::Unsupported;
     }
 
     /// The server answered the GET.
@@ -123,6 +187,9 @@ impl Listener {
         match head.status {
             StatusCode::METHOD_NOT_ALLOWED => self.unsupported(),
             StatusCode::NOT_FOUND if !self.was_open => self.unsupported(),
+            StatusCode::NOT_FOUND if self.subscription.is_some() => {
+                Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
+            }
             StatusCode::NOT_FOUND => {
                 self.state = State::Checking;
                 Verdict::CheckSession
@@ -180,11 +247,11 @@ impl Listener {
         self.retry = retry.or(self.retry);
     }
 
-    /// Stops for good, or until the next session. Returns the attempt to abort.
-    pub(crate) fn stop(&mut self) -> Option<AttemptId> {
+    /// Stops for good, or until the next session. Returns the attempts to abort.
+    pub(crate) fn stop(&mut self) -> impl Iterator<Item = AttemptId> + use<> {
         let attempt = self.attempt();
         self.state = State::Off;
-        attempt
+        attempt.into_iter().chain(self.replaced.take())
     }
 
     fn unsupported(&mut self) -> Verdict {

@@ -157,6 +157,8 @@ pub(crate) enum Phase {
 /// What a waiting exchange waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
+    /// Word that a stateless server took a subscription; that is the answer.
+    Acknowledgement,
     /// Better credentials, then this.
     Credentials(Then),
     /// A gate that the server closed; then send.

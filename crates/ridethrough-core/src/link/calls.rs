@@ -2,6 +2,7 @@
 
 use super::timers::Timer;
 use super::{CONNECT, Link, ending, pulse};
+use crate::era::Era;
 use crate::event::{Event, Remedy};
 use crate::exchange::{
     Ending, Exchange, Live, Phase, Rules, Sent, State, Step, Then, Via, Waiting,
@@ -66,6 +67,9 @@ impl Link {
         if is_connect {
             let server = ready.server.clone().unwrap_or_else(Json::empty_object);
             return self.finish(now, id, Ok(Answer::Result(server)), None);
+        }
+        if ready.version.era() == Era::Modern && self.stand_in(now, id) {
+            return;
         }
         let Some(exchange) = self.exchanges.get(&id) else { return };
         match self.gates.holds(&exchange.call, id) {
@@ -281,6 +285,9 @@ impl Link {
             State::Waiting(Waiting::Gate) => Reason::Rule("the server asked to be left alone"),
             State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
                 self.out_of_patience(exchange.id).reason
+            }
+            State::Waiting(Waiting::Acknowledgement) => {
+                Reason::Rule("the server did not acknowledge the subscription")
             }
             State::Waiting(Waiting::Input) => Reason::Rule("it waited for input for the server"),
             State::Waiting(Waiting::Place) => NO_PLACE,

@@ -122,6 +122,10 @@ impl Link {
         method: Box<str>,
         params: Option<Json>,
     ) {
+        let asker = source.exchange.and_then(|id| self.exchanges.get(&id));
+        if asker.map_or_else(|| self.era(), Exchange::era) == Era::Modern {
+            return self.ignore_question(method);
+        }
         let question = Question { id, generation: source.generation, exchange: source.exchange };
         if &*method == "ping" {
             return self.owe_answer(now, &question, &Answer::Result(Json::empty_object()));

@@ -13,7 +13,8 @@
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   standing   the stream nobody asked for            owed        messages without an answer
 //!   eras       which era the server belongs to        stateless   what each request must say itself
-//!   rounds     a call that needs input before it ends mending     a call refused for its form
+//!   rounds     a call that needs input                mending     a call refused for its form
+//!   subscriptions  the standing stream of the stateless era
 //!   attempts, credentials, closing, status, timers
 //! ```
 
@@ -41,6 +42,7 @@ mod sessions;
 mod standing;
 mod stateless;
 mod status;
+mod subscriptions;
 mod timers;
 
 pub use credentials::NoCredentials;
@@ -102,6 +104,8 @@ pub struct Link {
     offered: Version,
     dice: Dice,
     keep_connected: bool,
+    /// Whether the application listens to what nobody asked for.
+    wants_news: bool,
 
     dial: Dial,
     session: Session,
@@ -212,6 +216,7 @@ impl Link {
             offered: Version::LATEST_LEGACY,
             dice: Dice::new(seed),
             keep_connected: false,
+            wants_news: false,
             dial: Dial::new(),
             listener: Listener::default(),
             credentials: Credentials::default(),
@@ -295,6 +300,7 @@ impl Link {
     pub fn keep_connected(&mut self, now: Moment) {
         self.keep_connected = true;
         self.ensure_session(now);
+        self.open_listener(now);
     }
 
     /// Says who we are from the next handshake on.
@@ -335,7 +341,7 @@ impl Link {
                 Timer::Dial => self.dial_due(now),
                 Timer::Exchange(id) => self.exchange_due(now, id),
                 Timer::Gates => self.gates_due(now),
-                Timer::Listener => self.open_listener(now),
+                Timer::Listener => self.listener_due(now),
                 Timer::Notice(id) => self.notice_due(now, id),
                 Timer::Pulse => self.pulse_due(now),
                 Timer::Renewal => self.renewal_due(now),

@@ -76,7 +76,8 @@ impl Link {
             }
             Owner::Tools => self.tools_body(now, body),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
-            Owner::Dial | Owner::Listener | Owner::Notice(_) => {}
+            Owner::Listener => self.listener_body(now, body),
+            Owner::Dial | Owner::Notice(_) => {}
         }
     }
 
@@ -86,7 +87,7 @@ impl Link {
         let (owner, generation) = (known.owner.clone(), known.generation);
         match owner {
             Owner::Exchange(id) => return self.exchange_event(now, attempt, id, event),
-            Owner::Listener => return self.listener_event(now, generation, event),
+            Owner::Listener => return self.listener_event(now, attempt, generation, event),
             _ => {}
         }
         if !event.is_message() || event.data.is_empty() {
@@ -135,7 +136,7 @@ impl Link {
                 self.decide(now, id, Exchange::stream_ended);
             }
             Owner::Handshake => self.handshake_broke(now, closed),
-            Owner::Listener => self.listener_ended(now),
+            Owner::Listener => self.listener_lost(now, attempt),
             Owner::Pulse => self.ping_failed(now, &closed),
             Owner::Restore { call, .. } => self.restore_failed(call),
             Owner::Tools => self.tools_listed(now),
@@ -160,7 +161,7 @@ impl Link {
             Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
             Owner::Exchange(id) => self.exchange_failed(now, id, attempt, failure),
             Owner::Handshake => self.handshake_broke(now, failure),
-            Owner::Listener => self.listener_ended(now),
+            Owner::Listener => self.listener_lost(now, attempt),
             Owner::Notice(id) => {
                 self.owed_failed(now, id, failure);
                 self.closing_progressed(now);

@@ -31,6 +31,21 @@ impl Restore {
         let old = std::mem::replace(&mut self.server, server.cloned());
         old.is_some() && old.as_ref() != server
     }
+
+    /// The log level that the application wants, as JSON.
+    pub(super) fn log_level(&self) -> Option<Json> {
+        self.log_level.as_ref()?.member("level")
+    }
+
+    /// The resources that the application wants to hear of.
+    pub(super) fn subscribed(&self) -> impl Iterator<Item = &str> {
+        self.subscriptions.keys().map(|uri| &**uri)
+    }
+
+    /// The server does not want to tell of this one.
+    pub(super) fn forget(&mut self, uri: &str) {
+        self.subscriptions.remove(uri);
+    }
 }
 
 impl Link {

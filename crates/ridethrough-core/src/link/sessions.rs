@@ -93,6 +93,7 @@ impl Link {
             self.let_out_if(now, id, Then::Send, is_meant);
         }
         self.release_session_notices(now);
+        self.release_subscribers(now);
         if self.pulse.askers.breaker {
             self.send_ping(now);
         }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Link;
 use super::attempts::Owner;
 use super::timers::Timer;
+use crate::era::Era;
 use crate::event::Event;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, Generation};
@@ -17,22 +18,28 @@ use crate::sse;
 impl Link {
     /// A session is ready: its stream is opened before the first call is sent.
     pub(super) fn listen_in_new_session(&mut self, now: Moment) {
-        if let Some(old) = self.listener.session_changed(now, self.policy.stable_after) {
+        for old in self.listener.session_changed(now, self.policy.stable_after) {
             self.abort(old);
         }
         self.open_listener(now);
     }
 
     /// Opens the stream, unless it is open or has no session to be opened in.
-    pub(super) fn open_listener(&mut self, _now: Moment) {
+    pub(super) fn open_listener(&mut self, now: Moment) {
         if !matches!(self.listener.state(), State::Off | State::Waiting { .. })
-            || !self.era().has_sessions()
             || self.credentials.is_renewing()
+            || self.closing.is_begun()
         {
             return;
         }
         let Some(ready) = self.session.ready() else { return };
-        let to = ready.address.clone();
+        let (to, era) = (ready.address.clone(), ready.version.era());
+        if era == Era::Modern {
+            if self.wants_news() && !self.must_await_credentials(now) {
+                self.send_listen(now, to);
+            }
+            return;
+        }
         let verb = Verb::Get { last_event_id: self.listener.last_event_id().cloned() };
         let attempt = self.request(Owner::Listener, verb, to);
         self.listener.opening(attempt);
@@ -48,14 +55,29 @@ impl Link {
         self.open_listener(now);
     }
 
+    /// A pause is over, or the server took too long to say that it listens.
+    pub(super) fn listener_due(&mut self, now: Moment) {
+        match self.listener.attempt() {
+            Some(attempt) => {
+                self.abort(attempt);
+                self.listener_ended(now);
+            }
+            None => self.open_listener(now),
+        }
+    }
+
     pub(super) fn stop_listener(&mut self) {
-        if let Some(attempt) = self.listener.stop() {
+        for attempt in self.listener.stop() {
             self.abort(attempt);
         }
         self.set_listener_alarm();
     }
 
     pub(super) fn listener_head(&mut self, now: Moment, attempt: AttemptId, head: &AnswerHead) {
+        if self.listener.wire_id().is_some() && head.status.is_success() {
+            // A stateless server has yet to acknowledge it, or says no in a body.
+            return;
+        }
         match self.listener.answered(now, head, &mut self.dice) {
             Verdict::Opened { gap } => {
                 if let Some(gap) = gap {
@@ -69,7 +91,10 @@ impl Link {
                 let rejected = rejected.unwrap_or(self.credentials.current());
                 self.renew_credentials(now, rejected, head.challenge.clone());
             }
-            Verdict::Unsupported => self.tell(Event::ListenerUnsupported),
+            Verdict::Unsupported => {
+                self.tell(Event::ListenerUnsupported);
+                self.refuse_subscribers(now);
+            }
             Verdict::Wait { until } => self.tell(Event::ListenerLost { retry: until }),
         }
         self.drain(attempt);
@@ -79,19 +104,39 @@ impl Link {
     pub(super) fn listener_event(
         &mut self,
         now: Moment,
+        attempt: AttemptId,
         generation: Generation,
         event: &sse::Event,
     ) {
-        self.listener.note_event(event.id.as_ref(), event.retry);
+        let is_stateless = self.listener.wire_id().is_some();
+        if !is_stateless {
+            self.listener.note_event(event.id.as_ref(), event.retry);
+        }
         if !event.is_message() || event.data.is_empty() {
             return;
         }
-        let data: &Bytes = &event.data;
-        match Incoming::parse(data) {
+        match Incoming::parse(&event.data) {
+            Ok(incoming) if is_stateless => {
+                self.subscription_event(now, attempt, generation, incoming.into_messages());
+            }
             Ok(incoming) => {
                 self.take_in_all(now, Owner::Listener, generation, incoming.into_messages());
             }
             Err(_) => self.tell(Event::UnreadableEvent),
+        }
+    }
+
+    /// A body in place of a stream.
+    pub(super) fn listener_body(&mut self, now: Moment, body: &Bytes) {
+        if self.listener.wire_id().is_some() {
+            self.subscription_body(now, body);
+        }
+    }
+
+    /// One of its attempts is over: perhaps the one that was being replaced.
+    pub(super) fn listener_lost(&mut self, now: Moment, attempt: AttemptId) {
+        if !self.listener.lost_replaced(now, attempt) {
+            self.listener_ended(now);
         }
     }
 
@@ -112,7 +157,8 @@ impl Link {
     /// No better credentials could be had: perhaps later.
     pub(super) fn listener_goes_without_credentials(&mut self, now: Moment) {
         let is_idle = matches!(self.listener.state(), State::Off | State::Waiting { .. });
-        if is_idle && self.session.ready().is_some() && self.era().has_sessions() {
+        let is_wanted = self.era().has_sessions() || self.wants_news();
+        if is_idle && self.session.ready().is_some() && is_wanted {
             self.listener_ended(now);
         }
     }
@@ -120,6 +166,7 @@ impl Link {
     pub(super) fn set_listener_alarm(&mut self) {
         let alarm = match self.listener.state() {
             State::Waiting { until } => Some(until),
+            State::Opening { .. } => self.listener.acknowledged_until(),
             _ => None,
         };
         self.timers.set(Timer::Listener, alarm);

@@ -9,7 +9,7 @@ use super::{Identity, Link};
 use crate::era::{Era, Version};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, ExchangeId};
-use crate::message::{Json, Params, notification_body, stateless_notification_body};
+use crate::message::{Json, Meta, Params, notification_body, stateless_notification_body};
 use crate::mirror;
 use crate::output::{Address, Verb};
 
@@ -18,7 +18,7 @@ impl Link {
     pub(super) fn body(&self, params: &Params, wire_id: u64, method: &str) -> Bytes {
         match self.era() {
             Era::Legacy => params.request_body(wire_id, method),
-            Era::Modern => params.stateless_body(wire_id, method, &members(&self.identity)),
+            Era::Modern => params.stateless_body(wire_id, on_the_wire(method), &self.meta()),
         }
     }
 
@@ -26,13 +26,26 @@ impl Link {
     pub(super) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
         match self.era() {
             Era::Legacy => notification_body(method, params),
-            Era::Modern => stateless_notification_body(method, params, &members(&self.identity)),
+            Era::Modern => stateless_notification_body(method, params, &self.meta()),
         }
+    }
+
+    /// The members of `_meta` that a stateless server wants with every request, and the log level that the
+    /// application asked for.
+    fn meta(&self) -> Meta {
+        let Identity { info, capabilities } = &self.identity;
+        let version = Version::V2026_07_28;
+        let always = format!(
+            r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}"#,
+            capabilities.as_str(),
+            info.as_str()
+        );
+        Meta { always, log_level: self.restore.log_level() }
     }
 
     /// Asks the server what it speaks, in the words of the stateless era.
     pub(super) fn send_discover(&mut self, wire_id: u64, to: Address) -> AttemptId {
-        let ours = members(&self.identity);
+        let ours = self.meta();
         let body = Params::new(None, false).stateless_body(wire_id, DISCOVER, &ours);
         let mut headers = HeaderMap::new();
         put_routing(&mut headers, DISCOVER);
@@ -46,7 +59,7 @@ impl Link {
         if self.era() == Era::Legacy {
             return exchange.headers.clone();
         }
-        let (method, params) = (&*exchange.call.method, exchange.params.text());
+        let (method, params) = (on_the_wire(&exchange.call.method), exchange.params.text());
         let mut headers: HeaderMap =
             exchange.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         put_routing(&mut headers, method);
@@ -79,15 +92,12 @@ fn put_routing(headers: &mut HeaderMap, method: &str) {
     }
 }
 
-/// The members of `_meta` that a stateless server wants with every request.
-fn members(identity: &Identity) -> String {
-    let Identity { info, capabilities } = identity;
-    let version = Version::V2026_07_28;
-    format!(
-        r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}"#,
-        capabilities.as_str(),
-        info.as_str()
-    )
+/// The older era asked whether anybody is there; this one asks who is.
+fn on_the_wire(method: &str) -> &str {
+    match method {
+        "ping" => DISCOVER,
+        method => method,
+    }
 }
 
 const DISCOVER: &str = "server/discover";

@@ -12,7 +12,7 @@ pub use envelope::{Incoming, NotJsonRpc};
 pub(crate) use json::member;
 pub use json::{Json, NotJson};
 pub(crate) use write::{
-    Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
+    Meta, Params, answer_body, notification_body, stateless_notification_body, with_caller_token,
 };
 
 use serde::Deserialize;

@@ -85,26 +85,45 @@ impl Params {
 }
 
 impl Params {
-    /// The same for a server that remembers nothing: `ours` are the members of `_meta` that tell it
-    /// who asks. They win over members of the same name; other members of `_meta` are kept.
-    pub(crate) fn stateless_body(&self, id: u64, method: &str, ours: &str) -> Bytes {
+    /// The same for a server that remembers nothing.
+    pub(crate) fn stateless_body(&self, id: u64, method: &str, ours: &Meta) -> Bytes {
         let params = self.text.as_ref().map_or("{}", Json::as_str);
-        let token = self.slot.as_ref().map(|_| format!(r#","progressToken":{id}"#));
-        let ours = format!("{ours}{}", token.unwrap_or_default());
-        let mut body = BytesMut::with_capacity(params.len() + ours.len() + method.len() + 64);
+        let token = self.slot.as_ref().map(|_| id);
+        let length = params.len() + ours.always.len() + method.len() + 128;
+        let mut body = BytesMut::with_capacity(length);
         put(&mut body, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#));
         put_string(&mut body, method);
-        put_with_meta(&mut body, params, &ours);
+        put_with_meta(&mut body, params, ours, token);
         put(&mut body, "}");
         body.freeze()
     }
 }
 
-/// Params with these members in their `_meta`, besides those of the caller that are not ours to say.
-fn put_with_meta(body: &mut BytesMut, params: &str, ours: &str) {
+/// What we say of ourselves in the `_meta` of everything that a stateless server is sent.
+#[derive(Debug)]
+pub(crate) struct Meta {
+    /// Members that win over the caller's.
+    pub(crate) always: String,
+    /// The level of log messages, unless the caller says another.
+    pub(crate) log_level: Option<Json>,
+}
+
+/// Params with our members in their `_meta`, besides those of the caller that are not ours to say.
+fn put_with_meta(body: &mut BytesMut, params: &str, ours: &Meta, token: Option<u64>) {
     let place = member(params, "_meta");
-    let kept = place.clone().map(|place| kept_members(&params[place])).unwrap_or_default();
-    let meta = format!("{{{ours}{kept}}}");
+    let theirs = place.clone().map(|place| &params[place]);
+    let kept = theirs.map(kept_members).unwrap_or_default();
+    let mut meta = format!("{{{}", ours.always);
+    if let Some(level) = &ours.log_level
+        && theirs.is_none_or(|theirs| member(theirs, LOG_LEVEL).is_none())
+    {
+        meta += &format!(r#","{LOG_LEVEL}":{}"#, level.as_str());
+    }
+    if let Some(token) = token {
+        meta += &format!(r#","progressToken":{token}"#);
+    }
+    meta += &kept;
+    meta.push('}');
     put(body, r#","params":"#);
     match (place, params.find('{')) {
         (Some(place), _) => {
@@ -153,12 +172,12 @@ pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
 pub(crate) fn stateless_notification_body(
     method: &str,
     params: Option<&Json>,
-    ours: &str,
+    ours: &Meta,
 ) -> Bytes {
     let mut body = BytesMut::new();
     put(&mut body, r#"{"jsonrpc":"2.0","method":"#);
     put_string(&mut body, method);
-    put_with_meta(&mut body, params.map_or("{}", Json::as_str), ours);
+    put_with_meta(&mut body, params.map_or("{}", Json::as_str), ours, None);
     put(&mut body, "}");
     body.freeze()
 }
@@ -220,6 +239,7 @@ fn put_string(body: &mut BytesMut, text: &str) {
     put(body, &quoted);
 }
 
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// What only the link may say in `_meta`.
 const OUR_MEMBERS: [&str; 3] = [
     "io.modelcontextprotocol/clientCapabilities",
@@ -253,7 +273,8 @@ mod tests {
         ];
         for (params, wants_progress, expected) in cases {
             let text = params.map(|text| Json::new(text.to_owned()).unwrap());
-            let body = Params::new(text, wants_progress).stateless_body(3, "m", r#""o":1"#);
+            let ours = Meta { always: r#""o":1"#.to_owned(), log_level: None };
+            let body = Params::new(text, wants_progress).stateless_body(3, "m", &ours);
 
             let whole = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"m","params":{expected}}}"#);
             assert_eq!(body, whole, "{params:?}");

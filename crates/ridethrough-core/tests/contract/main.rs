@@ -12,6 +12,7 @@ mod connecting;
 mod discovery;
 mod eras;
 mod headers;
+mod listening;
 mod mending;
 mod owing;
 mod polling;

@@ -1,0 +1,371 @@
+//! L19: `subscriptions/listen`, and what a stateless server is told in place of older requests.
+
+use ridethrough_core::head::Content;
+use ridethrough_core::message::Answer;
+use ridethrough_core::{CallOptions, Delivered, Era, Eras, Event, ExchangeId, Outgoing, Request};
+use ridethrough_core::{Kind, RecoveryPolicy};
+
+use crate::rig::{Rig, header, json, method, millis, params, secs, wire_id};
+
+#[test]
+fn a_stateless_server_is_listened_to_once_somebody_wants_news() {
+    for wish in ["keep", "listen"] {
+        let mut rig = Rig::modern();
+        rig.call("deploy");
+        rig.post();
+        rig.nothing_sent();
+
+        match wish {
+            "keep" => rig.link.keep_connected(rig.now),
+            _ => rig.link.listen(rig.now),
+        }
+        rig.pump();
+
+        let listen = rig.post();
+        assert_eq!(method(&listen).as_deref(), Some("subscriptions/listen"));
+        assert_eq!(header(&listen, "mcp-method").as_deref(), Some("subscriptions/listen"));
+        assert_eq!(header(&listen, "mcp-name"), None);
+        assert_eq!(wanted(&listen), ALL);
+        rig.link.listen(rig.now);
+        rig.pump();
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_server_that_is_found_stateless_is_listened_to_after_it_was_asked() {
+    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+    let discover = rig.post();
+    rig.reply(&discover, r#"{"supportedVersions":["2026-07-28"],"resultType":"complete"}"#);
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
+}
+
+#[test]
+fn what_a_subscription_brings_is_handed_over() {
+    let (mut rig, listen) = listening();
+
+    rig.event(&listen, CHANGED);
+
+    assert_eq!(news(&rig), ["notifications/tools/list_changed"]);
+}
+
+#[test]
+fn each_way_of_ending_is_followed_by_a_new_subscription_and_a_look_at_what_was_missed() {
+    for how in ["result", "end", "cut", "cancelled"] {
+        let (mut rig, listen) = listening();
+        let id = wire_id(&listen);
+
+        match how {
+            "result" => rig.event_result(&listen, &listen, r#"{"resultType":"complete"}"#),
+            "end" => rig.end(&listen),
+            "cut" => rig.reset(&listen),
+            _ => {
+                let params = format!(r#"{{"requestId":{id}}}"#);
+                rig.event(
+                    &listen,
+                    &format!(r#"{{"method":"notifications/cancelled","params":{params}}}"#),
+                );
+            }
+        }
+        assert!(rig.told.iter().any(|event| matches!(event, Event::ListenerLost { .. })), "{how}");
+        let pause = rig.advance_to_send();
+        let again = rig.post();
+        acknowledge(&mut rig, &again, ALL);
+
+        assert!(pause >= millis(500), "{how}: {pause:?}");
+        assert_ne!(wire_id(&again), id);
+        assert_eq!(news(&rig), LISTS, "{how}");
+        assert!(rig.told.iter().any(|event| matches!(event, Event::ListenerBack { .. })), "{how}");
+    }
+}
+
+#[test]
+fn a_server_that_keeps_ending_its_subscriptions_is_asked_less_and_less() {
+    let (mut rig, mut listen) = listening();
+    let began = rig.now;
+    for _ in 0..10 {
+        rig.end(&listen);
+        rig.advance_to_send();
+        listen = rig.post();
+        acknowledge(&mut rig, &listen, ALL);
+    }
+
+    assert!(rig.now.since(began) > secs(300), "{:?}", rig.now.since(began));
+}
+
+#[test]
+fn a_subscription_that_is_not_acknowledged_in_15_s_is_asked_for_again() {
+    let mut rig = Rig::modern();
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+    let listen = rig.post();
+    rig.open(&listen);
+
+    rig.advance(secs(15));
+    rig.advance_to_send();
+
+    assert_eq!(rig.aborted, [listen.attempt]);
+    assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
+}
+
+#[test]
+fn a_server_without_subscriptions_is_not_asked_again() {
+    for is_body in [false, true] {
+        let mut rig = Rig::modern();
+        rig.link.keep_connected(rig.now);
+        rig.pump();
+        let listen = rig.post();
+
+        match is_body {
+            true => rig.refuse(&listen, 200, -32601, "Method not found"),
+            false => rig.refuse(&listen, 404, -32601, "Method not found"),
+        }
+        rig.advance(secs(3600));
+
+        rig.nothing_sent();
+        assert!(rig.told.contains(&Event::ListenerUnsupported));
+    }
+}
+
+#[test]
+fn trouble_with_a_subscription_fails_no_call() {
+    for status in [400, 429, 500, 503] {
+        let mut rig = Rig::modern();
+        rig.link.keep_connected(rig.now);
+        rig.pump();
+        let listen = rig.post();
+        let id = rig.call("deploy");
+        let call = rig.post();
+
+        rig.status(&listen, status);
+        rig.reply(&call, "{}");
+
+        assert_eq!(rig.result(id), "{}");
+        rig.advance_to_send();
+        assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
+    }
+}
+
+#[test]
+fn a_resource_is_subscribed_to_by_a_new_stream_before_the_old_one_is_let_go() {
+    let (mut rig, old) = listening();
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let new = rig.post();
+    assert!(wanted(&new).contains(r#""resourceSubscriptions":["a:1"]"#), "{}", wanted(&new));
+
+    rig.open(&new);
+    rig.event(&old, CHANGED);
+    assert!(rig.aborted.is_empty() && rig.is_open(id));
+    acknowledge(&mut rig, &new, &wanted(&new));
+
+    assert_eq!(rig.result(id), "{}");
+    assert_eq!(rig.aborted, [old.attempt]);
+    assert_eq!(news(&rig), ["notifications/tools/list_changed"], "there was no gap");
+}
+
+#[test]
+fn a_subscription_that_is_not_granted_is_refused_and_not_asked_for_again() {
+    let (mut rig, _) = listening();
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let new = rig.post();
+
+    acknowledge(&mut rig, &new, ALL);
+    rig.end(&new);
+    rig.advance_to_send();
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    assert_eq!(wanted(&rig.post()), ALL);
+}
+
+#[test]
+fn a_resource_that_was_watched_is_told_to_be_looked_at_after_a_gap() {
+    let mut rig = Rig::modern();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let listen = rig.post();
+    acknowledge(&mut rig, &listen, &wanted(&listen));
+    rig.reset(&listen);
+    rig.advance_to_send();
+    let again = rig.post();
+
+    acknowledge(&mut rig, &again, &wanted(&again));
+
+    assert_eq!(news(&rig).last(), Some(&"notifications/resources/updated"));
+}
+
+#[test]
+fn what_is_not_watched_any_more_is_left_out_of_the_next_stream() {
+    let mut rig = Rig::modern();
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+    rig.post();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let listen = rig.post();
+    acknowledge(&mut rig, &listen, &wanted(&listen));
+
+    let id = subscribe(&mut rig, "resources/unsubscribe", "a:1");
+
+    assert_eq!(rig.result(id), "{}");
+    assert_eq!(wanted(&rig.post()), ALL);
+}
+
+#[test]
+fn a_subscription_at_a_server_without_any_is_refused() {
+    let mut rig = Rig::modern();
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let listen = rig.post();
+    rig.refuse(&listen, 404, -32601, "Method not found");
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+
+    let id = subscribe(&mut rig, "resources/subscribe", "a:2");
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_subscription_that_nobody_acknowledges_ends_at_its_deadline_and_says_so() {
+    let mut rig = Rig::modern();
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+
+    rig.advance_to_end(id);
+
+    assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+    assert!(rig.error(id).report().to_string().contains("acknowledge"), "{}", rig.error(id));
+}
+
+#[test]
+fn a_subscription_that_waits_while_the_server_is_rolled_back_is_asked_for_in_the_old_way() {
+    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let discover = rig.post();
+    rig.reply(&discover, r#"{"supportedVersions":["2026-07-28"],"resultType":"complete"}"#);
+    rig.post();
+    let other = rig.list();
+    let list = rig.post();
+
+    rig.answer(&list, 400, Content::Html, "no");
+    let discover = rig.post();
+    rig.refuse(&discover, 404, -32601, "Method not found");
+
+    let mut methods = Vec::new();
+    while let Some(request) = rig.sent.pop_front() {
+        methods.push(method(&request).unwrap_or_default());
+        rig.reply(&request, "{}");
+    }
+    assert!(methods.contains(&"resources/subscribe".to_owned()), "{methods:?}");
+    assert_eq!((rig.result(id), rig.result(other)), ("{}", "{}"));
+}
+
+#[test]
+fn the_log_level_goes_with_each_request_from_then_on() {
+    let mut rig = Rig::modern();
+    let id = rig.send(Request {
+        method: "logging/setLevel".into(),
+        params: Some(json(r#"{"level":"debug"}"#)),
+        options: CallOptions::default(),
+    });
+    assert_eq!(rig.result(id), "{}");
+    rig.nothing_sent();
+
+    rig.call("deploy");
+    let said = params(&rig.post()).member("_meta").unwrap();
+    let own = json(r#"{"_meta":{"io.modelcontextprotocol/logLevel":"error"}}"#);
+    let (method, options) = ("tools/list".into(), CallOptions::default());
+    rig.send(Request { method, params: Some(own), options });
+    let of_the_caller = params(&rig.post()).member("_meta").unwrap();
+
+    assert_eq!(said.member(LEVEL).unwrap().as_str(), r#""debug""#);
+    assert_eq!(of_the_caller.member(LEVEL).unwrap().as_str(), r#""error""#);
+    assert_eq!(of_the_caller.as_str().matches("logLevel").count(), 1);
+}
+
+#[test]
+fn a_ping_asks_a_stateless_server_who_it_is() {
+    let mut rig = Rig::modern();
+    let id = rig.request("ping");
+    let post = rig.post();
+
+    assert_eq!(method(&post).as_deref(), Some("server/discover"));
+    assert_eq!(header(&post, "mcp-method").as_deref(), Some("server/discover"));
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_question_of_a_stateless_server_is_not_answered() {
+    for asked in ["ping", "roots/list"] {
+        let mut rig = Rig::with(Era::Modern, RecoveryPolicy::default());
+        rig.call("deploy");
+        let call = rig.post();
+        rig.open(&call);
+
+        rig.event(&call, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{asked}"}}"#));
+
+        rig.nothing_sent();
+        assert!(rig.delivered.is_empty());
+        assert!(rig.told.contains(&Event::QuestionIgnored { method: asked.into() }));
+    }
+}
+
+#[test]
+fn a_subscription_waits_for_credentials_and_is_asked_for_with_them() {
+    let mut rig = Rig::modern();
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+    let listen = rig.post();
+
+    rig.challenge(&listen);
+    rig.nothing_sent();
+    rig.bring_credentials(Ok(()));
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
+}
+
+const ALL: &str = r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[]}"#;
+const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+const LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const LISTS: [&str; 3] = [
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+];
+
+/// A stateless server that acknowledged a subscription.
+fn listening() -> (Rig, Outgoing) {
+    let mut rig = Rig::modern();
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+    let listen = rig.post();
+    acknowledge(&mut rig, &listen, ALL);
+    assert!(rig.delivered.is_empty());
+    (rig, listen)
+}
+
+fn acknowledge(rig: &mut Rig, listen: &Outgoing, granted: &str) {
+    rig.open(listen);
+    let method = "notifications/subscriptions/acknowledged";
+    let params = format!(r#"{{"notifications":{granted}}}"#);
+    rig.event(listen, &format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#));
+}
+
+fn subscribe(rig: &mut Rig, method: &str, uri: &str) -> ExchangeId {
+    let params = Some(json(&format!(r#"{{"uri":"{uri}"}}"#)));
+    rig.send(Request { method: method.into(), params, options: CallOptions::default() })
+}
+
+fn wanted(listen: &Outgoing) -> String {
+    params(listen).member("notifications").expect("a filter").as_str().to_owned()
+}
+
+fn news(rig: &Rig) -> Vec<&str> {
+    let mut methods = Vec::new();
+    for delivered in &rig.delivered {
+        if let Delivered::Notification { method, .. } = delivered {
+            methods.push(&**method);
+        }
+    }
+    methods
+}
