@@ -9,7 +9,7 @@ use crate::exchange::{
 };
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId};
-use crate::message::{Answer, Json};
+use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Verb;
@@ -64,8 +64,8 @@ impl Link {
             self.ensure_session(now);
             return self.review_session_waiter(now, id);
         };
-        if is_connect {
-            let server = ready.server.clone().unwrap_or_else(Json::empty_object);
+        // A stateless server that was never asked who it is, is asked now.
+        if is_connect && let Some(server) = ready.server.clone() {
             return self.finish(now, id, Ok(Answer::Result(server)), None);
         }
         if ready.version.era() == Era::Modern && self.stand_in(now, id) {

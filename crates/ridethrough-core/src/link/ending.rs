@@ -64,8 +64,12 @@ impl Link {
         self.withdraw_questions(|question| question.exchange == Some(id));
         self.withdraw_round(id);
         self.drop_answers(now, |_, asked_by| asked_by == Some(id));
+        let is_connect = &*exchange.call.method == CONNECT;
+        if is_connect && exchange.sent.is_some() {
+            self.note_server(outcome.as_ref().ok());
+        }
         if let Ok(answer) = &mut outcome
-            && &*exchange.call.method != CONNECT
+            && !is_connect
         {
             self.breaker.answered();
             if let Some(other) = self.learn_from(&exchange, answer) {

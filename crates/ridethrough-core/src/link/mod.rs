@@ -277,13 +277,14 @@ impl Link {
         id
     }
 
-    /// Makes the session without asking anything; its answer is the result of `initialize`.
+    /// Makes the session without asking anything; its answer is what the server says of itself: the
+    /// result of `initialize`, or of `server/discover`.
     pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
         let call = CallName { method: CONNECT.into(), tool: None };
         let at = now + deadline.unwrap_or(self.policy.deadline);
         let deadline = Deadline { at, extension: None };
-        let id =
-            self.new_exchange(now, call, Params::new(None, false), ReplayRule::ByNature, deadline);
+        let (params, rule) = (Params::new(None, false), ReplayRule::Repeatable);
+        let id = self.new_exchange(now, call, params, rule, deadline);
         match self.closing.is_begun() {
             true => self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing)),
             false => self.let_out(now, id, Then::Send),

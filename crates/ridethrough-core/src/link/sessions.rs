@@ -7,6 +7,7 @@ use super::timers::Timer;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::ids::{AttemptId, ExchangeId, Generation};
+use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::{Address, Verb};
@@ -96,6 +97,13 @@ impl Link {
         self.release_subscribers(now);
         if self.pulse.askers.breaker {
             self.send_ping(now);
+        }
+    }
+
+    /// What a stateless server said of itself, which needed no handshake.
+    pub(super) fn note_server(&mut self, answer: Option<&Answer>) {
+        if let (Session::Ready(ready), Some(Answer::Result(server))) = (&mut self.session, answer) {
+            ready.server.get_or_insert_with(|| server.clone());
         }
     }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::attempts::Owner;
-use super::{Identity, Link};
+use super::{CONNECT, Identity, Link};
 use crate::era::{Era, Version};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, ExchangeId};
@@ -92,10 +92,10 @@ fn put_routing(headers: &mut HeaderMap, method: &str) {
     }
 }
 
-/// The older era asked whether anybody is there; this one asks who is.
+/// The older era said hello, and asked whether anybody is there; this one asks who is.
 fn on_the_wire(method: &str) -> &str {
     match method {
-        "ping" => DISCOVER,
+        CONNECT | "ping" => DISCOVER,
         method => method,
     }
 }

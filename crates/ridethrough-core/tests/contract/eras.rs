@@ -18,6 +18,27 @@ fn a_modern_link_sends_its_first_call_without_a_handshake_or_a_session() {
 }
 
 #[test]
+fn a_modern_link_that_is_asked_to_connect_asks_the_server_who_it_is() {
+    let mut rig = Rig::modern();
+    let id = rig.link.connect(rig.now, None);
+    rig.pump();
+    let lost = rig.post();
+    assert_eq!(method(&lost).as_deref(), Some("server/discover"));
+    assert_eq!(header(&lost, "mcp-method"), method(&lost));
+    rig.reset(&lost);
+    rig.advance_to_send();
+    let discover = rig.post();
+    rig.reply(&discover, r#"{"supportedVersions":["2026-07-28"]}"#);
+    assert_eq!(rig.result(id), r#"{"supportedVersions":["2026-07-28"]}"#);
+
+    let again = rig.link.connect(rig.now, None);
+    rig.pump();
+
+    rig.nothing_sent();
+    assert_eq!(rig.result(again), rig.result(id));
+}
+
+#[test]
 fn every_modern_request_says_who_asks_and_what_it_is_about() {
     let mut rig = Rig::modern();
     rig.call("deploy");

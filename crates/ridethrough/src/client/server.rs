@@ -5,7 +5,7 @@ use ridethrough_core::message::Json;
 
 use crate::error::Error;
 
-/// What `initialize` said about a server.
+/// What `initialize` or `server/discover` said about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Server {
@@ -18,7 +18,8 @@ pub struct Server {
 impl Server {
     /// What the server calls itself.
     pub fn name(&self) -> Option<String> {
-        self.result.member("serverInfo")?.member("name")?.read()
+        let in_meta = || self.result.member("_meta")?.member("io.modelcontextprotocol/serverInfo");
+        self.result.member("serverInfo").or_else(in_meta)?.member("name")?.read()
     }
 
     /// What the server wants a model to know about it.
@@ -36,13 +37,19 @@ impl Server {
     pub(super) fn read(result: Json) -> Result<Self, Error> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Initialized {
-            protocol_version: String,
+        struct Said {
+            /// Of a server with sessions.
+            #[serde(default)]
+            protocol_version: Option<String>,
+            /// Of a stateless one.
+            #[serde(default)]
+            supported_versions: Vec<String>,
         }
 
-        let version = serde_json::from_slice(result.as_bytes()).and_then(|it: Initialized| {
+        let version = serde_json::from_slice(result.as_bytes()).and_then(|it: Said| {
             let unknown = || serde::de::Error::custom("a revision that we do not speak");
-            Version::parse(&it.protocol_version).ok_or_else(unknown)
+            let named = it.protocol_version.into_iter().chain(it.supported_versions);
+            named.filter_map(|name| Version::parse(&name)).max().ok_or_else(unknown)
         });
         match version {
             Ok(version) => Ok(Self { version, result }),
@@ -67,6 +74,18 @@ mod tests {
         assert_eq!(server.name().as_deref(), Some("a"));
         assert_eq!(server.instructions().as_deref(), Some("be kind"));
         assert!(server.can("tools") && !server.can("prompts"));
+    }
+
+    #[test]
+    fn a_stateless_server_says_it_in_other_words() {
+        let result = r#"{"supportedVersions":["2025-11-25","2026-07-28"],"capabilities":{"tools":{}},
+            "_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a","version":"1"}}}"#;
+
+        let server = Server::read(Json::new(result).unwrap()).unwrap();
+
+        assert_eq!(server.version, Version::V2026_07_28);
+        assert_eq!(server.name().as_deref(), Some("a"));
+        assert!(server.can("tools"));
     }
 
     #[test]

@@ -300,13 +300,17 @@ impl Driver {
                 let exchange = self.link.connect(now, None);
                 self.callers.insert(exchange, caller);
             }
-            Wish::Inbox(inbox) => self.inbox = Some(inbox).filter(|_| !self.is_closed),
+            Wish::Inbox(inbox) => {
+                self.inbox = Some(inbox).filter(|_| !self.is_closed);
+                self.link.listen(now);
+            }
             Wish::KeepConnected => self.link.keep_connected(now),
             Wish::Listen(listener) if self.is_closed => drop(listener),
             Wish::Listen(listener) => {
                 // A server that says nothing gives no other occasion to miss those who left.
                 self.listeners.retain(Mailbox::is_read);
                 self.listeners.push(listener);
+                self.link.listen(now);
             }
             Wish::Notify { method, params, reply } => {
                 let notice = self.link.notify(now, method, params.as_ref());
@@ -331,7 +335,9 @@ impl Driver {
     /// A session that is about to begin will ask for the roots by itself.
     fn set_roots(&mut self, now: Moment, roots: &[Root]) {
         self.questions.set_roots(roots);
-        if self.link.status(now).generation.is_some() {
+        let status = self.link.status(now);
+        // A stateless server asks for them with each call that needs them.
+        if status.generation.is_some() && status.era.has_sessions() {
             self.link.notify(now, "notifications/roots/list_changed", None);
         }
     }
