@@ -123,6 +123,10 @@ impl Exchange {
         match reading {
             PostReading::Accepted => {
                 self.ledger.note(Delivery::Unknown);
+                if rules.era == Era::Modern {
+                    // No other stream could bring it.
+                    return stop(Kind::PeerMisbehaved, Reason::Rule("accepted, but not answered"));
+                }
                 Step::AwaitAnswer { until: rules.now + ANSWER_ELSEWHERE }
             }
             PostReading::Answer(answer) => Step::Finish(Ok(answer)),

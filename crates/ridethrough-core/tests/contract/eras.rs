@@ -199,6 +199,63 @@ fn a_modern_silence_is_probed_by_server_discover_and_never_resumed() {
 }
 
 #[test]
+fn a_modern_deadline_closes_the_stream_and_says_nothing() {
+    let mut rig = Rig::modern();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+
+    while rig.is_open(id) {
+        rig.advance(secs(10));
+        if let Some(probe) = rig.sent.pop_front() {
+            assert_eq!(method(&probe).as_deref(), Some("server/discover"));
+            rig.reply(&probe, "{}");
+        }
+    }
+
+    assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+    assert!(rig.error(id).may_have_run());
+    assert_eq!(rig.aborted, [post.attempt]);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_modern_loss_is_never_told_as_a_cancel_nor_a_cancel_as_a_loss() {
+    for is_open in [false, true] {
+        let mut rig = Rig::modern();
+        let lost = rig.call("deploy");
+        let cancelled = rig.call("deploy");
+        let (first, second) = (rig.post(), rig.post());
+        if is_open {
+            rig.open(&first);
+            rig.open(&second);
+        }
+
+        rig.reset(&first);
+        rig.cancel(cancelled);
+        rig.reset(&second);
+        rig.advance(secs(60));
+
+        assert_eq!(rig.kind(lost), Kind::Interrupted);
+        assert_eq!(rig.kind(cancelled), Kind::Cancelled);
+        assert_eq!(rig.aborted, [second.attempt]);
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_modern_request_that_is_accepted_and_not_answered_ends_at_once() {
+    let mut rig = Rig::modern();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.status(&post, 202);
+
+    assert_eq!(rig.kind(id), Kind::PeerMisbehaved);
+    assert!(rig.error(id).may_have_run());
+}
+
+#[test]
 fn a_modern_404_is_no_lost_session() {
     let mut rig = Rig::modern();
     let id = rig.call("deploy");
