@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Peek};
+use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Era, Peek};
 use ridethrough_bridge::{Bridge, Ended};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
 use serde_json::{Value, json};
@@ -31,7 +31,8 @@ impl Rig {
     }
 
     pub(crate) fn builder(&self) -> ClientBuilder {
-        Client::builder("http://server.test/mcp").dial(Pipes(self.server.clone())).seed(7)
+        let builder = Client::builder("http://server.test/mcp").dial(Pipes(self.server.clone()));
+        builder.eras(Era::Legacy).seed(7)
     }
 
     /// A host of a bridge with the default settings.

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use ridethrough::Client;
+use ridethrough::{Client, Era};
 use ridethrough_lab::adapter::{Line, Step};
 use tokio::runtime;
 
@@ -55,7 +55,7 @@ async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
         tried: "its settings were checked; nothing was sent".to_owned(),
         hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`".to_owned(),
     })?;
-    match play_script(|| Client::builder(url), script, write).await {
+    match play_script(|| Client::builder(url).eras(Era::Legacy), script, write).await {
         // A reader that has seen enough is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),

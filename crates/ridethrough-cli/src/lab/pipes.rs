@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint};
+use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Era};
 use ridethrough_lab::stage::Stage;
 use ridethrough_lab::{Pipe, Server};
 
 /// Begins a client of this server, over pipes and with a fixed seed.
 pub(super) fn client_of(server: &Server) -> ClientBuilder {
-    Client::builder("http://server.test/mcp").dial(Pipes(server.clone())).seed(7)
+    Client::builder("http://server.test/mcp").eras(Era::Legacy).dial(Pipes(server.clone())).seed(7)
 }
 
 /// Begins a client of the servers of a scenario, over pipes and with a fixed seed.
 pub(super) fn client_on(stage: &Arc<Stage>) -> ClientBuilder {
-    Client::builder(stage.url()).dial(Doors(stage.clone())).seed(7)
+    Client::builder(stage.url()).eras(Era::Legacy).dial(Doors(stage.clone())).seed(7)
 }
 
 /// Dials the server's own pipes.

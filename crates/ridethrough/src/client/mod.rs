@@ -136,10 +136,20 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn connect(&self) -> Result<Server, Error> {
-        Server::read(result(self.handshake().await)?)
+        Server::read(result(self.greeting().await)?)
     }
 
-    /// Connects, and gives the answer to `initialize` as it is.
+    /// Connects, and says what the server answered to that. A link that is pinned to the stateless era
+    /// begins without a word; then it is asked for.
+    pub(crate) async fn greeting(&self) -> Outcome {
+        let answer = self.handshake().await?;
+        match answer.json().as_str() {
+            "{}" => self.request("server/discover", ()).answer().await,
+            _ => Ok(answer),
+        }
+    }
+
+    /// Connects, and gives the answer to the handshake as it is.
     pub(crate) fn handshake(&self) -> Pending {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None };

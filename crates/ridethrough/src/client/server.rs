@@ -5,7 +5,7 @@ use ridethrough_core::message::Json;
 
 use crate::error::Error;
 
-/// What `initialize` or `server/discover` said about a server.
+/// What a server said about itself: to `initialize`, or to `server/discover` if it is stateless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Server {
@@ -18,8 +18,7 @@ pub struct Server {
 impl Server {
     /// What the server calls itself.
     pub fn name(&self) -> Option<String> {
-        let in_meta = || self.result.member("_meta")?.member("io.modelcontextprotocol/serverInfo");
-        self.result.member("serverInfo").or_else(in_meta)?.member("name")?.read()
+        self.info()?.member("name")?.read()
     }
 
     /// What the server wants a model to know about it.
@@ -34,22 +33,44 @@ impl Server {
         capabilities.is_some_and(|can| can.member(capability).is_some())
     }
 
-    pub(super) fn read(result: Json) -> Result<Self, Error> {
+    /// The result of `initialize`, though it may never have been asked for: what a server without that
+    /// says of itself, in the words of the newest revision that has it. For whoever stands between this
+    /// server and a client of that era.
+    pub fn as_initialized(&self) -> Json {
+        if self.version.era().has_sessions() {
+            return self.result.clone();
+        }
+        let can = self.result.member("capabilities").unwrap_or_else(Json::empty_object);
+        let unnamed = || object([("name", text("")), ("version", text(""))]);
+        let said = [
+            ("protocolVersion", text(Version::LATEST_LEGACY.as_str())),
+            ("capabilities", can),
+            ("serverInfo", self.info().unwrap_or_else(unnamed)),
+        ];
+        let told = self.result.member("instructions").map(|it| ("instructions", it));
+        object(said.into_iter().chain(told))
+    }
+
+    /// A stateless server may name itself with each answer, so the place is `_meta`; a draft of that
+    /// revision had it where `initialize` has it.
+    fn info(&self) -> Option<Json> {
+        let in_meta = || self.result.member("_meta")?.member(SERVER_INFO);
+        self.result.member("serverInfo").or_else(in_meta)
+    }
+
+    pub(crate) fn read(result: Json) -> Result<Self, Error> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Said {
-            /// Of a server with sessions.
-            #[serde(default)]
-            protocol_version: Option<String>,
-            /// Of a stateless one.
-            #[serde(default)]
-            supported_versions: Vec<String>,
+        struct Initialized {
+            protocol_version: String,
         }
 
-        let version = serde_json::from_slice(result.as_bytes()).and_then(|it: Said| {
+        if let Some(version) = newest_stateless(&result) {
+            return Ok(Self { version, result });
+        }
+        let version = serde_json::from_slice(result.as_bytes()).and_then(|it: Initialized| {
             let unknown = || serde::de::Error::custom("a revision that we do not speak");
-            let named = it.protocol_version.into_iter().chain(it.supported_versions);
-            named.filter_map(|name| Version::parse(&name)).max().ok_or_else(unknown)
+            Version::parse(&it.protocol_version).ok_or_else(unknown)
         });
         match version {
             Ok(version) => Ok(Self { version, result }),
@@ -60,13 +81,31 @@ impl Server {
     }
 }
 
+/// The revision spoken with a server that answered `server/discover`.
+fn newest_stateless(result: &Json) -> Option<Version> {
+    let names: Vec<String> = result.member("supportedVersions")?.read()?;
+    let known = names.iter().filter_map(|name| Version::parse(name));
+    known.filter(|version| !version.era().has_sessions()).max()
+}
+
+fn object(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
+    let named = members.into_iter().map(|(name, json)| (name.to_owned(), json));
+    Json::empty_object().with_members(named)
+}
+
+fn text(text: &str) -> Json {
+    Json::of(text).expect("a string is JSON")
+}
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_server_says_what_it_is_and_what_it_can_do() {
-        let result = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},
+        let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
             "serverInfo":{"name":"a","version":"1"},"instructions":"be kind"}"#;
 
         let server = Server::read(Json::new(result).unwrap()).unwrap();
@@ -77,15 +116,32 @@ mod tests {
     }
 
     #[test]
-    fn a_stateless_server_says_it_in_other_words() {
-        let result = r#"{"supportedVersions":["2025-11-25","2026-07-28"],"capabilities":{"tools":{}},
-            "_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a","version":"1"}}}"#;
+    fn a_stateless_server_says_it_in_its_own_way() {
+        let result = r#"{"resultType":"complete","supportedVersions":["2025-11-25","2026-07-28"],
+            "capabilities":{"tools":{}},"instructions":"be kind",
+            "_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a","version":"1.10"}}}"#;
 
         let server = Server::read(Json::new(result).unwrap()).unwrap();
 
         assert_eq!(server.version, Version::V2026_07_28);
         assert_eq!(server.name().as_deref(), Some("a"));
-        assert!(server.can("tools"));
+        assert!(server.can("tools") && !server.can("prompts"));
+        assert_eq!(
+            server.as_initialized().as_str(),
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"a","version":"1.10"},"instructions":"be kind"}"#
+        );
+    }
+
+    #[test]
+    fn a_stateless_server_without_a_name_still_initializes_whoever_needs_one() {
+        let result = r#"{"supportedVersions":["2026-07-28"],"capabilities":{}}"#;
+
+        let server = Server::read(Json::new(result).unwrap()).unwrap();
+
+        assert_eq!(
+            server.as_initialized().as_str(),
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"","version":""}}"#
+        );
     }
 
     #[test]

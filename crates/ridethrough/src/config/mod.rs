@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
-use ridethrough_core::{Era, Eras, Identity, Link, RecoveryPolicy, Version};
+use ridethrough_core::{Eras, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -108,6 +108,10 @@ impl ClientBuilder {
 
     /// Which eras of the protocol are spoken: one of them, whatever the server says, or
     /// [`Eras::Either`], which asks the server and follows it when it is upgraded or rolled back.
+    ///
+    /// Without this a server at a URL is asked, and a local server is spoken to in the era of sessions:
+    /// before `initialize` some of those answer nothing that they do not know, and each start would
+    /// cost a timeout.
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
@@ -306,10 +310,10 @@ impl ClientBuilder {
         Ok(Client::from_parts(wisher, lookout))
     }
 
-    /// What was said, or what a revision that was said belongs to.
+    /// What was said, or what a revision that was said belongs to, or what fits the place.
     fn spoken(&self) -> Eras {
         let of_revision = self.revision.map(|revision| Eras::Only(revision.era()));
-        self.eras.or(of_revision).unwrap_or(Eras::Only(Era::Legacy))
+        self.eras.or(of_revision).unwrap_or_else(|| self.place.eras())
     }
 
     /// Looks at everything, and names all that is wrong together.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ridethrough_core::{Era, Eras};
+
 use super::ClientBuilder;
 use super::check::{
     BuildError, Faults, client_certificate, connection_limit, headers, roots, shown,
@@ -22,6 +24,18 @@ pub(super) enum Place {
     #[cfg(unix)]
     Command(Command),
     Url(String),
+}
+
+impl Place {
+    /// What is spoken there if nobody says it. Whatever is sent to a URL has a status for an answer, by
+    /// a transport of the application's own too; a program may stay silent to what it does not know.
+    pub(super) const fn eras(&self) -> Eras {
+        match self {
+            #[cfg(unix)]
+            Self::Command(_) => Eras::Only(Era::Legacy),
+            Self::Url(_) => Eras::Either,
+        }
+    }
 }
 
 /// What carries out errands to the server, and what that is called in records for operators.

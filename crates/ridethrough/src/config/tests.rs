@@ -1,5 +1,7 @@
 //! What a builder refuses, and what it never shows.
 
+use ridethrough_core::Era;
+
 use super::*;
 
 #[tokio::test]
@@ -38,10 +40,21 @@ fn a_revision_pins_its_era_unless_eras_are_said() {
     let builder = || Client::builder("http://example.com/");
     let spoken = |builder: ClientBuilder| builder.spoken();
 
+    assert_eq!(spoken(builder()), Eras::Either);
     assert_eq!(spoken(builder().revision(Version::V2025_06_18)), Eras::Only(Era::Legacy));
     assert_eq!(spoken(builder().revision(Version::V2026_07_28)), Eras::Only(Era::Modern));
     assert_eq!(spoken(builder().eras(Era::Modern)), Eras::Only(Era::Modern));
     assert_eq!(spoken(builder().revision(Version::V2025_06_18).eras(Eras::Either)), Eras::Either);
+}
+
+/// A program that stays silent to what it does not know would cost a timeout at each start.
+#[cfg(unix)]
+#[test]
+fn a_local_server_is_not_asked_for_its_era_unless_eras_are_said() {
+    let builder = || ClientBuilder::spawn(crate::Command::new("server"));
+
+    assert_eq!(builder().spoken(), Eras::Only(Era::Legacy));
+    assert_eq!(builder().eras(Eras::Either).spoken(), Eras::Either);
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ use rmcp::model::{
 };
 use rmcp::transport::{IntoTransport, Transport};
 
-use crate::client::{Client, Inbox};
+use crate::client::{Client, Inbox, Server};
 
 use calls::{Calls, Ended};
 
@@ -265,11 +265,12 @@ async fn greet(client: Client, params: Option<Json>) -> Outcome {
         client.set_identity(identity);
     }
     // Which revisions `rmcp` speaks is for `rmcp` to say.
-    let answer = client.handshake().await?;
-    if matches!(answer, Answer::Result(_)) {
-        client.keep_connected();
-    }
-    Ok(answer)
+    let answer = client.greeting().await?;
+    let Answer::Result(result) = answer else { return Ok(answer) };
+    client.keep_connected();
+    // What is no description of a server is for `rmcp` to refuse.
+    let result = Server::read(result.clone()).map_or(result, |server| server.as_initialized());
+    Ok(Answer::Result(result))
 }
 
 /// Who `rmcp`'s handler says we are.

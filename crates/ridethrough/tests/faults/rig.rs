@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Error, Json, Peek};
+use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Era, Error, Json, Peek};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
 use serde_json::{Value, json};
 
@@ -101,7 +101,8 @@ impl Rig {
             None => Client::builder(url).dial(Pipes(self.server.clone())),
             Some(_) => Client::builder(url),
         };
-        let builder = builder.seed(7);
+        // What is counted here are requests, those of a handshake among them.
+        let builder = builder.eras(Era::Legacy).seed(7);
         match self.server.protocol().is_tls() {
             true => builder.root_certificates(self.server.authority().root_pem()),
             false => builder,

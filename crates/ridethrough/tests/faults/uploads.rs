@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Method, Response};
-use ridethrough::{Client, Connection, Dial, Endpoint, Failure, Kind, Peek};
+use ridethrough::{Client, Connection, Dial, Endpoint, Era, Failure, Kind, Peek};
 use ridethrough_lab::{Authority, Pipe, pipe};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,7 +19,8 @@ use crate::rig::{call, secs};
 #[tokio::test(start_paused = true)]
 async fn a_call_is_not_queued_behind_what_the_server_stopped_reading() {
     let server = Early::default();
-    let client = Client::builder("http://server.test/").dial(server).build().unwrap();
+    let client =
+        Client::builder("http://server.test/").eras(Era::Legacy).dial(server).build().unwrap();
     call(&client, "echo", "a").await.unwrap();
 
     let error = upload(&client).await;
@@ -33,7 +34,8 @@ async fn a_call_is_not_queued_behind_what_the_server_stopped_reading() {
 async fn what_the_server_stopped_reading_keeps_no_connection() {
     let server = Early::default();
     let (end, closed) = (server.end.clone(), server.closed.clone());
-    let client = Client::builder("http://server.test/").dial(server).build().unwrap();
+    let client =
+        Client::builder("http://server.test/").eras(Era::Legacy).dial(server).build().unwrap();
 
     for _ in 0..20 {
         upload(&client).await;
@@ -49,7 +51,7 @@ async fn what_the_server_stopped_reading_keeps_no_connection() {
 async fn what_the_server_stopped_reading_takes_no_http2_stream_from_others() {
     let authority = Authority::new();
     let server = EarlyHttp2(authority.clone());
-    let builder = Client::builder("https://server.test/").dial(server);
+    let builder = Client::builder("https://server.test/").eras(Era::Legacy).dial(server);
     let client = builder.root_certificates(authority.root_pem()).build().unwrap();
     call(&client, "echo", "a").await.unwrap();
 

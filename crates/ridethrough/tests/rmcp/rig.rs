@@ -12,7 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use ridethrough::machine::{Cause, Failure};
 use ridethrough::rmcp::ClientTransport;
-use ridethrough::{CallError, Client, ClientBuilder, Connection, Dial, Endpoint, Peek};
+use ridethrough::{CallError, Client, ClientBuilder, Connection, Dial, Endpoint, Era, Peek};
 use ridethrough_lab::Pipe;
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -82,7 +82,7 @@ impl Rig {
     }
 
     pub(crate) fn builder(&self) -> ClientBuilder {
-        Client::builder("http://localhost/mcp").dial(self.clone()).seed(7)
+        Client::builder("http://localhost/mcp").eras(Era::Legacy).dial(self.clone()).seed(7)
     }
 
     /// How many connections were made.
