@@ -1,4 +1,4 @@
-//! A well-behaved MCP server (revisions 2025-03-26 to 2025-11-25), into which tests put rules.
+//! A well-behaved MCP server (revisions 2025-03-26 to 2026-07-28), into which tests put rules.
 //!
 //! Every request is written to the log, then taken whole by the first rule that matches and is not
 //! used up, and otherwise treated as the specification wants it. Nothing here knows about sockets.
@@ -20,16 +20,23 @@ use crate::turn::Turn;
 pub(crate) mod ask;
 mod behaviour;
 mod entry;
+mod era;
+mod inquiry;
 mod mark;
+mod mirror;
 mod results;
 pub(crate) mod sse;
 mod standing;
 mod state;
+mod stateless;
+mod subscription;
 mod tape;
 mod when;
 
 pub use ask::Ask;
 pub use entry::{Entry, What};
+pub use era::Spoken;
+pub use inquiry::Round;
 pub(crate) use mark::Notes;
 pub use mark::{Deed, Mark};
 pub use sse::Sse;
@@ -93,6 +100,17 @@ impl Mcp {
     /// Answers requests in this style.
     pub fn answers(&self, style: Style) {
         self.state().style = style;
+    }
+
+    /// Speaks these eras from here on: an upgrade or a rollback, if it spoke others. What is open
+    /// stays open, and sessions are kept.
+    pub fn speaks(&self, spoken: Spoken) {
+        self.state().spoken = spoken;
+    }
+
+    /// Lets this tool ask for input in so many rounds before it runs (stateless revision only).
+    pub fn asks_for_input(&self, tool: &str, rounds: Vec<Round>) {
+        self.state().rounds.insert(tool.to_owned(), rounds);
     }
 
     /// Forgets every session. Standing streams stay open: nobody tells their clients.
@@ -177,7 +195,7 @@ impl Service for Mcp {
     fn serve(&self, turn: Turn) -> BoxFuture<'static, ()> {
         let (ask, handler) = {
             let mut state = self.state();
-            let ask = Ask::new(turn, self.clone(), state.log.len());
+            let ask = Ask::new(turn, self.clone(), state.log.len(), state.spoken);
             let handler = state.handler_for(&ask.entry);
             state.log.push(ask.entry.clone());
             (ask, handler)

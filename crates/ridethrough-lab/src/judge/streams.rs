@@ -61,5 +61,8 @@ fn most_at_once(account: &Account) -> u64 {
 }
 
 const fn is_end(deed: &Deed) -> bool {
-    matches!(deed, Deed::Answered(_) | Deed::Cut | Deed::Ended | Deed::Gone | Deed::Reset)
+    matches!(
+        deed,
+        Deed::Answered(_) | Deed::Cancelled | Deed::Cut | Deed::Ended | Deed::Gone | Deed::Reset
+    )
 }

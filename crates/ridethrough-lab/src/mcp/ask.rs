@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Deed, Entry, Mcp, Notes, Run, Sse, What, behaviour, results};
+use super::era::{Era, Spoken};
+use super::{Deed, Entry, Mcp, Notes, Run, Sse, What, behaviour, inquiry, results, stateless};
 use crate::turn::{Reply, Turn};
 
 /// What the handler of a rule gets. Dropping it leaves the request unanswered:
@@ -19,14 +20,17 @@ pub struct Ask {
     mcp: Mcp,
     /// Its place in the log.
     number: usize,
+    /// How the server takes it.
+    pub(super) era: Era,
 }
 
 impl Ask {
-    pub(super) fn new(turn: Turn, mcp: Mcp, number: usize) -> Self {
+    pub(super) fn new(turn: Turn, mcp: Mcp, number: usize, spoken: Spoken) -> Self {
         // What is not JSON stays `null`, which no rule takes for a message.
         let message = serde_json::from_slice(&turn.request.body).unwrap_or_default();
         let entry = Entry::new(turn.request, &message, mcp.born);
-        Self { entry, message, reply: turn.reply, mcp, number }
+        let era = Era::of(spoken, &entry, &message);
+        Self { entry, message, reply: turn.reply, mcp, number, era }
     }
 
     /// The JSON-RPC id; `null` if there is none.
@@ -52,26 +56,45 @@ impl Ask {
     /// The JSON-RPC response that a well-behaved server gives to this request.
     pub(crate) fn right_answer(&self) -> Value {
         let What::Request { method, .. } = &self.entry.what else { return Value::Null };
-        match results::of(method, &self.params(), &self.mcp.state()) {
-            Some(result) => result_message(self.id(), result),
-            None => {
-                error_message(self.id(), json!({"code": -32601, "message": "Method not found"}))
-            }
+        let (params, state) = (self.params(), self.mcp.state());
+        let answer = match self.era {
+            Era::Legacy => results::of(method, &params, &state)
+                .ok_or_else(|| json!({"code": -32601, "message": "Method not found"})),
+            Era::Modern => stateless::answer(method, &params, &state),
+        };
+        match answer {
+            Ok(result) => result_message(self.id(), result),
+            Err(error) => error_message(self.id(), error),
         }
     }
 
     /// Writes into the log what is done about this request.
     pub(crate) fn notes(&self) -> Notes {
-        Notes::new(self.mcp.clone(), self.number)
+        Notes::new(self.mcp.clone(), self.number, self.era)
     }
 
-    /// Counts an execution of the tool that is called. Does nothing for other requests.
+    /// Counts an execution of the tool that is called. Does nothing for other requests, and for a
+    /// call that has to bring more input first.
     pub fn run(&self) {
+        if self.wants_input() {
+            return;
+        }
         if let What::Request { tool: Some(tool), .. } = &self.entry.what {
             let (tool, arguments) = (tool.clone(), self.arguments());
             self.mcp.state().runs.push(Run { request: self.number, tool, arguments });
             self.notes().note(Deed::Ran);
         }
+    }
+
+    fn wants_input(&self) -> bool {
+        let (params, state) = (self.params(), self.mcp.state());
+        let rounds = match &self.entry.what {
+            What::Request { method, .. } if self.era == Era::Modern => {
+                state.rounds_of(method, &params)
+            }
+            _ => None,
+        };
+        rounds.is_some_and(|rounds| !matches!(inquiry::next(rounds, &params), inquiry::Next::Run))
     }
 
     /// A JSON-RPC response to this request, with this result.
@@ -124,6 +147,9 @@ impl Ask {
         let headers = head.headers_mut();
         headers.insert("content-type", HeaderValue::from_static("text/event-stream"));
         headers.insert("cache-control", HeaderValue::from_static("no-cache"));
+        if self.era == Era::Modern {
+            headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        }
         if let Some(session) = session.and_then(|session| session.parse().ok()) {
             headers.insert("mcp-session-id", session);
         }

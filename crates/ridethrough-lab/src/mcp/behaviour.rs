@@ -1,10 +1,13 @@
 //! What a well-behaved server does with a request that no rule takes.
 
 use bytes::Bytes;
+use http::Method;
 use serde_json::Value;
 
-use super::state::Style;
-use super::{Ask, What, standing};
+use super::ask::error_message;
+use super::era::Era;
+use super::state::{State, Style};
+use super::{Ask, What, standing, stateless, subscription};
 
 pub(super) async fn behave(ask: Ask) {
     if let Some(refusal) = refusal(&ask) {
@@ -17,6 +20,9 @@ pub(super) async fn behave(ask: Ask) {
         What::Other => {
             let error = ask.error(-32600, "Invalid Request");
             ask.status(400, &[JSON], error).await;
+        }
+        What::Request { method, .. } if ask.era == Era::Modern && method == LISTEN => {
+            subscription::listen(ask).await;
         }
         What::Request { .. } => answer(ask).await,
         What::Resume => standing::resume(ask).await,
@@ -37,6 +43,13 @@ fn refusal(ask: &Ask) -> Option<Refusal> {
         let headers = vec![("www-authenticate", "Bearer")];
         return Some(Refusal { status: 401, headers, body: Bytes::new() });
     }
+    match ask.era {
+        Era::Legacy => refused_session(ask, &state),
+        Era::Modern => refused_stateless(ask, &state),
+    }
+}
+
+fn refused_session(ask: &Ask, state: &State) -> Option<Refusal> {
     if !state.issues_sessions || is_initialize(&ask.entry.what) {
         return None;
     }
@@ -53,6 +66,19 @@ fn refusal(ask: &Ask) -> Option<Refusal> {
             Some(Refusal { status: lost.status.as_u16(), headers, body: lost.body.clone() })
         }
     }
+}
+
+fn refused_stateless(ask: &Ask, state: &State) -> Option<Refusal> {
+    if ask.entry.http != Method::POST {
+        return Some(Refusal { status: 405, headers: vec![("allow", "POST")], body: Bytes::new() });
+    }
+    if ask.entry.what == What::Response {
+        let body = ask.error(-32600, "Invalid Request: no answer is expected");
+        return Some(Refusal { status: 400, headers: vec![JSON], body });
+    }
+    let wrong = stateless::wrong(ask, state)?;
+    let body = error_message(ask.id(), wrong.error()).to_string().into();
+    Some(Refusal { status: wrong.status, headers: vec![JSON], body })
 }
 
 fn is_initialize(what: &What) -> bool {
@@ -90,6 +116,10 @@ async fn send(ask: Ask, session: Option<&str>, body: &Bytes) {
             ask.status(200, &headers, body.clone()).await;
         }
         Style::Sse => ask.sse_in(session).await.event_and_finish(None, &text).await,
+        // Streams of the stateless revision cannot be resumed.
+        Style::SseWithIds if ask.era == Era::Modern => {
+            ask.sse_in(session).await.event_and_finish(None, &text).await;
+        }
         Style::SseApart => {
             let mut sse = ask.sse_in(session).await;
             sse.event(None, &text).await;
@@ -109,5 +139,6 @@ async fn send(ask: Ask, session: Option<&str>, body: &Bytes) {
     }
 }
 
+const LISTEN: &str = "subscriptions/listen";
 const JSON: (&str, &str) = ("content-type", "application/json");
 const TEXT: (&str, &str) = ("content-type", "text/plain");

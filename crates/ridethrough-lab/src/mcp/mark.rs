@@ -7,6 +7,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::Mcp;
+use super::era::Era;
 
 /// One thing that was done about one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Mark {
 pub enum Deed {
     /// The whole answer was sent, with this status.
     Answered(u16),
+    /// The client hung up, which in the stateless revision cancels the request.
+    Cancelled,
     /// The connection was closed without the answer's proper end.
     Cut,
     /// The stream came to its proper end.
@@ -45,6 +48,7 @@ impl fmt::Display for Deed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answered(status) => write!(f, "answered {status}"),
+            Self::Cancelled => write!(f, "cancelled by the client"),
             Self::Cut => write!(f, "cut"),
             Self::Ended => write!(f, "ended"),
             Self::Gone => write!(f, "client gone"),
@@ -61,17 +65,30 @@ impl fmt::Display for Deed {
 pub(crate) struct Notes {
     mcp: Mcp,
     request: usize,
+    era: Era,
 }
 
 impl Notes {
-    pub(super) fn new(mcp: Mcp, request: usize) -> Self {
-        Self { mcp, request }
+    pub(super) fn new(mcp: Mcp, request: usize, era: Era) -> Self {
+        Self { mcp, request, era }
     }
 
     /// For a stream, whose end is noted whatever becomes of it.
     pub(super) fn of_stream(self) -> StreamNotes {
         self.note(Deed::Opened);
         StreamNotes { notes: self, is_over: false }
+    }
+
+    /// The client hung up.
+    pub(crate) fn gone(&self) {
+        self.note(self.hang_up());
+    }
+
+    const fn hang_up(&self) -> Deed {
+        match self.era {
+            Era::Legacy => Deed::Gone,
+            Era::Modern => Deed::Cancelled,
+        }
     }
 
     pub(crate) fn note(&self, deed: Deed) {
@@ -89,6 +106,10 @@ pub(super) struct StreamNotes {
 impl StreamNotes {
     pub(super) fn sent(&self, what: impl Into<String>) {
         self.notes.note(Deed::Sent(what.into()));
+    }
+
+    pub(super) fn gone(&mut self) {
+        self.over(self.notes.hang_up());
     }
 
     pub(super) fn over(&mut self, deed: Deed) {

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::era::Spoken;
 use super::state::State;
+use super::stateless;
 
 /// The result of a request; `None` for a method that the server does not know.
 pub(super) fn of(method: &str, params: &Value, state: &State) -> Option<Value> {
@@ -32,6 +34,26 @@ pub(super) fn of(method: &str, params: &Value, state: &State) -> Option<Value> {
         _ => return None,
     };
     Some(result)
+}
+
+/// What `server/discover` answers.
+pub(super) fn discovered(state: &State) -> Value {
+    let result = &state.initialize_result;
+    let mut discovered = json!({
+        "supportedVersions": versions(state.spoken),
+        "capabilities": result["capabilities"],
+    });
+    if !result["instructions"].is_null() {
+        discovered["instructions"] = result["instructions"].clone();
+    }
+    discovered
+}
+
+/// The revisions of these eras, newest first.
+pub(super) fn versions(spoken: Spoken) -> Vec<&'static str> {
+    let modern = (spoken != Spoken::Legacy).then_some(stateless::VERSION);
+    let legacy = VERSIONS.into_iter().rev().filter(|_| spoken != Spoken::Modern);
+    modern.into_iter().chain(legacy).collect()
 }
 
 /// What `initialize` answers unless a test wants otherwise, but for the version.
@@ -73,5 +95,5 @@ fn initialized(params: &Value, result: &Value) -> Value {
     result
 }
 
-/// The revisions that are spoken, oldest first.
+/// The legacy revisions that are spoken, oldest first.
 const VERSIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];

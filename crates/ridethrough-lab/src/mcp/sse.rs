@@ -100,7 +100,7 @@ impl Sse {
     /// Waits until the client has hung up.
     pub async fn gone(&mut self) {
         self.stream.gone().await;
-        self.notes.over(Deed::Gone);
+        self.notes.gone();
     }
 
     /// Resets the whole connection, on HTTP/2 too.

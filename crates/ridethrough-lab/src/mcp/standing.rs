@@ -6,11 +6,19 @@ use super::tape::Player;
 use super::{Ask, Mcp, Sse};
 
 impl Mcp {
-    /// Sends a message on every standing stream, with an event id. Returns how many of them were open
-    /// and took it; the others have it when they are resumed.
+    /// Sends a message on every standing stream, with an event id, and on every subscription that asked
+    /// for it. Returns how many were open and took it; a standing stream has the rest when it is resumed.
     pub async fn push(&self, message: Value) -> usize {
-        let playing = self.state().tapes.record_standing(&message.to_string());
+        let (playing, subscribed) = {
+            let mut state = self.state();
+            let told = state.subscribers.iter().filter_map(|it| it.tell(&message));
+            let told: Vec<_> = told.collect();
+            (state.tapes.record_standing(&message.to_string()), told)
+        };
         let mut sent = 0;
+        for is_sent in subscribed {
+            sent += usize::from(is_sent.await.is_ok());
+        }
         for (mut played, wanted) in playing {
             if played.wait_for(|&played| played >= wanted).await.is_ok() {
                 sent += 1;
@@ -19,9 +27,11 @@ impl Mcp {
         sent
     }
 
-    /// How many standing streams are open.
+    /// How many standing streams and subscriptions are open.
     pub fn standing_streams(&self) -> usize {
-        self.state().tapes.standing()
+        let state = self.state();
+        let subscribed = state.subscribers.iter().filter(|it| it.is_there()).count();
+        state.tapes.standing() + subscribed
     }
 }
 

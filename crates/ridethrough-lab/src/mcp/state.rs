@@ -1,6 +1,6 @@
 //! What an MCP server remembers: how it was told to behave, and what was done to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,8 +9,9 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::subscription::Subscriber;
 use super::tape::Tapes;
-use super::{Ask, Entry, Mark, When, results};
+use super::{Ask, Entry, Mark, Round, Spoken, When, results};
 
 /// How requests are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -31,6 +32,7 @@ pub enum Style {
 
 pub(super) struct State {
     pub(super) rules: Vec<Rule>,
+    pub(super) spoken: Spoken,
     pub(super) style: Style,
     pub(super) sessions: BTreeSet<String>,
     pub(super) sessions_issued: u64,
@@ -40,7 +42,10 @@ pub(super) struct State {
     pub(super) initialize_result: Value,
     pub(super) bearer: Option<String>,
     pub(super) tools: Value,
+    /// By tool: the input that it asks for before it runs.
+    pub(super) rounds: BTreeMap<String, Vec<Round>>,
     pub(super) tapes: Tapes,
+    pub(super) subscribers: Vec<Subscriber>,
     pub(super) runs: Vec<Run>,
     pub(super) log: Vec<Entry>,
     pub(super) marks: Vec<Mark>,
@@ -53,6 +58,12 @@ impl State {
         let rule = willing.find(|rule| rule.when.holds(entry))?;
         rule.left = rule.left.map(|left| left - 1);
         Some(rule.handler.clone())
+    }
+
+    /// The rounds of the tool that is called, if it has any.
+    pub(super) fn rounds_of(&self, method: &str, params: &Value) -> Option<&[Round]> {
+        let tool = params["name"].as_str().filter(|_| method == "tools/call")?;
+        self.rounds.get(tool).map(Vec::as_slice)
     }
 
     pub(super) fn issue_session(&mut self) -> Option<String> {
@@ -75,6 +86,7 @@ impl Default for State {
         });
         Self {
             rules: Vec::new(),
+            spoken: Spoken::default(),
             style: Style::default(),
             sessions: BTreeSet::new(),
             sessions_issued: 0,
@@ -83,7 +95,9 @@ impl Default for State {
             initialize_result: results::initialize(),
             bearer: None,
             tools: results::tools(),
+            rounds: BTreeMap::new(),
             tapes: Tapes::default(),
+            subscribers: Vec::new(),
             runs: Vec::new(),
             log: Vec::new(),
             marks: Vec::new(),

@@ -284,11 +284,11 @@ impl Player {
         match self.take() {
             Stand::Asked(ask) => {
                 ask.reply().1.hold().await;
-                self.notes.note(Deed::Gone);
+                self.notes.gone();
             }
             Stand::Bare(mut raw) => {
                 raw.gone().await;
-                self.notes.note(Deed::Gone);
+                self.notes.gone();
             }
             Stand::Stream(mut sse) => sse.gone().await,
             Stand::Over => {}

@@ -9,3 +9,4 @@ mod faults;
 mod http2;
 mod mcp;
 mod server;
+mod stateless;

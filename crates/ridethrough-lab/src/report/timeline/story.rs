@@ -177,6 +177,7 @@ fn end_of(deed: &Deed) -> Option<(Kind, End, String)> {
     Some(match deed {
         Deed::Answered(status @ 0..300) => (Kind::Good, End::Proper, status.to_string()),
         Deed::Answered(status) => (Kind::Refused, End::Proper, status.to_string()),
+        Deed::Cancelled => (Kind::Quiet, End::Gone, "cancelled".to_owned()),
         Deed::Cut => (Kind::Broken, End::Cut, "cut".to_owned()),
         Deed::Ended => (Kind::Good, End::Proper, "ended".to_owned()),
         Deed::Gone => (Kind::Quiet, End::Gone, "client left".to_owned()),
