@@ -32,6 +32,7 @@ struct News {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     resource_subscriptions: BTreeSet<Box<str>>,
 }
 

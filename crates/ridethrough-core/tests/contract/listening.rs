@@ -324,7 +324,8 @@ fn a_subscription_waits_for_credentials_and_is_asked_for_with_them() {
     assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
 }
 
-const ALL: &str = r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[]}"#;
+const ALL: &str =
+    r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}"#;
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const LISTS: [&str; 3] = [

@@ -1,7 +1,9 @@
 //! A stateless request that was refused for its form: mended once, never twice.
 
 use ridethrough_core::message::Answer;
-use ridethrough_core::{CallOptions, Cause, ExchangeId, Failure, Kind, Outgoing, Request};
+use ridethrough_core::{
+    CallOptions, Cause, Delivery, ExchangeId, Failure, Kind, Outgoing, Request,
+};
 
 use crate::rig::{Rig, header, json, method, secs, wire_id};
 
@@ -109,6 +111,17 @@ fn a_list_that_cannot_be_had_holds_up_no_call() {
 
         assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))), "{how}");
     }
+}
+
+#[test]
+fn a_call_that_was_refused_for_its_form_is_known_not_to_have_run() {
+    let (mut rig, id, first) = called();
+    rig.refuse(&first, 400, -32020, "Header mismatch");
+
+    rig.cancel(id);
+
+    assert_eq!(rig.error(id).delivery, Delivery::Refused);
+    assert!(!rig.error(id).may_have_run());
 }
 
 #[test]
