@@ -167,6 +167,19 @@ fn a_resource_is_subscribed_to_by_a_new_stream_before_the_old_one_is_let_go() {
 }
 
 #[test]
+fn an_old_stream_that_is_lost_before_the_new_one_is_acknowledged_leaves_a_gap() {
+    let (mut rig, old) = listening();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let new = rig.post();
+
+    rig.reset(&old);
+    assert_eq!(rig.sent.len(), 0, "the new one is on its way");
+    acknowledge(&mut rig, &new, &wanted(&new));
+
+    assert_eq!(news(&rig)[..3], LISTS);
+}
+
+#[test]
 fn a_subscription_that_is_not_granted_is_refused_and_not_asked_for_again() {
     let (mut rig, _) = listening();
     let id = subscribe(&mut rig, "resources/subscribe", "a:1");
