@@ -158,7 +158,7 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 const MOST_TOOLS: usize = 10_000;
 const LONGEST_NAME: usize = 512;
 
-const SAFE_METHODS: [&str; 13] = [
+const SAFE_METHODS: [&str; 14] = [
     "completion/complete",
     "initialize",
     "logging/setLevel",
@@ -172,6 +172,7 @@ const SAFE_METHODS: [&str; 13] = [
     "tasks/cancel",
     "tasks/get",
     "tasks/result",
+    "tasks/update",
 ];
 
 #[cfg(test)]
@@ -185,7 +186,7 @@ mod tests {
         for method in SAFE_METHODS.into_iter().chain(["tools/list", "resources/templates/list"]) {
             assert!(tools.is_safe(&call(method, None), ReplayRule::ByNature, TrustHints::None));
         }
-        for method in ["tools/call", "tasks/update", "sampling/createMessage", "x/unknown"] {
+        for method in ["tools/call", "sampling/createMessage", "x/unknown"] {
             assert!(!tools.is_safe(&call(method, None), ReplayRule::ByNature, TrustHints::All));
         }
     }

@@ -241,6 +241,13 @@ impl Exchange {
         is_posted || self.ledger.delivery() == Delivery::Unknown
     }
 
+    /// Whether the caller wants a task for it (2025-11-25). What makes one is never cancelled by a
+    /// notification, only the task is.
+    pub(crate) fn asks_for_task(&self) -> bool {
+        let asks = |params: &Json| params.member("task").is_some();
+        self.call.tool.is_some() && self.params.text().is_some_and(asks)
+    }
+
     /// Notes that nobody will hear of the attempt that is out: the server may have the request.
     pub(crate) fn gave_up(&mut self) {
         if self.may_have_arrived() {

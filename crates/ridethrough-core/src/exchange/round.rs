@@ -59,8 +59,9 @@ enum Input {
 }
 
 impl Reply {
-    /// Reads a result. Absent means complete; a type that nobody declared is invalid.
-    pub(crate) fn of(method: &str, result: &Json) -> Self {
+    /// Reads a result. Absent means complete; a type that nobody declared is invalid, and that of a task
+    /// is declared by these capabilities of ours, or not.
+    pub(crate) fn of(method: &str, result: &Json, capabilities: &Json) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Kinded {
@@ -70,7 +71,8 @@ impl Reply {
 
         let kind = result.read::<Kinded>().and_then(|it| it.result_type);
         match (kind.as_deref(), method) {
-            (None | Some("complete"), _) | (Some("task"), "tools/call") => Self::Complete,
+            (None | Some("complete"), _) => Self::Complete,
+            (Some("task"), "tools/call") if declare_tasks(capabilities) => Self::Complete,
             (Some("input_required"), "prompts/get" | "resources/read" | "tools/call") => result
                 .read()
                 .map_or(Self::Invalid("it asks for input in no readable way"), Self::InputRequired),
@@ -80,6 +82,11 @@ impl Reply {
             _ => Self::Invalid("the result is of a type that nobody declared"),
         }
     }
+}
+
+/// Whether these capabilities of a client say that it follows tasks.
+fn declare_tasks(capabilities: &Json) -> bool {
+    capabilities.member("extensions").is_some_and(|it| it.member(TASKS).is_some())
 }
 
 impl Round {
@@ -125,3 +132,5 @@ impl Round {
 
 /// A conversation, not a loop.
 const MOST_ROUNDS: u32 = 10;
+/// The extension that a client declares if it follows tasks.
+const TASKS: &str = "io.modelcontextprotocol/tasks";

@@ -96,7 +96,8 @@ impl Link {
             to.target = Some(target.clone());
         }
         let old = exchange.sent.replace(Sent { wire_id, to: to.clone() });
-        let is_doubtful = exchange.ledger.delivery() == Delivery::Unknown;
+        let is_doubtful =
+            exchange.ledger.delivery() == Delivery::Unknown && !exchange.asks_for_task();
         exchange.trail.start_over();
         exchange.ledger.fruitless = 0;
         if let Some(old) = old {

@@ -22,9 +22,9 @@ impl Link {
         let sent = exchange.sent.clone();
         match ending.kind {
             Kind::Cancelled | Kind::DeadlinePassed => {
-                let may_have_arrived = exchange.may_have_arrived();
+                let is_unwanted = exchange.may_have_arrived() && !exchange.asks_for_task();
                 exchange.gave_up();
-                if let Some(sent) = sent.as_ref().filter(|_| may_have_arrived) {
+                if let Some(sent) = sent.as_ref().filter(|_| is_unwanted) {
                     self.owe_cancelled(now, sent);
                 }
             }

@@ -33,7 +33,9 @@ impl Link {
         }
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let reply = match (&answer, exchange.era()) {
-            (Answer::Result(result), Era::Modern) => Reply::of(&exchange.call.method, result),
+            (Answer::Result(result), Era::Modern) => {
+                Reply::of(&exchange.call.method, result, &self.identity.capabilities)
+            }
             _ => Reply::Complete,
         };
         match reply {

@@ -1,9 +1,9 @@
 //! L17: a stateless call that needs input before it can end.
 
 use ridethrough_core::message::Answer;
-use ridethrough_core::{CallOptions, Delivered, Kind, QuestionId, Request};
+use ridethrough_core::{CallOptions, Delivered, Identity, Kind, QuestionId, Request};
 
-use crate::rig::{Rig, json, params, secs, wire_id};
+use crate::rig::{Rig, json, method as said, params, secs, wire_id};
 
 #[test]
 fn a_call_that_needs_input_is_asked_of_the_application_and_goes_out_again_with_it() {
@@ -171,9 +171,12 @@ fn a_server_that_never_stops_asking_is_stopped() {
 
 #[test]
 fn a_result_of_a_type_that_nobody_declared_is_no_answer() {
-    for (method, kind) in
-        [("tools/call", "surprise"), ("tools/list", "input_required"), ("tools/list", "task")]
-    {
+    for (method, kind) in [
+        ("tools/call", "surprise"),
+        ("tools/call", "task"),
+        ("tools/list", "input_required"),
+        ("tools/list", "task"),
+    ] {
         let mut rig = Rig::modern();
         let id = rig.request(method);
         let post = rig.post();
@@ -181,6 +184,41 @@ fn a_result_of_a_type_that_nobody_declared_is_no_answer() {
         rig.reply(&post, &format!(r#"{{"resultType":"{kind}"}}"#));
 
         assert_eq!(rig.kind(id), Kind::PeerMisbehaved, "{method} {kind}");
+    }
+}
+
+#[test]
+fn a_task_is_an_answer_to_a_tool_call_of_a_client_that_declared_tasks_and_to_nothing_else() {
+    for (method, is_answer) in [("tools/call", true), ("prompts/get", false)] {
+        let mut rig = Rig::modern();
+        let info = json("{}");
+        let capabilities = json(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#);
+        rig.link.set_identity(Identity { info, capabilities });
+        let id = rig.request(method);
+        let post = rig.post();
+
+        rig.reply(&post, r#"{"resultType":"task","taskId":"t"}"#);
+
+        match is_answer {
+            true => assert_eq!(rig.result(id), r#"{"resultType":"task","taskId":"t"}"#),
+            false => assert_eq!(rig.kind(id), Kind::PeerMisbehaved),
+        }
+    }
+}
+
+#[test]
+fn a_call_that_asks_for_a_task_is_never_cancelled_by_a_notification() {
+    for (params, cancels) in [(r#"{"name":"deploy"}"#, 1), (r#"{"name":"deploy","task":{}}"#, 0)] {
+        let mut rig = Rig::connected();
+        let (method, params) = ("tools/call".into(), Some(json(params)));
+        let id = rig.link.send(rig.now, Request { method, params, options: CallOptions::default() });
+        rig.pump();
+        rig.post();
+
+        rig.cancel(id);
+
+        let said = rig.sent.iter().filter(|it| said(it).as_deref() == Some("notifications/cancelled"));
+        assert_eq!(said.count(), cancels);
     }
 }
 
