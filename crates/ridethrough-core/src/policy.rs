@@ -33,6 +33,11 @@ impl RecoveryPolicy {
         self.in_flight
     }
 
+    /// The time of a `tools/call` that was given none.
+    pub const fn tool_deadline(&self) -> Duration {
+        self.tool_deadline
+    }
+
     /// For a person who waits: the defaults.
     pub fn interactive() -> Self {
         Self {

@@ -1,5 +1,7 @@
 //! Why a call gave no result.
 
+mod task;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use ridethrough_core::message::{Json, RpcError};
 use ridethrough_core::{CallError, Kind};
 
 use crate::model::{self, UrlRequest};
+
+pub use task::{TaskEnd, TaskError};
 
 /// A call without a result.
 ///
@@ -49,6 +53,8 @@ pub enum Error {
     },
     /// The server answered with an error of its own.
     Server(ServerError),
+    /// The server made a task of the call, and the task has no result.
+    Task(TaskError),
 }
 
 /// Where a result differs from what it was to be read as. It names no value: that may be anybody's data.
@@ -106,7 +112,7 @@ impl Error {
     /// Whether the server may have run the request. It did, for all that is known, if it answered.
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::Answer { .. } | Self::Endless { .. } | Self::Server(_) => true,
+            Self::Answer { .. } | Self::Endless { .. } | Self::Server(_) | Self::Task(_) => true,
             Self::Call(error) => error.may_have_run(),
         }
     }
@@ -155,6 +161,7 @@ impl Error {
                 format!("{self}: {source}\nhint: the result as it was sent is in the error")
             }
             Self::Server(_) => self.to_string(),
+            Self::Task(error) => format!("{error}\nhint: {}", error.advice()),
         }
     }
 }
@@ -170,6 +177,7 @@ impl fmt::Display for Error {
                 write!(f, "`{method}` was given up after {pages} pages: {reason}")
             }
             Self::Server(error) => error.fmt(f),
+            Self::Task(error) => error.fmt(f),
         }
     }
 }
@@ -179,7 +187,7 @@ impl std::error::Error for Error {
         match self {
             Self::Answer { source, .. } => Some(source),
             // Their words are this error's own; there is nothing below.
-            Self::Call(_) | Self::Endless { .. } | Self::Server(_) => None,
+            Self::Call(_) | Self::Endless { .. } | Self::Server(_) | Self::Task(_) => None,
         }
     }
 }
@@ -187,6 +195,12 @@ impl std::error::Error for Error {
 impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
         Self::Call(error)
+    }
+}
+
+impl From<TaskError> for Error {
+    fn from(error: TaskError) -> Self {
+        Self::Task(error)
     }
 }
 

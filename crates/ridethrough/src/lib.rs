@@ -46,14 +46,14 @@ mod stdio;
 mod transport;
 
 pub use client::{
-    Call, Client, Inbox, List, Notifications, Page, Params, Pending, PendingResult, ProgressStream,
-    Server,
+    Begun, Call, Client, Inbox, List, Notifications, Page, Params, Pending, PendingResult,
+    ProgressStream, Server, Task, TaskCall, TaskWait,
 };
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
 pub use dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
 pub use endpoint::{Endpoint, EndpointError};
-pub use error::{Error, ReadError, ServerError};
+pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
 pub use handlers::Refusal;
 pub use observe::{Events, Seen};
 #[cfg(unix)]

@@ -211,13 +211,15 @@ fn a_call_that_asks_for_a_task_is_never_cancelled_by_a_notification() {
     for (params, cancels) in [(r#"{"name":"deploy"}"#, 1), (r#"{"name":"deploy","task":{}}"#, 0)] {
         let mut rig = Rig::connected();
         let (method, params) = ("tools/call".into(), Some(json(params)));
-        let id = rig.link.send(rig.now, Request { method, params, options: CallOptions::default() });
+        let id =
+            rig.link.send(rig.now, Request { method, params, options: CallOptions::default() });
         rig.pump();
         rig.post();
 
         rig.cancel(id);
 
-        let said = rig.sent.iter().filter(|it| said(it).as_deref() == Some("notifications/cancelled"));
+        let said =
+            rig.sent.iter().filter(|it| said(it).as_deref() == Some("notifications/cancelled"));
         assert_eq!(said.count(), cancels);
     }
 }

@@ -1,25 +1,24 @@
 //! One call: how it is to be treated, and the wait for its outcome.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::HeaderMap;
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::message::Json;
 use ridethrough_core::{
-    CallError, CallName, CallOptions, Delivery, Extension, Kind, Outcome, Reason, ReplayRule,
-    Request,
+    CallError, CallName, CallOptions, Delivery, Extension, Kind, Reason, ReplayRule, Request,
 };
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-use super::{Client, Params, ProgressStream, gone, result};
-use crate::driver::{CallNumber, Caller, Reporter, Steps, Wish, progress};
+use super::pending::Listener;
+use super::task::{Plan, TaskCall, Time};
+use super::{Client, Params, Pending, PendingResult, ProgressStream};
+use crate::driver::{Caller, Reporter, Steps, Wish, progress};
 use crate::error::Error;
 use crate::http::checked_header;
-use crate::model::{self, Progress};
+use crate::model::Progress;
 
 /// A call that has not begun. Await it for its result, or say first how it is to be treated.
 ///
@@ -49,7 +48,6 @@ pub struct Call<T = Json> {
     read: Reader<T>,
 }
 
-type Listener = Box<dyn FnMut(Progress) + Send>;
 /// How a result is read.
 pub(super) type Reader<T> = fn(Json) -> Result<T, serde_json::Error>;
 
@@ -155,7 +153,30 @@ impl<T> Call<T> {
         (self, ProgressStream::new(steps))
     }
 
-    /// Waits for the answer, be it a result or an error of the server's.
+    /// Lets the server make a task of it, where the server and the tool can, and gives the task instead
+    /// of its result. Only for [`call_tool`](Client::call_tool); see [`ClientBuilder::tasks`].
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// use ridethrough::Begun;
+    ///
+    /// match client.call_tool("build", ()).as_task().await? {
+    ///     Begun::Answered(result) => println!("at once: {}", result.text()),
+    ///     Begun::Task(task) => {
+    ///         println!("{:?}", task.status().await?.status);
+    ///         println!("{}", task.result().await?.text());
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// [`ClientBuilder::tasks`]: crate::ClientBuilder::tasks
+    pub const fn as_task(self) -> TaskCall<T> {
+        TaskCall::new(self)
+    }
+
+    /// Waits for the answer, be it a result or an error of the server's. A task is given as the answer
+    /// that it is, and not followed.
     pub fn answer(self) -> Pending {
         let Self { client, mut request, headers, fault, reporter, listener, .. } = self;
         let (reply, outcome) = oneshot::channel();
@@ -189,13 +210,45 @@ impl<T> Call<T> {
     }
 }
 
+/// What tasks need of a call.
+impl<T> Call<T> {
+    /// How to follow the task that the server may make of it, if it may.
+    pub(super) fn plan(&self) -> Option<Plan> {
+        let tasks = self.client.tasks.as_ref().filter(|_| self.is_tool_call())?;
+        let time = Time::of_call(&self.request.options, tasks.time);
+        let (client, headers) = (self.client.clone(), self.headers.clone());
+        Some(Plan { client, call: name_of(&self.request), headers, time })
+    }
+
+    pub(super) fn is_tool_call(&self) -> bool {
+        &*self.request.method == TOOLS_CALL
+    }
+
+    pub(super) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) const fn reader(&self) -> Reader<T> {
+        self.read
+    }
+
+    pub(super) const fn params(&mut self) -> &mut Option<Json> {
+        &mut self.request.params
+    }
+
+    pub(super) fn with_headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = headers;
+        self
+    }
+}
+
 impl<T> IntoFuture for Call<T> {
     type Output = Result<T, Error>;
     type IntoFuture = PendingResult<T>;
 
     fn into_future(self) -> PendingResult<T> {
-        let read = self.read;
-        PendingResult { pending: self.answer(), read }
+        let (read, plan) = (self.read, self.plan());
+        PendingResult::new(self.answer(), plan, read)
     }
 }
 
@@ -208,98 +261,21 @@ impl<T> fmt::Debug for Call<T> {
     }
 }
 
+/// What is asked, for messages to people.
+fn name_of(request: &Request) -> CallName {
+    let name = || request.params.as_ref()?.member("name")?.read::<String>();
+    let is_tool = &*request.method == TOOLS_CALL;
+    let tool = is_tool.then(name).flatten().map(Arc::from);
+    CallName { method: request.method.clone(), tool }
+}
+
 /// Ends a call that cannot be sent, without asking anybody.
 fn refuse(caller: Caller, request: &Request, fault: String) {
-    let name = || request.params.as_ref()?.member("name")?.read::<String>();
-    let is_tool = &*request.method == "tools/call";
-    let tool = is_tool.then(name).flatten().map(Arc::from);
-    let call = CallName { method: request.method.clone(), tool };
+    let call = name_of(request);
     let reason = Reason::Config(fault.into());
     let error = CallError::new(Kind::Config, Delivery::NotSent, call, reason);
     // Whoever asked may be gone, and then does not want to know.
     let _ = caller.reply.send(Err(error));
 }
 
-/// A call that waits for its answer. Dropping it cancels the call.
-#[must_use = "dropping a call cancels it"]
-pub struct Pending {
-    client: Client,
-    method: Arc<str>,
-    number: CallNumber,
-    outcome: oneshot::Receiver<Outcome>,
-    listener: Option<(Steps, Listener)>,
-    has_ended: bool,
-}
-
-impl Pending {
-    pub(super) const fn new(
-        client: Client,
-        method: Arc<str>,
-        number: CallNumber,
-        outcome: oneshot::Receiver<Outcome>,
-        listener: Option<(Steps, Listener)>,
-    ) -> Self {
-        Self { client, method, number, outcome, listener, has_ended: false }
-    }
-}
-
-impl Future for Pending {
-    type Output = Result<Answer, CallError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // Looked at first: all progress before it is there by then, and is handed over before it.
-        let outcome = Pin::new(&mut self.outcome).poll(context);
-        self.has_ended = outcome.is_ready();
-        if let Some((steps, listener)) = &mut self.listener {
-            while let Poll::Ready(Some(step)) = steps.poll_next(context) {
-                if let Ok(step) = model::read(step) {
-                    listener(step);
-                }
-            }
-        }
-        let outcome = std::task::ready!(outcome);
-        Poll::Ready(outcome.unwrap_or_else(|_| Err(gone(self.method.clone()))))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.has_ended {
-            self.client.wish(Wish::Cancel(self.number));
-        }
-    }
-}
-
-impl fmt::Debug for Pending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("method", &self.method).finish_non_exhaustive()
-    }
-}
-
-/// A call that waits for its result. Dropping it cancels the call.
-#[must_use = "dropping a call cancels it"]
-pub struct PendingResult<T = Json> {
-    pending: Pending,
-    read: Reader<T>,
-}
-
-impl<T> Future for PendingResult<T> {
-    type Output = Result<T, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let outcome = std::task::ready!(Pin::new(&mut self.pending).poll(context));
-        Poll::Ready(result(outcome).and_then(|result| {
-            // A clone of the text shares its bytes.
-            (self.read)(result.clone()).map_err(|source| {
-                let method = self.pending.method.clone();
-                Error::Answer { method, result, source: source.into() }
-            })
-        }))
-    }
-}
-
-impl<T> fmt::Debug for PendingResult<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.pending.fmt(f)
-    }
-}
+const TOOLS_CALL: &str = "tools/call";

@@ -9,15 +9,20 @@ mod inbox;
 mod list;
 mod methods;
 mod notifications;
+mod pending;
 mod progress;
 mod server;
+mod task;
 
-pub use call::{Call, Pending, PendingResult};
+pub use call::Call;
 pub use inbox::Inbox;
 pub use list::{List, Page};
 pub use notifications::Notifications;
+pub use pending::{Pending, PendingResult};
 pub use progress::ProgressStream;
 pub use server::Server;
+pub(crate) use task::Tasks;
+pub use task::{Begun, Task, TaskCall, TaskWait};
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,6 +58,8 @@ pub struct Client {
     wishes: mpsc::UnboundedSender<Wish>,
     lookout: Lookout,
     calls: Arc<AtomicU64>,
+    /// How tasks are followed, if the server was told that they are.
+    tasks: Option<Tasks>,
 }
 
 impl Client {
@@ -95,8 +102,12 @@ impl Client {
         ClientBuilder::new(url)
     }
 
-    pub(crate) fn from_parts(wishes: mpsc::UnboundedSender<Wish>, lookout: Lookout) -> Self {
-        Self { wishes, lookout, calls: Arc::default() }
+    pub(crate) fn from_parts(
+        wishes: mpsc::UnboundedSender<Wish>,
+        lookout: Lookout,
+        tasks: Option<Tasks>,
+    ) -> Self {
+        Self { wishes, lookout, calls: Arc::default(), tasks }
     }
 
     /// Asks the server, in JSON: the other methods ([`call_tool`](Self::call_tool) and so on) are this

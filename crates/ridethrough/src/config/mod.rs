@@ -6,6 +6,7 @@ mod answering;
 mod check;
 mod place;
 mod route;
+mod tasks;
 
 pub use check::BuildError;
 
@@ -19,7 +20,7 @@ use ridethrough_core::{Eras, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::client::{Client, Params};
+use crate::client::{Client, Params, Tasks};
 use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
 use crate::dial::Dial;
@@ -31,6 +32,7 @@ use crate::transport::Transport;
 use check::{Faults, check_limits, object};
 use place::{Place, Reached};
 use route::Proxying;
+use tasks::{declares, with_tasks};
 
 /// Settings of a client. Made by [`Client::builder`], or by [`ClientBuilder::spawn`] for a local server.
 ///
@@ -58,6 +60,7 @@ pub struct ClientBuilder {
     headers: Vec<(String, String)>,
     credentials: Option<Arc<dyn Credentials>>,
     handlers: Handlers,
+    is_following_tasks: bool,
     dial: Option<Arc<dyn Dial>>,
     proxying: Proxying,
     transport: Option<Arc<dyn Transport>>,
@@ -87,6 +90,7 @@ impl ClientBuilder {
             headers: Vec::new(),
             credentials: None,
             handlers: Handlers::default(),
+            is_following_tasks: false,
             dial: None,
             proxying: Proxying::default(),
             transport: None,
@@ -286,6 +290,8 @@ impl ClientBuilder {
     /// Must be called in a tokio runtime, on which the client's task then runs.
     pub fn build(self) -> Result<Client, BuildError> {
         let Checked { reached: Reached { name, transport }, identity, runtime } = self.check()?;
+        let tasks = declares(&identity.capabilities)
+            .then(|| Tasks { runtime: runtime.clone(), time: self.policy.tool_deadline() });
         let clock = Clock::start();
         let eras = self.spoken();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
@@ -307,7 +313,7 @@ impl ClientBuilder {
             wishes,
         });
         runtime.spawn(driver.run());
-        Ok(Client::from_parts(wisher, lookout))
+        Ok(Client::from_parts(wisher, lookout, tasks))
     }
 
     /// What was said, or what a revision that was said belongs to, or what fits the place.
@@ -331,6 +337,10 @@ impl ClientBuilder {
         );
         let built = (|| {
             let capabilities = with_handlers(&capabilities?, &self.handlers);
+            let capabilities = match self.is_following_tasks {
+                true => with_tasks(&capabilities),
+                false => capabilities,
+            };
             let identity = Identity { info: info?, capabilities };
             Some(Checked { reached: reached?, identity, runtime: runtime? })
         })();

@@ -87,6 +87,8 @@ pub(crate) struct Driver {
     callers: Callers,
     notices: BTreeMap<NoticeId, wish::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
+    /// Those who wait for something between calls of theirs.
+    followers: Vec<oneshot::Sender<()>>,
     questions: Questions,
     inbox: Option<Mailbox>,
     listeners: Vec<Mailbox>,
@@ -120,6 +122,7 @@ impl Driver {
             callers: Callers::default(),
             notices: BTreeMap::new(),
             closers: Vec::new(),
+            followers: Vec::new(),
             questions: Questions::new(parts.handlers, parts.limits.link),
             inbox: None,
             listeners: Vec::new(),
@@ -224,6 +227,7 @@ impl Driver {
                 self.is_closed = true;
                 // Those who close, read or watch learn it from the end of what they wait for.
                 self.closers.clear();
+                self.followers.clear();
                 self.transport = None;
                 self.inbox = None;
                 self.listeners.clear();
@@ -300,6 +304,11 @@ impl Driver {
                 let exchange = self.link.connect(now, None);
                 self.callers.insert(exchange, caller);
             }
+            Wish::Follow(follower) => self.take_follower(follower),
+            Wish::Handler { method, params, reply } => {
+                // Whoever asked may be gone, and then does not want to know.
+                let _ = reply.send(self.questions.answering(&method, params));
+            }
             Wish::Inbox(inbox) => {
                 self.inbox = Some(inbox).filter(|_| !self.is_closed);
                 self.link.listen(now);
@@ -325,6 +334,14 @@ impl Driver {
             Wish::Status(reply) => self.tell_status(reply),
         }
         self.carry_out();
+    }
+
+    /// A link that is closed drops it, and that is the news it waits for.
+    fn take_follower(&mut self, follower: oneshot::Sender<()>) {
+        self.followers.retain(|follower| !follower.is_closed());
+        if !self.is_closed {
+            self.followers.push(follower);
+        }
     }
 
     fn tell_status(&self, reply: oneshot::Sender<Status>) {

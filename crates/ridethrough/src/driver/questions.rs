@@ -9,6 +9,7 @@ use ridethrough_core::QuestionId;
 use ridethrough_core::message::{Answer, Json};
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::wish::Answering;
 use crate::handlers::Handlers;
 use crate::model::Root;
 
@@ -46,6 +47,12 @@ impl Questions {
         self.handlers.set_roots(roots);
     }
 
+    /// What would answer this question, for somebody else to let it.
+    pub(super) fn answering(&self, method: &str, params: Option<Json>) -> Answering {
+        let answering = self.handlers.answer(method, params)?;
+        Some(Box::pin(guarded(answering)))
+    }
+
     /// Gives a question to its handler.
     pub(super) fn take(&mut self, id: QuestionId, method: &str, params: Option<&Json>) -> Taking {
         let Some(answering) = self.handlers.answer(method, params.cloned()) else {
@@ -55,10 +62,7 @@ impl Questions {
         if self.held.saturating_add(bytes) > self.room {
             return Taking::NoRoom;
         }
-        let answering = async move {
-            let answer = AssertUnwindSafe(answering).catch_unwind().await;
-            (id, answer.unwrap_or_else(|_| panicked()))
-        };
+        let answering = async move { (id, guarded(answering).await) };
         self.held += bytes;
         self.tasks.insert(id, Task { abort: self.running.spawn(answering), bytes });
         Taking::Begun
@@ -93,6 +97,8 @@ impl Questions {
     }
 }
 
-fn panicked() -> Answer {
-    Answer::refusal(-32603, "the handler of this request panicked")
+/// A handler that panics has refused.
+async fn guarded(answering: impl Future<Output = Answer>) -> Answer {
+    let answer = AssertUnwindSafe(answering).catch_unwind().await;
+    answer.unwrap_or_else(|_| Answer::refusal(-32603, "the handler of this request panicked"))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Identity, QuestionId, Request, Status};
 use tokio::sync::oneshot;
@@ -17,17 +18,38 @@ pub(crate) struct CallNumber(pub(crate) u64);
 /// Where the fate of a notification is told.
 pub(crate) type NoticeReply = oneshot::Sender<Result<(), CallError>>;
 
+/// The work of a handler, if there is one.
+pub(crate) type Answering = Option<BoxFuture<'static, Answer>>;
+
 /// Something that an application wants.
 pub(crate) enum Wish {
-    Answer { question: QuestionId, answer: Answer },
+    Answer {
+        question: QuestionId,
+        answer: Answer,
+    },
     Cancel(CallNumber),
     Close(oneshot::Sender<()>),
     Connect(Caller),
+    /// Told, by the end of the channel, when the link is closed.
+    Follow(oneshot::Sender<()>),
+    /// What would answer this question of the server's.
+    Handler {
+        method: Box<str>,
+        params: Option<Json>,
+        reply: oneshot::Sender<Answering>,
+    },
     Inbox(Mailbox),
     KeepConnected,
     Listen(Mailbox),
-    Notify { method: Arc<str>, params: Option<Json>, reply: NoticeReply },
-    Send { caller: Caller, request: Request },
+    Notify {
+        method: Arc<str>,
+        params: Option<Json>,
+        reply: NoticeReply,
+    },
+    Send {
+        caller: Caller,
+        request: Request,
+    },
     SetIdentity(Identity),
     SetRoots(Vec<Root>),
     Status(oneshot::Sender<Status>),

@@ -15,6 +15,7 @@ mod prompts;
 mod resources;
 mod roots;
 mod sampling;
+mod tasks;
 mod tools;
 
 pub(crate) use completion::To;
@@ -28,6 +29,7 @@ pub use prompts::{Prompt, PromptArgument, PromptResult};
 pub use resources::{Resource, ResourceContents, ResourceResult, ResourceTemplate};
 pub use roots::Root;
 pub use sampling::{SamplingRequest, SamplingResult};
+pub use tasks::{NoTaskId, TaskId, TaskState, TaskStatus, TaskSupport};
 pub use tools::{Tool, ToolAnnotations, ToolResult};
 
 use ridethrough_core::message::Json;

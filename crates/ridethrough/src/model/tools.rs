@@ -4,6 +4,7 @@ use ridethrough_core::message::Json;
 use serde::Deserialize;
 
 use super::content::{Content, text};
+use super::tasks::{self, TaskSupport};
 use super::{Listed, absent_if_null, keeps_its_json};
 
 /// A tool of a server.
@@ -28,6 +29,9 @@ pub struct Tool {
     /// What it says about itself. A server may lie here.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub annotations: ToolAnnotations,
+    /// Whether it can be called as a task, as far as a server of 2025-11-25 says.
+    #[serde(default, rename = "execution", deserialize_with = "tasks::support")]
+    pub task_support: TaskSupport,
     /// The whole tool, as it was sent.
     #[serde(skip, default = "Json::empty_object")]
     pub json: Json,

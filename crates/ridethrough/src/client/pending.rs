@@ -1,0 +1,130 @@
+//! The wait for the outcome of a call, and of the task that a server may make of it.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{CallError, Outcome};
+use tokio::sync::oneshot;
+
+use super::call::Reader;
+use super::task::{Following, Plan, created};
+use super::{Client, gone, result};
+use crate::driver::{CallNumber, Steps, Wish};
+use crate::error::Error;
+use crate::model::{self, Progress};
+
+pub(super) type Listener = Box<dyn FnMut(Progress) + Send>;
+
+/// A call that waits for its answer. Dropping it cancels the call.
+#[must_use = "dropping a call cancels it"]
+pub struct Pending {
+    client: Client,
+    method: Arc<str>,
+    number: CallNumber,
+    outcome: oneshot::Receiver<Outcome>,
+    listener: Option<(Steps, Listener)>,
+    has_ended: bool,
+}
+
+impl Pending {
+    pub(super) const fn new(
+        client: Client,
+        method: Arc<str>,
+        number: CallNumber,
+        outcome: oneshot::Receiver<Outcome>,
+        listener: Option<(Steps, Listener)>,
+    ) -> Self {
+        Self { client, method, number, outcome, listener, has_ended: false }
+    }
+}
+
+impl Future for Pending {
+    type Output = Result<Answer, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Looked at first: all progress before it is there by then, and is handed over before it.
+        let outcome = Pin::new(&mut self.outcome).poll(context);
+        self.has_ended = outcome.is_ready();
+        if let Some((steps, listener)) = &mut self.listener {
+            while let Poll::Ready(Some(step)) = steps.poll_next(context) {
+                if let Ok(step) = model::read(step) {
+                    listener(step);
+                }
+            }
+        }
+        let outcome = ready!(outcome);
+        Poll::Ready(outcome.unwrap_or_else(|_| Err(gone(self.method.clone()))))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.client.wish(Wish::Cancel(self.number));
+        }
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// A call that waits for its result. Dropping it cancels the call, or the task that was made of it.
+#[must_use = "dropping a call cancels it"]
+pub struct PendingResult<T = Json> {
+    pending: Pending,
+    /// How to follow a task; gone once one is followed.
+    plan: Option<Plan>,
+    following: Option<Following>,
+    read: Reader<T>,
+}
+
+impl<T> PendingResult<T> {
+    pub(super) const fn new(pending: Pending, plan: Option<Plan>, read: Reader<T>) -> Self {
+        Self { pending, plan, following: None, read }
+    }
+
+    fn poll_result(&mut self, context: &mut Context<'_>) -> Poll<Result<Json, Error>> {
+        if let Some(following) = &mut self.following {
+            return Pin::new(following).poll(context);
+        }
+        let json = result(ready!(Pin::new(&mut self.pending).poll(context)))?;
+        let Some(task) = self.plan.is_some().then(|| created(&json)).flatten() else {
+            return Poll::Ready(Ok(json));
+        };
+        let plan = self.plan.take().expect("it was there");
+        match task {
+            Ok(state) => {
+                let following = self.following.insert(plan.follow_or_cancel(state));
+                Pin::new(following).poll(context)
+            }
+            Err(source) => Poll::Ready(Err(self.unreadable(json, source))),
+        }
+    }
+
+    fn unreadable(&self, result: Json, source: serde_json::Error) -> Error {
+        Error::Answer { method: self.pending.method.clone(), result, source: source.into() }
+    }
+}
+
+impl<T> Future for PendingResult<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = ready!(self.poll_result(context))?;
+        // A clone of the text shares its bytes.
+        let read = (self.read)(result.clone());
+        Poll::Ready(read.map_err(|source| self.unreadable(result, source)))
+    }
+}
+
+impl<T> fmt::Debug for PendingResult<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pending.fmt(f)
+    }
+}

@@ -1,0 +1,142 @@
+//! Making a task of a call.
+//!
+//! A stateless server decides alone, so the call goes out as it is. A server of 2025-11-25 must be asked
+//! for a task, and only if it said that it has them and the tool can be one.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ridethrough_core::Era;
+use ridethrough_core::message::Json;
+use tokio::time::Instant;
+
+use super::super::{Call, Client, result};
+use super::{Born, Task, UNDECLARED, created};
+use crate::error::Error;
+use crate::model::{self, TaskSupport, Tool, ToolResult};
+
+/// A call that may become a task, and has not begun. Made by [`Call::as_task`].
+#[must_use = "a call begins when it is awaited or turned into a future"]
+pub struct TaskCall<T = ToolResult> {
+    call: Call<T>,
+    kept_for: Option<Duration>,
+}
+
+/// What came of a call that may become a task.
+#[derive(Debug)]
+pub enum Begun<T = ToolResult> {
+    /// The server made no task of it: this is the result.
+    Answered(T),
+    /// The server goes on with it.
+    Task(Task<T>),
+}
+
+impl<T: 'static> Begun<T> {
+    /// The result, whenever it comes.
+    pub async fn result(self) -> Result<T, Error> {
+        match self {
+            Self::Answered(result) => Ok(result),
+            Self::Task(task) => task.result().await,
+        }
+    }
+}
+
+impl<T> TaskCall<T> {
+    pub(in crate::client) const fn new(call: Call<T>) -> Self {
+        Self { call, kept_for: None }
+    }
+
+    /// Asks the server to keep the task and its result for this long. Only servers of 2025-11-25 can be
+    /// asked, and they may decide otherwise.
+    pub const fn kept_for(mut self, time: Duration) -> Self {
+        self.kept_for = Some(time);
+        self
+    }
+
+    async fn begin(self) -> Result<Begun<T>, Error> {
+        let Self { mut call, kept_for } = self;
+        let Some(plan) = call.plan() else {
+            let fault = match call.is_tool_call() {
+                true => UNDECLARED,
+                false => "only calls of tools can be tasks",
+            };
+            // Nothing is sent: the call says why.
+            return call.unfit(fault.to_owned()).await.map(Begun::Answered);
+        };
+        let is_asked = is_legacy_task(call.client(), plan.call.tool.as_deref()).await?;
+        if is_asked {
+            let with_task = call.params().take().map(|params| ask_for_task(&params, kept_for));
+            *call.params() = with_task;
+        }
+        let read = call.reader();
+        let json = result(call.answer().await)?;
+        let task = match json.member("task").filter(|_| is_asked) {
+            Some(task) => Some(model::read(task)),
+            None => created(&json),
+        };
+        let unreadable = |source: serde_json::Error| {
+            let (method, result) = (plan.call.method.clone(), json.clone());
+            Error::Answer { method, result, source: source.into() }
+        };
+        let Some(state) = task.transpose().map_err(unreadable)? else {
+            return read(json.clone()).map(Begun::Answered).map_err(unreadable);
+        };
+        let id = state.id.clone();
+        let born = Some(Born { state, at: Instant::now() });
+        let (client, call, headers) = (plan.client, plan.call, plan.headers);
+        Ok(Begun::Task(Task { client, id, call, headers, born, read }))
+    }
+}
+
+impl<T: 'static> IntoFuture for TaskCall<T> {
+    type Output = Result<Begun<T>, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.begin())
+    }
+}
+
+impl<T> fmt::Debug for TaskCall<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TaskCall").field(&self.call).finish()
+    }
+}
+
+/// Whether the server wants to be asked for a task, and this tool can be one.
+async fn is_legacy_task(client: &Client, tool: Option<&str>) -> Result<bool, Error> {
+    let era = |status: Option<crate::Status>| status.map(|it| (it.era, it.version.is_some()));
+    if era(client.status().await) == Some((Era::Modern, true)) {
+        return Ok(false);
+    }
+    // Without a session in force it makes one, and with it the era is known.
+    let server = result(client.handshake().await)?;
+    let has_tasks = ["capabilities", "tasks", "requests", "tools", "call"]
+        .iter()
+        .try_fold(server, |json, name| json.member(name))
+        .is_some();
+    let is_legacy = era(client.status().await).is_some_and(|(era, _)| era == Era::Legacy);
+    match tool.filter(|_| is_legacy && has_tasks) {
+        Some(tool) => Ok(support(client, tool).await? != TaskSupport::Forbidden),
+        None => Ok(false),
+    }
+}
+
+/// What the server says of this tool. A tool that it does not list has said nothing.
+async fn support(client: &Client, tool: &str) -> Result<TaskSupport, Error> {
+    let tools: Vec<Tool> = client.tools().await?;
+    let named = tools.iter().find(|it| it.name == tool);
+    Ok(named.map_or(TaskSupport::Forbidden, |it| it.task_support))
+}
+
+/// The params with a wish for a task. One that is there already stays.
+fn ask_for_task(params: &Json, kept_for: Option<Duration>) -> Json {
+    if params.member("task").is_some() {
+        return params.clone();
+    }
+    let millis = kept_for.map(|time| time.as_millis().to_string());
+    let ttl = millis.and_then(|millis| Json::new(millis).ok()).map(|ttl| ("ttl".to_owned(), ttl));
+    let task = Json::empty_object().with_members(ttl);
+    params.with_members([("task".to_owned(), task)])
+}

@@ -1,0 +1,341 @@
+//! Asking for a task until it has ended.
+//!
+//! ```text
+//!   rest ──due──▶ look ──it goes on──▶ rest          look ──ended──▶ its result or error
+//!    │ a handler answered ──▶ tasks/update            look ──no answer──▶ rest, for longer
+//!    └ out of time ──▶ the end
+//! ```
+//! One `tasks/get` that fails says nothing about the task, which is with the server: it is asked for
+//! again. Only the server's word, or the end of our time, ends it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{CallError, Delivery, Kind, Reason};
+use serde::Serialize;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::super::Call;
+use super::super::call::Reader;
+use super::inputs::{Inputs, Unanswerable};
+use super::plan::{Plan, Unwanted};
+use super::time::Pace;
+use super::{Born, Named, Update};
+use crate::driver::Wish;
+use crate::error::{Error, ServerError, TaskEnd, TaskError};
+use crate::model::{self, TaskId, TaskState, TaskStatus};
+
+pub(super) struct Follower {
+    plan: Plan,
+    id: TaskId,
+    unwanted: Option<Unwanted>,
+    inputs: Inputs,
+    pace: Pace,
+    /// Ends when the link is closed.
+    open: Option<oneshot::Receiver<()>>,
+    /// When it was first heard of: the server keeps it from then on, or from before.
+    first_heard: Option<Instant>,
+    /// When the server last spoke of it, or the wait began.
+    heard: Instant,
+    last: Option<TaskState>,
+    /// Questions that were sent.
+    looks: u32,
+    /// Why the last one has no answer.
+    trouble: Option<Error>,
+    /// What the server said to our inputs, if it does not take them.
+    refused: Option<Error>,
+}
+
+/// What a look at a task has shown.
+enum Seen {
+    GoesOn { look_again_in: Duration },
+    Ended(Json),
+}
+
+impl Follower {
+    pub(super) fn new(plan: Plan, id: TaskId, unwanted: Option<Unwanted>) -> Self {
+        let (closed, open) = oneshot::channel();
+        plan.client.wish(Wish::Follow(closed));
+        Self {
+            plan,
+            unwanted,
+            inputs: Inputs::default(),
+            pace: Pace::new(RandomState::new().hash_one(&id)),
+            id,
+            open: Some(open),
+            first_heard: None,
+            heard: Instant::now(),
+            last: None,
+            looks: 0,
+            trouble: None,
+            refused: None,
+        }
+    }
+
+    pub(super) async fn run(mut self, born: Option<Born>) -> Result<Json, Error> {
+        let mut wait = Duration::ZERO;
+        if let Some(Born { state, at }) = born {
+            self.first_heard = Some(at);
+            self.pace.heard(state.poll_interval);
+            let is_over = state.status.is_final();
+            let due = at + if is_over { Duration::ZERO } else { self.pace.next() };
+            wait = due.saturating_duration_since(Instant::now());
+        }
+        loop {
+            self.rest(wait).await?;
+            match self.look().await? {
+                Seen::Ended(result) => return Ok(result),
+                Seen::GoesOn { look_again_in } => wait = look_again_in,
+            }
+        }
+    }
+
+    /// Waits, and sends what handlers answer meanwhile.
+    async fn rest(&mut self, wait: Duration) -> Result<(), Error> {
+        let due = Instant::now() + wait;
+        loop {
+            let until = self.plan.time.until;
+            let wake = until.map_or(due, |until| until.min(due));
+            tokio::select! {
+                biased;
+                (key, answer) = self.inputs.next() => self.given(&key, answer).await?,
+                // The next look finds it closed, and says so.
+                () = closed(&mut self.open) => return Ok(()),
+                () = tokio::time::sleep_until(wake) => {
+                    return match until {
+                        Some(until) if until <= Instant::now() => Err(self.out_of_time()),
+                        _ => Ok(()),
+                    };
+                }
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<Seen, Error> {
+        let time = self.plan.time.left().map(|left| left.min(LOOK_TIME));
+        let named = Named { task_id: &self.id };
+        let asked = self.ask("tasks/get", &named, time, model::read::<TaskState>).await;
+        self.looks += 1;
+        let state = match asked {
+            Ok(state) => state,
+            Err(error) => return self.no_answer(error),
+        };
+        self.take_in(&state);
+        match state.status {
+            TaskStatus::Cancelled => Err(self.lost(TaskEnd::Cancelled, state.message)),
+            TaskStatus::Completed | TaskStatus::Failed => self.take_end(state).await,
+            TaskStatus::InputRequired if self.is_asked_elsewhere(&state) => self.fetch().await,
+            _ => self.go_on(&state).await,
+        }
+    }
+
+    /// The server has spoken.
+    fn take_in(&mut self, state: &TaskState) {
+        self.heard = Instant::now();
+        self.first_heard.get_or_insert(self.heard);
+        self.trouble = None;
+        self.pace.heard(state.poll_interval);
+        let news = |it: &TaskState| (it.status, it.message.clone(), it.last_updated_at.clone());
+        if self.last.as_ref().is_some_and(|last| news(last) != news(state)) {
+            self.plan.time.extend();
+        }
+        self.last = Some(state.clone());
+        if state.status.is_final() {
+            self.is_over();
+        }
+    }
+
+    /// Nothing is left to cancel.
+    fn is_over(&mut self) {
+        if let Some(unwanted) = &mut self.unwanted {
+            unwanted.disarm();
+        }
+    }
+
+    async fn take_end(&mut self, state: TaskState) -> Result<Seen, Error> {
+        if let Some(result) = state.json.member("result") {
+            return Ok(Seen::Ended(result));
+        }
+        if let Some(json) = state.json.member("error") {
+            let rpc = Answer::Error(json.clone()).error().unwrap_or_default();
+            return Err(Error::Server(ServerError { rpc, json }));
+        }
+        match state.status {
+            _ if state.is_legacy() => self.fetch().await,
+            TaskStatus::Failed => Err(self.lost(TaskEnd::Failed, state.message)),
+            _ => {
+                let missing: serde_json::Error = serde::de::Error::missing_field("result");
+                let (method, result) = ("tasks/get".into(), state.json);
+                Err(Error::Answer { method, result, source: missing.into() })
+            }
+        }
+    }
+
+    /// A server of 2025-11-25 asks by requests of its own, while it is asked for the result.
+    fn is_asked_elsewhere(&self, state: &TaskState) -> bool {
+        state.is_legacy() && state.json.member("inputRequests").is_none()
+    }
+
+    /// Asks for the result itself, which the server holds back until there is one.
+    async fn fetch(&mut self) -> Result<Seen, Error> {
+        let time = self.plan.time.left().unwrap_or(self.plan.time.silence);
+        let named = Named { task_id: &self.id };
+        match self.ask("tasks/result", &named, Some(time), Ok).await {
+            Ok(result) => {
+                self.is_over();
+                Ok(Seen::Ended(result))
+            }
+            // Whatever the server says here is what the call would have been told.
+            Err(error @ Error::Server(_)) => {
+                self.is_over();
+                Err(error)
+            }
+            Err(error) => self.no_answer(error),
+        }
+    }
+
+    async fn go_on(&mut self, state: &TaskState) -> Result<Seen, Error> {
+        if let Some(refused) = self.refused.take() {
+            return Err(refused);
+        }
+        let age = self.first_heard.map(|first| first.elapsed()).unwrap_or_default();
+        if state.kept_for.is_some_and(|time| age >= time) {
+            return Err(self.lost(TaskEnd::Expired, state.message.clone()));
+        }
+        let taken = self.inputs.take(&self.plan.client, state).await;
+        taken.map_err(|unanswerable| self.unanswerable(unanswerable))?;
+        self.send_inputs().await;
+        Ok(Seen::GoesOn { look_again_in: self.pace.next() })
+    }
+
+    async fn given(&mut self, key: &str, answer: Answer) -> Result<(), Error> {
+        let kept = self.inputs.keep(key, answer);
+        kept.map_err(|unanswerable| self.unanswerable(unanswerable))?;
+        self.send_inputs().await;
+        Ok(())
+    }
+
+    /// Sends the answers once they are complete. What does not arrive is sent again after the next look.
+    async fn send_inputs(&mut self) {
+        let Some(responses) = self.inputs.complete() else { return };
+        let update = Update { task_id: &self.id, input_responses: &responses };
+        let time = self.plan.time.left().map(|left| left.min(LOOK_TIME));
+        match self.ask("tasks/update", &update, time, Ok).await {
+            Ok(_) => self.inputs.sent(),
+            Err(error) if self.may_pass(&error) => self.trouble = Some(error),
+            // The task may have ended meanwhile, and then this does not matter.
+            Err(error) => {
+                self.inputs.sent();
+                self.refused = Some(error);
+            }
+        }
+    }
+
+    async fn ask<T>(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+        time: Option<Duration>,
+        read: Reader<T>,
+    ) -> Result<T, Error> {
+        let call: Call<T> = self.plan.client.ask_task(method, params, read);
+        let call = call.with_headers(self.plan.headers.clone());
+        match time {
+            Some(time) => call.deadline(time).await,
+            None => call.await,
+        }
+    }
+
+    /// A question has no answer: it is asked again, unless that is of no use.
+    fn no_answer(&mut self, error: Error) -> Result<Seen, Error> {
+        if let Some(error) = error.server().filter(|error| error.rpc.code == INVALID_PARAMS) {
+            let words = error.rpc.message.clone();
+            self.is_over();
+            return Err(self.lost(TaskEnd::Unknown, Some(words)));
+        }
+        let is_silent_for_long =
+            self.plan.time.until.is_none() && self.heard.elapsed() >= self.plan.time.silence;
+        if is_silent_for_long || !self.may_pass(&error) {
+            return Err(error);
+        }
+        let look_again_in = self.pace.after_failure(error.retry_after());
+        self.trouble = Some(error);
+        Ok(Seen::GoesOn { look_again_in })
+    }
+
+    /// Whether the next question may be answered though this one was not.
+    fn may_pass(&self, error: &Error) -> bool {
+        let kind = match error {
+            Error::Call(error) => error.kind,
+            // -32600, -32601 and -32602 say that the question is wrong, and those of the
+            // stateless revision that we are.
+            Error::Server(error) => {
+                return !matches!(error.rpc.code, -32602..=-32600 | -32099..=-32020);
+            }
+            _ => return false,
+        };
+        match kind {
+            Kind::BreakerOpen
+            | Kind::DeadlinePassed
+            | Kind::Exhausted
+            | Kind::Interrupted
+            | Kind::PeerMisbehaved
+            | Kind::SessionLost
+            | Kind::Unreachable => true,
+            // A proxy that has lost its routes for a moment; or an address that was never right.
+            Kind::Rejected { status: 404 } => self.first_heard.is_some(),
+            Kind::Rejected { status } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
+            _ => false,
+        }
+    }
+
+    fn lost(&self, end: TaskEnd, message: Option<String>) -> Error {
+        TaskError::new(self.id.clone(), end, message).into()
+    }
+
+    fn unanswerable(&self, why: Unanswerable) -> Error {
+        match why {
+            Unanswerable::Refused(words) => {
+                let words = format!("input that the task asked for was not given: {words}");
+                self.error(Kind::Incompatible, Reason::Config(words.into()))
+            }
+            Unanswerable::TooMany => {
+                self.error(Kind::PeerMisbehaved, Reason::Rule("its task asks again and again"))
+            }
+        }
+    }
+
+    fn out_of_time(&mut self) -> Error {
+        let reason = match self.trouble.take() {
+            Some(Error::Call(error)) => error.reason,
+            _ => Reason::Rule("its task has not ended"),
+        };
+        self.error(Kind::DeadlinePassed, reason)
+    }
+
+    /// The end of the call that the task was made of.
+    fn error(&self, kind: Kind, reason: Reason) -> Error {
+        let mut error = CallError::new(kind, Delivery::Unknown, self.plan.call.clone(), reason);
+        error.attempts = self.looks.saturating_add(1);
+        error.elapsed = self.plan.time.began.elapsed();
+        error.into()
+    }
+}
+
+/// Waits until the link is closed; for ever, once that was said.
+async fn closed(open: &mut Option<oneshot::Receiver<()>>) {
+    match open {
+        Some(receiver) => {
+            // Nothing is ever sent: its end is the news.
+            let _ = receiver.await;
+            *open = None;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+const INVALID_PARAMS: i64 = -32602;
+/// One question, with all that its recovery takes.
+const LOOK_TIME: Duration = Duration::from_secs(60);

@@ -1,0 +1,154 @@
+//! What a task asks of us while it goes on.
+//!
+//! A question is put to its handler once, whatever the server repeats, because its key is used once in the
+//! life of a task. Answers go out together, since a server need not take them one by one.
+
+use std::collections::BTreeMap;
+
+use ridethrough_core::message::{Answer, Json};
+use serde::Deserialize;
+use tokio::sync::oneshot;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::super::Client;
+use crate::driver::Wish;
+use crate::model::{TaskState, TaskStatus};
+
+/// The questions of one task. Dropping it drops what handlers are doing.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    questions: BTreeMap<String, Question>,
+    running: JoinSet<(String, Answer)>,
+}
+
+#[derive(Debug)]
+enum Question {
+    Asked(AbortHandle),
+    Given(Json),
+    /// The server has the answer, or wants it no more.
+    Over,
+}
+
+/// Why questions cannot be answered.
+pub(super) enum Unanswerable {
+    /// Nobody is there for it, or whoever is refused.
+    Refused(String),
+    /// There is no end of them.
+    TooMany,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    method: Box<str>,
+    #[serde(default)]
+    params: Option<Json>,
+}
+
+impl Inputs {
+    /// Takes in what the server asks for now, and takes back what it does not any more.
+    pub(super) async fn take(
+        &mut self,
+        client: &Client,
+        state: &TaskState,
+    ) -> Result<(), Unanswerable> {
+        let asked = match state.status {
+            TaskStatus::InputRequired => requests(&state.json),
+            _ => BTreeMap::new(),
+        };
+        for (key, question) in &mut self.questions {
+            if let Question::Asked(handler) = question
+                && !asked.contains_key(key)
+            {
+                handler.abort();
+                *question = Question::Over;
+            }
+        }
+        for (key, asked) in asked {
+            if !self.questions.contains_key(&key) {
+                self.ask(client, key, asked).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask(
+        &mut self,
+        client: &Client,
+        key: String,
+        asked: Asked,
+    ) -> Result<(), Unanswerable> {
+        if self.questions.len() >= MOST {
+            return Err(Unanswerable::TooMany);
+        }
+        let Asked { method, params } = asked;
+        let (reply, answering) = oneshot::channel();
+        let nobody = format!("nobody answers `{method}` here");
+        client.wish(Wish::Handler { method, params, reply });
+        let Some(answering) = answering.await.ok().flatten() else {
+            return Err(Unanswerable::Refused(nobody));
+        };
+        let named = key.clone();
+        let handler = self.running.spawn(async move { (named, answering.await) });
+        self.questions.insert(key, Question::Asked(handler));
+        Ok(())
+    }
+
+    /// Waits for the next answer of a handler; for ever, if none works.
+    pub(super) async fn next(&mut self) -> (String, Answer) {
+        loop {
+            match self.running.join_next().await {
+                Some(Ok(answer)) => return answer,
+                // It was taken back.
+                Some(Err(_)) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Keeps an answer until it is sent.
+    pub(super) fn keep(&mut self, key: &str, answer: Answer) -> Result<(), Unanswerable> {
+        match (self.questions.get_mut(key), answer) {
+            (Some(question @ Question::Asked(_)), Answer::Result(json)) => {
+                *question = Question::Given(json);
+            }
+            (Some(Question::Asked(_)), refusal @ Answer::Error(_)) => {
+                let words = refusal.error().unwrap_or_default().message;
+                return Err(Unanswerable::Refused(words));
+            }
+            // The server has taken the question back meanwhile.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What to send, if everything that was asked for is there.
+    pub(super) fn complete(&self) -> Option<Json> {
+        let is_asked = |question: &Question| matches!(question, Question::Asked(_));
+        if self.questions.values().any(is_asked) {
+            return None;
+        }
+        let given = self.questions.iter().filter_map(|(key, question)| match question {
+            Question::Given(json) => Some((key.clone(), json.clone())),
+            _ => None,
+        });
+        let given: Vec<_> = given.collect();
+        (!given.is_empty()).then(|| Json::empty_object().with_members(given))
+    }
+
+    /// The server has what was given.
+    pub(super) fn sent(&mut self) {
+        for question in self.questions.values_mut() {
+            if matches!(question, Question::Given(_)) {
+                *question = Question::Over;
+            }
+        }
+    }
+}
+
+fn requests(state: &Json) -> BTreeMap<String, Asked> {
+    let members = state.member("inputRequests").map(|it| it.members()).unwrap_or_default();
+    members.into_iter().filter_map(|(key, asked)| Some((key, asked.read()?))).collect()
+}
+
+/// A conversation, not a flood.
+const MOST: usize = 1000;

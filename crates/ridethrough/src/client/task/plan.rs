@@ -1,0 +1,103 @@
+//! What it takes to follow a task, and what is owed to the server when nobody follows any more.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::HeaderMap;
+use ridethrough_core::message::Json;
+use ridethrough_core::{CallName, CallOptions, Request};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::super::{Client, gone};
+use super::follow::Follower;
+use super::time::Time;
+use super::{Born, Named};
+use crate::driver::{Caller, Wish};
+use crate::error::Error;
+use crate::model::{TaskId, TaskState};
+
+/// What is needed to follow a task.
+pub(in crate::client) struct Plan {
+    pub(in crate::client) client: Client,
+    /// What the task is made of, for messages.
+    pub(in crate::client) call: CallName,
+    /// Those of the call, which go with every question about its task.
+    pub(in crate::client) headers: HeaderMap,
+    pub(in crate::client) time: Time,
+}
+
+/// A task that is being followed. Dropping it stops that.
+pub(in crate::client) struct Following {
+    running: JoinHandle<Result<Json, Error>>,
+    call: CallName,
+}
+
+impl Plan {
+    /// Follows the task of a call that nobody else can get at: if it is not wanted to its end, the
+    /// server is told.
+    pub(in crate::client) fn follow_or_cancel(self, state: TaskState) -> Following {
+        let unwanted = Unwanted { client: self.client.clone(), id: Some(state.id.clone()) };
+        let id = state.id.clone();
+        self.start(id, Some(Born { state, at: Instant::now() }), Some(unwanted))
+    }
+
+    pub(super) fn follow(self, id: TaskId, born: Option<Born>) -> Following {
+        self.start(id, born, None)
+    }
+
+    fn start(self, id: TaskId, born: Option<Born>, unwanted: Option<Unwanted>) -> Following {
+        let call = self.call.clone();
+        let runtime = self.client.tasks.as_ref().map(|tasks| tasks.runtime.clone());
+        let runtime = runtime.expect("only a client that declared tasks follows them");
+        let running = runtime.spawn(Follower::new(self, id, unwanted).run(born));
+        Following { running, call }
+    }
+}
+
+impl Future for Following {
+    type Output = Result<Json, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let ended = std::task::ready!(Pin::new(&mut self.running).poll(context));
+        // It ends without a word only together with its runtime.
+        Poll::Ready(ended.unwrap_or_else(|_| Err(gone(self.call.method.clone()).into())))
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
+/// Tells the server that nobody wants a task any more, unless it has ended. Best effort, like every
+/// cancellation: it is sent once and its fate ignored.
+pub(super) struct Unwanted {
+    client: Client,
+    id: Option<TaskId>,
+}
+
+impl Unwanted {
+    /// Nothing is left to cancel.
+    pub(super) fn disarm(&mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        let Some(task_id) = &self.id else { return };
+        let params = Json::of(&Named { task_id }).expect("a string is JSON");
+        let options = CallOptions { deadline: Some(CANCEL_TIME), ..CallOptions::default() };
+        let request = Request { method: "tasks/cancel".into(), params: Some(params), options };
+        let (reply, _) = oneshot::channel();
+        let caller = Caller { number: self.client.next_call(), reply, progress: None };
+        self.client.wish(Wish::Send { caller, request });
+    }
+}
+
+/// As for every cancellation.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
