@@ -1,0 +1,173 @@
+//! The tasks of 2025-11-25: asked for by the client, their result fetched on its own.
+
+use ridethrough::model::{Elicited, TaskStatus};
+use ridethrough::{Begun, Client, Era, Error, Json, TaskEnd};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::rig::{Office, Told, secs, text};
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_asked_for_only_where_server_and_tool_can() {
+    let yes = json!({ "requests": { "tools": { "call": {} } } });
+    for (tasks, support, is_task) in [
+        (yes.clone(), json!({ "taskSupport": "optional" }), true),
+        (yes.clone(), json!({ "taskSupport": "required" }), true),
+        (yes.clone(), json!({ "taskSupport": "forbidden" }), false),
+        (yes, json!(null), false),
+        (json!({ "requests": {} }), json!({ "taskSupport": "optional" }), false),
+    ] {
+        let said = (tasks.clone(), support.clone());
+        let office = server(tasks, support, vec![state("completed")]);
+
+        let begun = client(&office).call_tool("build", ()).as_task().kept_for(secs(60)).await;
+
+        assert_eq!(matches!(begun.unwrap(), Begun::Task(_)), is_task, "{said:?}");
+        let asked = office.asked("tools/call")[0].params()["task"].clone();
+        let expected = if is_task { json!({ "ttl": 60_000 }) } else { Value::Null };
+        assert_eq!(asked, expected, "{said:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_looked_at_and_its_result_is_fetched_through_faults() {
+    let looks = vec![state("working"), Told::Cut, state("working"), state("completed")];
+    let office = capable(looks);
+    let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+
+    let result = begun.result().await.unwrap();
+
+    assert_eq!(result.text(), "fetched");
+    assert_eq!((office.count("tools/call"), office.count("tasks/get")), (1, 4));
+    // Cut once, as the script has it.
+    assert_eq!(office.count("tasks/result"), 2);
+    assert_eq!(office.asked("tasks/result")[0].params()["taskId"], "t-1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_failed_or_was_cancelled_says_how() {
+    let failed = capable(vec![state("failed")]);
+    let begun = client(&failed).call_tool("build", ()).as_task().await.unwrap();
+    assert_eq!(begun.result().await.unwrap().text(), "fetched", "what the call would have said");
+
+    let cancelled = capable(vec![state("cancelled")]);
+    let begun = client(&cancelled).call_tool("build", ()).as_task().await.unwrap();
+    let error = begun.result().await.unwrap_err();
+    assert!(matches!(&error, Error::Task(task) if task.end == TaskEnd::Cancelled), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_questions_come_while_its_result_is_asked_for() {
+    let (say, messages) = mpsc::unbounded_channel();
+    let mut messages = Some(messages);
+    let question = json!({
+        "jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+        "params": { "message": "sure?", "requestedSchema": { "type": "object", "properties": {} },
+            "_meta": { "io.modelcontextprotocol/related-task": { "taskId": "t-1" } } },
+    });
+    let office = Office::new(move |asked, _| match &*asked.method {
+        "tasks/get" => state("input_required"),
+        "tasks/result" => {
+            say.send(question.clone()).unwrap();
+            Told::Stream(messages.take().unwrap())
+        }
+        "answer" => {
+            assert_eq!(asked.message["result"]["action"], "accept");
+            say.send(json!({ "jsonrpc": "2.0", "result": text("answered") })).unwrap();
+            Told::Silence
+        }
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "required" })),
+    });
+    let thinks = |_| async {
+        // Longer than any other request may take.
+        tokio::time::sleep(secs(300)).await;
+        Elicited::Accepted(Json::empty_object())
+    };
+    let client = office.bare().eras(Era::Legacy).tasks().on_form(thinks).build().unwrap();
+
+    let begun = client.call_tool("build", ()).as_task().await.unwrap();
+    let result = begun.result().await.unwrap();
+
+    assert_eq!(result.text(), "answered");
+    assert_eq!(office.count("tasks/result"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_are_listed_cancelled_and_taken_up_by_another_client() {
+    let office = capable(vec![state("working"), state("completed")]);
+    let first = client(&office);
+    let Begun::Task(task) = first.call_tool("build", ()).as_task().await.unwrap() else { panic!() };
+    task.cancel().await.unwrap();
+    drop((task, first));
+
+    let second = client(&office);
+    let listed = second.tasks().await.unwrap();
+    let task = second.task(listed[0].id.clone());
+    let result = task.result().await.unwrap();
+
+    assert_eq!((listed.len(), listed[0].status), (1, TaskStatus::Working));
+    assert_eq!(listed[0].kept_for, Some(secs(3600)));
+    assert_eq!(result.text(), "fetched");
+    assert_eq!(office.count("tasks/cancel"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_call_of_a_legacy_server_is_a_plain_call() {
+    let office = capable(vec![]);
+
+    let result = client(&office).call_tool("build", ()).await.unwrap();
+
+    assert_eq!(result.text(), "plain");
+    assert_eq!(office.count("tools/list"), 0, "nothing is asked for the sake of tasks");
+}
+
+fn client(office: &Office) -> Client {
+    office.bare().eras(Era::Legacy).tasks().build().unwrap()
+}
+
+fn capable(looks: Vec<Told>) -> Office {
+    server(can_do(), json!({ "taskSupport": "optional" }), looks)
+}
+
+fn can_do() -> Value {
+    json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
+}
+
+/// A server with these capabilities for tasks, whose one tool says this about them.
+fn server(tasks: Value, support: Value, mut looks: Vec<Told>) -> Office {
+    looks.reverse();
+    Office::new(move |asked, before| match (&*asked.method, before) {
+        ("tasks/get", _) => looks.pop().unwrap(),
+        ("tasks/result", 0) => Told::Cut,
+        ("tasks/result", _) => Told::Result(text("fetched")),
+        _ => usual(asked, &tasks, &support),
+    })
+}
+
+fn usual(asked: &crate::rig::Asked, tasks: &Value, support: &Value) -> Told {
+    let working = || match state("working") {
+        Told::Result(state) => state,
+        _ => panic!(),
+    };
+    Told::Result(match &*asked.method {
+        "initialize" => json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "tools": {}, "tasks": tasks },
+            "serverInfo": { "name": "office", "version": "1" },
+        }),
+        "tools/list" => json!({
+            "tools": [{ "name": "build", "inputSchema": { "type": "object" }, "execution": support }],
+        }),
+        "tools/call" if asked.params()["task"].is_object() => json!({ "task": working() }),
+        "tools/call" => text("plain"),
+        "tasks/list" => json!({ "tasks": [working()] }),
+        "tasks/cancel" => working(),
+        _ => json!({}),
+    })
+}
+
+fn state(status: &str) -> Told {
+    Told::Result(json!({
+        "taskId": "t-1", "status": status, "ttl": 3_600_000, "pollInterval": 1000,
+        "createdAt": "2026-11-15T10:00:00Z", "lastUpdatedAt": "2026-11-15T10:00:00Z",
+    }))
+}

@@ -1,0 +1,14 @@
+//! Calls that servers make tasks of: followed to their end through faults, questions and restarts.
+//!
+//! The server is a function in memory, and what it was asked is looked at from its side.
+
+#![cfg(test)]
+
+mod rig;
+
+mod asking;
+mod ending;
+mod faults;
+mod handles;
+mod legacy;
+mod pacing;
