@@ -217,7 +217,8 @@ impl<T> Call<T> {
         let tasks = self.client.tasks.as_ref().filter(|_| self.is_tool_call())?;
         let time = Time::of_call(&self.request.options, tasks.time);
         let (client, headers) = (self.client.clone(), self.headers.clone());
-        Some(Plan { client, call: name_of(&self.request), headers, time })
+        let (call, params) = (name_of(&self.request), self.request.params.clone());
+        Some(Plan { client, call, params, headers, time })
     }
 
     pub(super) fn is_tool_call(&self) -> bool {

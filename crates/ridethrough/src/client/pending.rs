@@ -10,7 +10,7 @@ use ridethrough_core::{CallError, Outcome};
 use tokio::sync::oneshot;
 
 use super::call::Reader;
-use super::task::{Following, Plan, created};
+use super::task::{Following, Plan, created, is_refused_form};
 use super::{Client, gone, result};
 use crate::driver::{CallNumber, Steps, Wish};
 use crate::error::Error;
@@ -93,18 +93,18 @@ impl<T> PendingResult<T> {
         if let Some(following) = &mut self.following {
             return Pin::new(following).poll(context);
         }
-        let json = result(ready!(Pin::new(&mut self.pending).poll(context)))?;
-        let Some(task) = self.plan.is_some().then(|| created(&json)).flatten() else {
-            return Poll::Ready(Ok(json));
+        let result = result(ready!(Pin::new(&mut self.pending).poll(context)));
+        let Some(plan) = self.plan.take() else { return Poll::Ready(result) };
+        let following = match result {
+            Ok(json) => match created(&json) {
+                None => return Poll::Ready(Ok(json)),
+                Some(Ok(state)) => plan.follow_or_cancel(state),
+                Some(Err(source)) => return Poll::Ready(Err(self.unreadable(json, source))),
+            },
+            Err(error) if is_refused_form(&error) => plan.call_as_task(error),
+            Err(error) => return Poll::Ready(Err(error)),
         };
-        let plan = self.plan.take().expect("it was there");
-        match task {
-            Ok(state) => {
-                let following = self.following.insert(plan.follow_or_cancel(state));
-                Pin::new(following).poll(context)
-            }
-            Err(source) => Poll::Ready(Err(self.unreadable(json, source))),
-        }
+        Pin::new(self.following.insert(following)).poll(context)
     }
 
     fn unreadable(&self, result: Json, source: serde_json::Error) -> Error {

@@ -112,6 +112,49 @@ async fn tasks_are_listed_cancelled_and_taken_up_by_another_client() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_said_instead_of_a_result_is_the_error_of_the_call() {
+    // A code that would mean something else where a task is asked for.
+    for code in [-32602, -32603] {
+        let office = Office::new(move |asked, _| match &*asked.method {
+            "tasks/get" => state("failed"),
+            "tasks/result" => Told::Error(code, "no such branch"),
+            _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+        });
+        let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+
+        let error = begun.result().await.unwrap_err();
+
+        assert_eq!(error.server().unwrap().rpc.message, "no such branch");
+        assert_eq!(office.count("tasks/result"), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_can_only_be_a_task_is_called_as_one_without_being_told() {
+    for code in [-32601, -32600] {
+        let office = refuses_plain_calls(code, "required");
+
+        let result = client(&office).call_tool("build", json!({ "x": 1 })).await.unwrap();
+
+        assert_eq!(result.text(), "fetched");
+        let calls = office.asked("tools/call");
+        assert_eq!(calls.len(), 2);
+        assert_eq!(calls[1].params()["arguments"], json!({ "x": 1 }));
+        assert_eq!(calls[1].params()["task"], json!({}));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_has_nothing_to_do_with_tasks_is_the_answer() {
+    let office = refuses_plain_calls(-32601, "optional");
+
+    let error = client(&office).call_tool("build", ()).await.unwrap_err();
+
+    assert_eq!(error.server().unwrap().rpc.code, -32601);
+    assert_eq!(office.count("tools/call"), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_plain_call_of_a_legacy_server_is_a_plain_call() {
     let office = capable(vec![]);
 
@@ -141,6 +184,15 @@ fn server(tasks: Value, support: Value, mut looks: Vec<Told>) -> Office {
         ("tasks/result", 0) => Told::Cut,
         ("tasks/result", _) => Told::Result(text("fetched")),
         _ => usual(asked, &tasks, &support),
+    })
+}
+
+fn refuses_plain_calls(code: i64, support: &'static str) -> Office {
+    Office::new(move |asked, _| match &*asked.method {
+        "tools/call" if asked.params()["task"].is_null() => Told::Error(code, "as a task only"),
+        "tasks/get" => state("completed"),
+        "tasks/result" => Told::Result(text("fetched")),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": support })),
     })
 }
 

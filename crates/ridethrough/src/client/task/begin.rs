@@ -11,10 +11,11 @@ use ridethrough_core::Era;
 use ridethrough_core::message::Json;
 use tokio::time::Instant;
 
-use super::super::{Call, Client, result};
+use super::super::{Call, Client, Params, result};
+use super::plan::Plan;
 use super::{Born, Task, UNDECLARED, created};
 use crate::error::Error;
-use crate::model::{self, TaskSupport, Tool, ToolResult};
+use crate::model::{self, TaskState, TaskSupport, Tool, ToolResult};
 
 /// A call that may become a task, and has not begun. Made by [`Call::as_task`].
 #[must_use = "a call begins when it is awaited or turned into a future"]
@@ -64,7 +65,8 @@ impl<T> TaskCall<T> {
             // Nothing is sent: the call says why.
             return call.unfit(fault.to_owned()).await.map(Begun::Answered);
         };
-        let is_asked = is_legacy_task(call.client(), plan.call.tool.as_deref()).await?;
+        let support = legacy_support(call.client(), plan.call.tool.as_deref()).await?;
+        let is_asked = support != TaskSupport::Forbidden;
         if is_asked {
             let with_task = call.params().take().map(|params| ask_for_task(&params, kept_for));
             *call.params() = with_task;
@@ -104,11 +106,37 @@ impl<T> fmt::Debug for TaskCall<T> {
     }
 }
 
-/// Whether the server wants to be asked for a task, and this tool can be one.
-async fn is_legacy_task(client: &Client, tool: Option<&str>) -> Result<bool, Error> {
+/// Whether a server says that it was asked in the wrong form: 2025-11-25 wants this for a tool that can
+/// only be a task, by one code on one page and by the other on the next.
+pub(in crate::client) fn is_refused_form(error: &Error) -> bool {
+    error.server().is_some_and(|error| matches!(error.rpc.code, -32601 | -32600))
+}
+
+/// Makes a task of a call that was refused because it asked for none. `None` if it was not that.
+pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Error> {
+    let support = legacy_support(&plan.client, plan.call.tool.as_deref()).await?;
+    let Some(params) = plan.params.as_ref().filter(|_| support == TaskSupport::Required) else {
+        return Ok(None);
+    };
+    let params = Params::from(ask_for_task(params, None));
+    let call = Call::new(plan.client.clone(), plan.call.method.clone(), params, |result: Json| {
+        let missing = || serde::de::Error::missing_field("task");
+        model::read(result.member("task").ok_or_else(missing)?)
+    });
+    let call = call.with_headers(plan.headers.clone());
+    match plan.time.left() {
+        Some(left) => call.deadline(left).await,
+        None => call.await,
+    }
+    .map(Some)
+}
+
+/// Whether the server wants to be asked for a task, and this tool can be one. A stateless server
+/// decides by itself.
+async fn legacy_support(client: &Client, tool: Option<&str>) -> Result<TaskSupport, Error> {
     let era = |status: Option<crate::Status>| status.map(|it| (it.era, it.version.is_some()));
     if era(client.status().await) == Some((Era::Modern, true)) {
-        return Ok(false);
+        return Ok(TaskSupport::Forbidden);
     }
     // Without a session in force it makes one, and with it the era is known.
     let server = result(client.handshake().await)?;
@@ -117,15 +145,11 @@ async fn is_legacy_task(client: &Client, tool: Option<&str>) -> Result<bool, Err
         .try_fold(server, |json, name| json.member(name))
         .is_some();
     let is_legacy = era(client.status().await).is_some_and(|(era, _)| era == Era::Legacy);
-    match tool.filter(|_| is_legacy && has_tasks) {
-        Some(tool) => Ok(support(client, tool).await? != TaskSupport::Forbidden),
-        None => Ok(false),
-    }
-}
-
-/// What the server says of this tool. A tool that it does not list has said nothing.
-async fn support(client: &Client, tool: &str) -> Result<TaskSupport, Error> {
+    let Some(tool) = tool.filter(|_| is_legacy && has_tasks) else {
+        return Ok(TaskSupport::Forbidden);
+    };
     let tools: Vec<Tool> = client.tools().await?;
+    // A tool that is not listed has said nothing.
     let named = tools.iter().find(|it| it.name == tool);
     Ok(named.map_or(TaskSupport::Forbidden, |it| it.task_support))
 }

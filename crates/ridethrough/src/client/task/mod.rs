@@ -16,6 +16,7 @@ mod inputs;
 mod plan;
 mod time;
 
+pub(super) use begin::is_refused_form;
 pub use begin::{Begun, TaskCall};
 pub(super) use plan::{Following, Plan};
 pub(super) use time::Time;
@@ -185,7 +186,8 @@ impl<T: 'static> IntoFuture for TaskWait<'_, T> {
         };
         let time = Time::of_wait(self.deadline, tasks.time);
         let (client, call, headers) = (client.clone(), call.clone(), headers.clone());
-        let following = Plan { client, call, headers, time }.follow(id.clone(), born.clone());
+        let following =
+            Plan { client, call, params: None, headers, time }.follow(id.clone(), born.clone());
         let read = *read;
         let result = following.map(move |result| {
             let result = result?;

@@ -7,11 +7,13 @@ use std::time::Duration;
 use http::HeaderMap;
 use ridethrough_core::message::Json;
 use ridethrough_core::{CallName, CallOptions, Request};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::super::{Client, gone};
+use super::begin::make_required;
 use super::follow::Follower;
 use super::time::Time;
 use super::{Born, Named};
@@ -24,6 +26,8 @@ pub(in crate::client) struct Plan {
     pub(in crate::client) client: Client,
     /// What the task is made of, for messages.
     pub(in crate::client) call: CallName,
+    /// The params of the call, where it may have to be made again.
+    pub(in crate::client) params: Option<Json>,
     /// Those of the call, which go with every question about its task.
     pub(in crate::client) headers: HeaderMap,
     pub(in crate::client) time: Time,
@@ -44,16 +48,31 @@ impl Plan {
         self.start(id, Some(Born { state, at: Instant::now() }), Some(unwanted))
     }
 
+    /// Makes the call again, as a task: the server refused it, perhaps because it was none.
+    ///
+    /// To be told apart from a tool that is not there, which ends with the error.
+    pub(in crate::client) fn call_as_task(self, refusal: Error) -> Following {
+        let call = self.call.clone();
+        let running = self.runtime().spawn(async move {
+            let Some(state) = make_required(&self).await? else { return Err(refusal) };
+            self.follow_or_cancel(state).await
+        });
+        Following { running, call }
+    }
+
     pub(super) fn follow(self, id: TaskId, born: Option<Born>) -> Following {
         self.start(id, born, None)
     }
 
     fn start(self, id: TaskId, born: Option<Born>, unwanted: Option<Unwanted>) -> Following {
         let call = self.call.clone();
-        let runtime = self.client.tasks.as_ref().map(|tasks| tasks.runtime.clone());
-        let runtime = runtime.expect("only a client that declared tasks follows them");
-        let running = runtime.spawn(Follower::new(self, id, unwanted).run(born));
+        let running = self.runtime().spawn(Follower::new(self, id, unwanted).run(born));
         Following { running, call }
+    }
+
+    fn runtime(&self) -> Handle {
+        let tasks = self.client.tasks.as_ref();
+        tasks.expect("only a client that declared tasks follows them").runtime.clone()
     }
 }
 
