@@ -243,6 +243,16 @@ async fn a_task_that_never_stops_asking_is_stopped() {
     assert!(asked.load(Ordering::Relaxed) <= 1000);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_that_asks_under_an_endless_name_is_stopped() {
+    let office = asks_until_told(json!({ "k".repeat(1025): form("sure?") }));
+    let client = quick_person(&office, Arc::default());
+
+    let error = client.call_tool("build", ()).await.unwrap_err();
+
+    assert_eq!(error.kind(), Some(Kind::PeerMisbehaved));
+}
+
 /// A server whose task asks for this, and ends when it has been told.
 fn asks_until_told(wanted: Value) -> Office {
     let mut is_told = false;

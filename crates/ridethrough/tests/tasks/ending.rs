@@ -180,11 +180,13 @@ async fn a_client_that_is_closed_ends_a_call_whose_task_it_would_look_at_much_la
     let client = office.client();
     let call = tokio::spawn(client.call_tool("build", ()).into_future());
     tokio::time::sleep(secs(5)).await;
+    let began = tokio::time::Instant::now();
 
     client.close().await;
     let error = call.await.unwrap().unwrap_err();
 
     assert_eq!(error.kind(), Some(Kind::Closed));
+    assert!(began.elapsed() <= secs(5), "{:?}", began.elapsed());
     assert_eq!(office.count("tasks/get"), 1);
 }
 

@@ -46,6 +46,21 @@ async fn a_look_that_is_never_answered_is_not_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_in_trouble_is_asked_less_and_less() {
+    let office = Office::new(|asked, _| match &*asked.method {
+        "tools/call" => Told::Result(made()),
+        _ if asked.at < secs(300) => Told::Error(-32603, "the store is away"),
+        _ => completed(),
+    });
+
+    office.client().call_tool("build", ()).await.unwrap();
+
+    // Each second for 300 s would be 300 times.
+    let times = office.count("tasks/get");
+    assert!((10..=30).contains(&times), "{times}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_outage_longer_than_any_one_calls_patience_is_ridden_through() {
     let office = outage(secs(5), secs(300));
     let began = Instant::now();

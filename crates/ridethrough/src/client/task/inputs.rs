@@ -33,7 +33,7 @@ enum Question {
 pub(super) enum Unanswerable {
     /// Nobody is there for it, or whoever is refused.
     Refused(String),
-    /// There is no end of them.
+    /// There is no end of them, or of their names.
     TooMany,
 }
 
@@ -77,7 +77,7 @@ impl Inputs {
         key: String,
         asked: Asked,
     ) -> Result<(), Unanswerable> {
-        if self.questions.len() >= MOST {
+        if self.questions.len() >= MOST || key.len() > LONGEST_KEY {
             return Err(Unanswerable::TooMany);
         }
         let Asked { method, params } = asked;
@@ -150,5 +150,6 @@ fn requests(state: &Json) -> BTreeMap<String, Asked> {
     members.into_iter().filter_map(|(key, asked)| Some((key, asked.read()?))).collect()
 }
 
-/// A conversation, not a flood.
+/// A conversation, not a flood: keys are remembered for as long as the task is followed.
 const MOST: usize = 1000;
+const LONGEST_KEY: usize = 1024;
