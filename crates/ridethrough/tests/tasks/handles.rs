@@ -113,6 +113,26 @@ async fn a_call_that_is_answered_at_once_is_no_task() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_know_the_era_yet_finds_out_before_it_asks_for_a_task() {
+    let office = Office::new(|asked, _| match &*asked.method {
+        "server/discover" => Told::Result(json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {},
+            "ttlMs": 0, "cacheScope": "private",
+        })),
+        "tools/call" => Told::Result(crate::rig::made()),
+        _ => completed(),
+    });
+    let client = office.bare().eras(ridethrough::Eras::Either).tasks().build().unwrap();
+
+    let result = begin(&client).await.result().await.unwrap();
+
+    assert_eq!(result.text(), "done");
+    let methods: Vec<String> = office.log().into_iter().map(|asked| asked.method).collect();
+    assert_eq!(methods, ["server/discover", "tools/call", "tasks/get"]);
+    assert!(office.asked("tools/call")[0].params()["task"].is_null(), "the server decides");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_unknown_task_says_so() {
     let office = Office::looks(vec![Told::Error(-32602, "no such task")]);
 

@@ -30,6 +30,23 @@ async fn a_task_is_asked_for_only_where_server_and_tool_can() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_know_the_era_yet_finds_out_and_then_asks_for_a_task() {
+    let mut looks = vec![state("completed")];
+    let office = Office::new(move |asked, _| match &*asked.method {
+        "server/discover" => Told::Error(-32601, "Method not found"),
+        "tasks/get" => looks.pop().unwrap(),
+        "tasks/result" => Told::Result(text("fetched")),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+    });
+    let client = office.bare().eras(ridethrough::Eras::Either).tasks().build().unwrap();
+
+    let begun = client.call_tool("build", ()).as_task().await.unwrap();
+
+    assert!(matches!(begun, Begun::Task(_)), "{begun:?}");
+    assert_eq!(begun.result().await.unwrap().text(), "fetched");
+}
+
+#[tokio::test(start_paused = true)]
 async fn it_is_looked_at_and_its_result_is_fetched_through_faults() {
     let looks = vec![state("working"), Told::Cut, state("working"), state("completed")];
     let office = capable(looks);
