@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::super::{Call, Client, Params, result};
 use super::plan::Plan;
-use super::{Born, Task, UNDECLARED, created};
+use super::{About, Born, Task, UNDECLARED, created};
 use crate::error::Error;
 use crate::model::{self, TaskState, TaskSupport, Tool, ToolResult};
 
@@ -87,7 +87,7 @@ impl<T> TaskCall<T> {
         let id = state.id.clone();
         let born = Some(Born { state, at: Instant::now() });
         let (client, call, headers) = (plan.client, plan.call, plan.headers);
-        Ok(Begun::Task(Task { client, id, call, headers, born, read }))
+        Ok(Begun::Task(Task::new(About { client, id, call, headers, born }, read)))
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) use plan::{Following, Plan};
 pub(super) use time::Time;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -62,12 +63,17 @@ pub(crate) struct Tasks {
 /// # Ok(()) }
 /// ```
 pub struct Task<T = ToolResult> {
+    about: Arc<About>,
+    read: Reader<T>,
+}
+
+/// What is known of a task here.
+struct About {
     client: Client,
     id: TaskId,
     call: CallName,
     headers: HeaderMap,
     born: Option<Born>,
-    read: Reader<T>,
 }
 
 /// What the server said when it made a task, and when.
@@ -82,7 +88,7 @@ impl Client {
     pub fn task(&self, id: TaskId) -> Task {
         let call = CallName { method: "tools/call".into(), tool: None };
         let (client, headers) = (self.clone(), HeaderMap::new());
-        Task { client, id, call, headers, born: None, read: model::read }
+        Task::new(About { client, id, call, headers, born: None }, model::read)
     }
 
     /// The tasks of the server. Only servers of 2025-11-25 can list them, and not all do.
@@ -107,22 +113,28 @@ impl Client {
 }
 
 impl<T> Task<T> {
+    fn new(about: About, read: Reader<T>) -> Self {
+        Self { about: Arc::new(about), read }
+    }
+
     /// Its name, to be stored. With it, the result can be had after this program has been restarted.
-    pub const fn id(&self) -> &TaskId {
-        &self.id
+    pub fn id(&self) -> &TaskId {
+        &self.about.id
     }
 
     /// Asks where it stands, once. A server that does not know it answers with -32602.
     pub fn status(&self) -> Call<TaskState> {
-        let call = self.client.ask_task("tasks/get", &Named { task_id: &self.id }, model::read);
-        call.with_headers(self.headers.clone())
+        let About { client, id, headers, .. } = &*self.about;
+        let call = client.ask_task("tasks/get", &Named { task_id: id }, model::read);
+        call.with_headers(headers.clone())
     }
 
     /// Asks the server to stop it. Whether it does, and when, the server decides: its end is told by
     /// [`result`](Self::result).
     pub fn cancel(&self) -> Call<()> {
-        let call = self.client.ask_task("tasks/cancel", &Named { task_id: &self.id }, |_| Ok(()));
-        call.with_headers(self.headers.clone())
+        let About { client, id, headers, .. } = &*self.about;
+        let call = client.ask_task("tasks/cancel", &Named { task_id: id }, |_| Ok(()));
+        call.with_headers(headers.clone())
     }
 
     /// Gives the server what it asks for, by the keys of its `inputRequests`. Whoever waits for the
@@ -130,9 +142,10 @@ impl<T> Task<T> {
     pub fn update<K: Into<String>>(&self, inputs: impl IntoIterator<Item = (K, Json)>) -> Call<()> {
         let inputs = inputs.into_iter().map(|(key, json)| (key.into(), json));
         let responses = Json::empty_object().with_members(inputs);
-        let params = Update { task_id: &self.id, input_responses: &responses };
-        let call = self.client.ask_task("tasks/update", &params, |_| Ok(()));
-        call.with_headers(self.headers.clone())
+        let About { client, id, headers, .. } = &*self.about;
+        let params = Update { task_id: id, input_responses: &responses };
+        let call = client.ask_task("tasks/update", &params, |_| Ok(()));
+        call.with_headers(headers.clone())
     }
 
     /// Waits for its end, at the pace that the server asks for. What the server asks in between is
@@ -146,15 +159,13 @@ impl<T> Task<T> {
 
     /// Reads the result as a type of your own.
     pub fn typed<U: DeserializeOwned>(self) -> Task<U> {
-        let Self { client, id, call, headers, born, .. } = self;
-        let read = |result: Json| serde_json::from_slice(result.as_bytes());
-        Task { client, id, call, headers, born, read }
+        Task { about: self.about, read: |result| serde_json::from_slice(result.as_bytes()) }
     }
 }
 
 impl<T> fmt::Debug for Task<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("Task").field("id", self.id()).finish_non_exhaustive()
     }
 }
 
@@ -178,7 +189,7 @@ impl<T: 'static> IntoFuture for TaskWait<'_, T> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Task { client, id, call, headers, born, read } = self.task;
+        let About { client, id, call, headers, born } = &*self.task.about;
         let Some(tasks) = &client.tasks else {
             // Nothing is sent: the call says why.
             let status = self.task.status().into_future();
@@ -188,7 +199,7 @@ impl<T: 'static> IntoFuture for TaskWait<'_, T> {
         let (client, call, headers) = (client.clone(), call.clone(), headers.clone());
         let following =
             Plan { client, call, params: None, headers, time }.follow(id.clone(), born.clone());
-        let read = *read;
+        let read = self.task.read;
         let result = following.map(move |result| {
             let result = result?;
             // A clone of the text shares its bytes.
