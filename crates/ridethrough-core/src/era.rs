@@ -9,7 +9,7 @@ use std::fmt;
 /// A family of revisions that share their wire behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Era {
-    /// 2025-03-26, 2025-06-18 and 2025-11-25.
+    /// 2024-11-05, 2025-03-26, 2025-06-18 and 2025-11-25.
     Legacy,
     /// 2026-07-28.
     Modern,
@@ -58,6 +58,17 @@ impl From<Era> for Eras {
     }
 }
 
+/// How messages travel between us and a server at a URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Carrier {
+    /// HTTP+SSE of 2024-11-05: our messages go to an address that the server names, all of its own come on
+    /// one stream. The stream is the session.
+    HttpSse,
+    /// Streamable HTTP: each of our messages is a request that is answered by itself.
+    #[default]
+    StreamableHttp,
+}
+
 /// How a call is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelBy {
@@ -70,6 +81,8 @@ pub enum CancelBy {
 /// A protocol revision that we speak, in the order of their dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
+    /// The first one: HTTP+SSE, or lines of a local server.
+    V2024_11_05,
     /// Sessions and batches.
     V2025_03_26,
     /// Batches removed, version header added.
@@ -84,8 +97,13 @@ impl Version {
     /// The newest revision that begins with `initialize`: what we offer first.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
-    const ALL: [Self; 4] =
-        [Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
 
     /// The revision of this name, if we speak it.
     pub fn parse(name: &str) -> Option<Self> {
@@ -95,6 +113,7 @@ impl Version {
     /// The name of the revision on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::V2024_11_05 => "2024-11-05",
             Self::V2025_03_26 => "2025-03-26",
             Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
@@ -105,14 +124,16 @@ impl Version {
     /// The era the revision belongs to.
     pub const fn era(self) -> Era {
         match self {
-            Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Legacy,
+            Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
+                Era::Legacy
+            }
             Self::V2026_07_28 => Era::Modern,
         }
     }
 
     /// Whether requests carry `MCP-Protocol-Version`.
     pub const fn has_version_header(self) -> bool {
-        !matches!(self, Self::V2025_03_26)
+        !matches!(self, Self::V2024_11_05 | Self::V2025_03_26)
     }
 }
 
@@ -131,7 +152,7 @@ mod tests {
         for version in Version::ALL {
             assert_eq!(Version::parse(version.as_str()), Some(version));
         }
-        assert_eq!(Version::parse("2024-11-05"), None);
+        assert_eq!(Version::parse("2024-10-07"), None);
     }
 
     #[test]

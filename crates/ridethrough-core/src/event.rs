@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::era::{Era, Version};
+use crate::era::{Carrier, Era, Version};
 use crate::failure::{Delivery, Failure};
 use crate::ids::{ExchangeId, Generation};
 use crate::mirror::Unfit;
@@ -62,6 +62,12 @@ pub enum Event {
     EraFound {
         /// Which.
         era: Era,
+    },
+    /// The server refuses what we spoke first and is spoken to in an older way, until it refuses that or
+    /// an hour has passed.
+    FellBack {
+        /// To which.
+        to: Carrier,
     },
     /// The server asked to be left alone: new calls of this kind wait.
     GateClosed {

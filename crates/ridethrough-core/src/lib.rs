@@ -68,7 +68,7 @@ pub mod replay;
 pub mod session;
 pub mod sse;
 
-pub use era::{Era, Eras, Version};
+pub use era::{Carrier, Era, Eras, Version};
 pub use event::Event;
 pub use exchange::{Extension, session_loss};
 pub use failure::{Cause, Delivery, Failure};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::era::{Era, Version};
+use crate::era::{Carrier, Era, Version};
 use crate::event::Event;
 use crate::head::{Challenge, without_query};
 use crate::headers::Headers;
@@ -119,6 +119,8 @@ pub struct Address {
     pub version: Option<Version>,
     /// Path and query, if a redirect led away from the configured ones.
     pub target: Option<Arc<str>>,
+    /// How it gets there.
+    pub carrier: Carrier,
 }
 
 impl fmt::Debug for Address {
@@ -129,6 +131,7 @@ impl fmt::Debug for Address {
             .field("session", &self.session)
             .field("version", &self.version)
             .field("target", &self.target.as_deref().map(without_query))
+            .field("carrier", &self.carrier)
             .finish()
     }
 }

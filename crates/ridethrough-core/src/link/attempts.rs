@@ -1,6 +1,7 @@
 //! HTTP requests that are out, and for whom.
 
 use super::Link;
+use crate::era::Carrier;
 use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::moment::Moment;
@@ -21,6 +22,7 @@ pub(super) enum Owner {
     /// An `initialize` that took too long: if it is answered after all, its session is deleted.
     Abandoned {
         until: Moment,
+        carrier: Carrier,
     },
     /// Good-bye to a session.
     Delete {

@@ -65,9 +65,10 @@ impl Link {
             }
             // The session may come into being while we leave: then it is deleted, too.
             Session::Renewing(Renewal {
-                stage: Stage::Opening(Opening { attempt, .. }), ..
+                stage: Stage::Opening(Opening { attempt, opens, .. }),
+                ..
             }) => {
-                self.abandon(now, attempt);
+                self.abandon(now, attempt, opens.carrier());
                 None
             }
             _ => None,

@@ -4,6 +4,8 @@
 //!   unknown ──server/discover──▶ modern ──refused as by a legacy server───────▶ unknown
 //!      └────────────────────────▶ legacy ──an hour; refused as by a modern one──▶ unknown
 //! ```
+//! A legacy server may also be one of 2024-11-05 (see `last_resort`); that is forgotten with its era.
+//!
 //! A link that is pinned to one era never asks. A refusal that comes from the wrong era is not a run: the
 //! call goes out again, once, when the era is known anew.
 
@@ -13,9 +15,10 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::Link;
+use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
 use crate::discovery::{self, Verdict};
-use crate::era::{Era, Eras};
+use crate::era::{Carrier, Era, Eras};
 use crate::event::Event;
 use crate::exchange::{Ending, PostReading, Sent};
 use crate::head::AnswerHead;
@@ -30,6 +33,8 @@ use crate::output::Address;
 pub(super) struct KnownEra {
     allowed: Eras,
     found: Option<Found>,
+    /// What is known of the oldest way to speak.
+    pub(super) last_resort: LastResort,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +45,7 @@ struct Found {
 
 impl KnownEra {
     pub(super) const fn new(allowed: Eras) -> Self {
-        Self { allowed, found: None }
+        Self { allowed, found: None, last_resort: LastResort::new() }
     }
 
     /// The session to begin with: one era needs none, if it is the only one.
@@ -53,15 +58,24 @@ impl KnownEra {
 
     /// What the next handshake begins with.
     pub(super) fn opens(&self, now: Moment) -> Opens {
+        if self.last_resort.is_spoken(now) {
+            return Opens::Initialize(Carrier::HttpSse);
+        }
         match (self.allowed, self.found) {
-            (Eras::Only(_), _) => Opens::Initialize,
+            (Eras::Only(_), _) => Opens::Initialize(Carrier::StreamableHttp),
             (Eras::Either, Some(Found { era: Era::Legacy, at }))
                 if now.since(at) < LEGACY_LASTS =>
             {
-                Opens::Initialize
+                Opens::Initialize(Carrier::StreamableHttp)
             }
             (Eras::Either, _) => Opens::Discover,
         }
+    }
+
+    /// What is known is in doubt: the server is asked again.
+    const fn forget(&mut self) {
+        self.found = None;
+        self.last_resort.forget();
     }
 
     const fn era(&self) -> Era {
@@ -103,7 +117,7 @@ impl Link {
         }
         let is_current = self.session.ready().map(Ready::generation) == Some(sent.generation());
         if is_current {
-            self.known_era.found = None;
+            self.known_era.forget();
         }
         PostReading::SessionLost
     }
@@ -152,7 +166,7 @@ impl Link {
         if is_new || !is_other || self.known_era.allowed != Eras::Either {
             return false;
         }
-        self.known_era.found = None;
+        self.known_era.forget();
         self.try_handshake(now);
         true
     }
@@ -218,10 +232,10 @@ fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option<&Answer>) 
 }
 
 /// A server that is upgraded may go on answering in the old era for as long as nobody asks.
-const LEGACY_LASTS: Duration = Duration::from_secs(3600);
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const LEGACY_LASTS: Duration = Duration::from_secs(3600);
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 const UNSUPPORTED_VERSION: i64 = -32022;
 /// The codes that the stateless revision keeps for itself.
-const FIRST_MODERN: i64 = -32099;
-const LAST_MODERN: i64 = -32020;
+pub(super) const FIRST_MODERN: i64 = -32099;
+pub(super) const LAST_MODERN: i64 = -32020;

@@ -9,7 +9,7 @@ use super::Link;
 use super::attempts::Owner;
 use super::renewal::{self, Opening, Opens, Ready, Renewal, Session, Stage};
 use super::timers::Timer;
-use crate::era::Version;
+use crate::era::{Carrier, Version};
 use crate::event::Event;
 use crate::exchange::{Asked, Ending, MOST_STEP_UPS, PostReading, follow, read_post};
 use crate::failure::{Cause, Delivery, Failure};
@@ -51,12 +51,12 @@ impl Link {
         self.ids.generation = self.ids.generation.next();
         let generation = self.ids.generation;
         let wire_id = self.next_wire_id();
-        let opens = self.known_era.opens(now);
+        let opens = self.opens(now);
         let target = self.session.renewal().and_then(|renewal| renewal.target.clone());
-        let to = Address { generation, target, ..Address::default() };
+        let to = Address { generation, target, carrier: opens.carrier(), ..Address::default() };
         let attempt = match opens {
             Opens::Discover => self.send_discover(wire_id, to),
-            Opens::Initialize => {
+            Opens::Initialize(_) => {
                 let body = self.initialize_body(wire_id);
                 self.request(Owner::Handshake, Verb::Post { body }, to)
             }
@@ -132,7 +132,7 @@ impl Link {
         let Some(head) = opening.head.clone() else { return };
         let carried = match opening.opens {
             Opens::Discover => Carried::Stateless,
-            Opens::Initialize => Carried::NoSession,
+            Opens::Initialize(_) => Carried::NoSession,
         };
         let asked = Asked { wire_id: opening.wire_id, carried, assume_unexecuted: &[] };
         let generation = opening.generation;
@@ -164,7 +164,10 @@ impl Link {
         };
         match opening.opens {
             Opens::Discover => self.discovered(now, head, reading),
-            Opens::Initialize => self.initialize_answered(now, head, reading),
+            Opens::Initialize(Carrier::HttpSse) => self.last_resort_answered(now, head, reading),
+            Opens::Initialize(Carrier::StreamableHttp) => {
+                self.first_try_answered(now, head, reading)
+            }
         }
     }
 
@@ -213,12 +216,12 @@ impl Link {
 
     fn initialize_replied(&mut self, now: Moment, head: &AnswerHead, answer: &Answer) {
         let Some(renewal) = self.session.renewal() else { return };
-        let Stage::Opening(Opening { generation, .. }) = renewal.stage else { return };
-        let target = renewal.target.clone();
+        let Stage::Opening(Opening { generation, opens, .. }) = renewal.stage else { return };
+        let (target, carrier) = (renewal.target.clone(), opens.carrier());
         match renewal::agreed_version(answer) {
             Ok(version) => {
                 let session = head.session.clone();
-                let address = Address { generation, session, version: None, target };
+                let address = Address { generation, session, version: None, target, carrier };
                 let server = Some(answer.json().clone());
                 self.send_initialized(now, Ready::new(version, address, server));
             }
@@ -313,8 +316,8 @@ impl Link {
         match renewal.stage {
             Stage::Paused { .. } if is_wanted => self.try_handshake(now),
             Stage::Paused { .. } => self.session = Session::Absent,
-            Stage::Opening(Opening { attempt, .. }) => {
-                self.abandon(now, attempt);
+            Stage::Opening(Opening { attempt, opens, .. }) => {
+                self.abandon(now, attempt, opens.carrier());
                 let timed_out = Failure::unknown(Cause::TimedOut);
                 self.handshake_failed(now, None, Reason::Transport(timed_out));
             }

@@ -193,7 +193,10 @@ impl Link {
                 self.alive_at = now;
                 self.resume_silent_streams(now);
             }
-            Health::Dead => self.end_silent_attempts(now),
+            Health::Dead => {
+                self.leave_dead_stream(now);
+                self.end_silent_attempts(now);
+            }
             Health::Unsure { again } => {
                 self.pulse.askers.silence = true;
                 if self.pulse.ping().is_none() {

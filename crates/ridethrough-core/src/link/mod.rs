@@ -15,6 +15,7 @@
 //!   eras       which era the server belongs to        stateless   what each request must say itself
 //!   rounds     a call that needs input                mending     a call refused for its form
 //!   subscriptions  the standing stream of the stateless era
+//!   last_resort    HTTP+SSE, for a server that refuses everything else
 //!   attempts, credentials, closing, status, timers
 //! ```
 
@@ -30,6 +31,7 @@ mod gate;
 mod handshake;
 mod health;
 mod inbox;
+mod last_resort;
 mod mending;
 mod news;
 mod owed;
@@ -312,6 +314,11 @@ impl Link {
     /// Offers this revision from the next handshake on, instead of the newest that has one.
     pub const fn offer(&mut self, revision: Version) {
         self.offered = revision;
+    }
+
+    /// The transport also carries HTTP+SSE of 2024-11-05: it is tried when a server refuses `initialize`.
+    pub const fn speak_http_sse(&mut self) {
+        self.known_era.last_resort.allow();
     }
 
     /// How many calls the connection can carry at once, if that is less than the policy allows.

@@ -29,9 +29,9 @@ impl Link {
         let credentials = known.credentials;
         self.note_answered(now, attempt);
         match owner {
-            Owner::Abandoned { .. } => {
+            Owner::Abandoned { carrier, .. } => {
                 self.drain(attempt);
-                self.abandoned_answered(now, generation, head.session);
+                self.abandoned_answered(now, generation, carrier, head.session);
                 self.closing_progressed(now);
             }
             Owner::Delete { .. } => {

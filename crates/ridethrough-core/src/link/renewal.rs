@@ -17,7 +17,8 @@ use serde::Deserialize;
 
 use crate::backoff::{YOUNG, gap};
 use crate::dice::Dice;
-use crate::era::{Era, Version};
+use crate::era::{Carrier, Era, Version};
+use crate::exchange::PostReading;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::message::{Answer, Json};
@@ -75,8 +76,17 @@ pub(crate) struct Renewal {
     pub(crate) is_discovered: bool,
     /// Whether a modern server was asked again for a revision that it refused.
     pub(crate) is_asked_again: bool,
+    /// How `initialize` was refused, while an older way is tried.
+    pub(crate) refusal: Option<Refusal>,
     /// Why the last try failed.
     pub(crate) last: Reason,
+}
+
+/// A refused `initialize`, kept until it is known whether the server speaks an older way.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) head: AnswerHead,
+    pub(crate) reading: PostReading,
 }
 
 #[derive(Debug)]
@@ -112,7 +122,16 @@ pub(crate) struct Opening {
 pub(crate) enum Opens {
     /// `server/discover`: the era is not known.
     Discover,
-    Initialize,
+    Initialize(Carrier),
+}
+
+impl Opens {
+    pub(crate) const fn carrier(self) -> Carrier {
+        match self {
+            Self::Discover => Carrier::StreamableHttp,
+            Self::Initialize(carrier) => carrier,
+        }
+    }
 }
 
 impl Session {
@@ -155,6 +174,7 @@ impl Renewal {
             target: None,
             is_discovered: false,
             is_asked_again: false,
+            refusal: None,
             last: Reason::Nothing,
         }
     }

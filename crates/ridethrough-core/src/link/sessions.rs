@@ -4,6 +4,7 @@ use super::Link;
 use super::attempts::Owner;
 use super::renewal::{self, Ready, Session};
 use super::timers::Timer;
+use crate::era::Carrier;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::ids::{AttemptId, ExchangeId, Generation};
@@ -124,10 +125,10 @@ impl Link {
     }
 
     /// A handshake took too long. Its session may come into being after all; then it is deleted.
-    pub(super) fn abandon(&mut self, now: Moment, attempt: AttemptId) {
+    pub(super) fn abandon(&mut self, now: Moment, attempt: AttemptId, carrier: Carrier) {
         let until = now + renewal::ABANDONED_LIMIT;
         if let Some(attempt) = self.attempts.get_mut(&attempt) {
-            attempt.owner = Owner::Abandoned { until };
+            attempt.owner = Owner::Abandoned { until, carrier };
         }
         self.forget_abandoned(now);
     }
@@ -137,10 +138,11 @@ impl Link {
         &mut self,
         now: Moment,
         generation: Generation,
+        carrier: Carrier,
         session: Option<SessionId>,
     ) {
         if session.is_some() {
-            let to = Address { generation, session, ..Address::default() };
+            let to = Address { generation, session, carrier, ..Address::default() };
             self.say_goodbye(now, to);
         }
     }
@@ -155,7 +157,7 @@ impl Link {
     /// Stops listening to those who had time enough, and sets the alarm for the others.
     pub(super) fn forget_abandoned(&mut self, now: Moment) {
         let patience = |owner: &Owner| match owner {
-            Owner::Abandoned { until } | Owner::Delete { until } => Some(*until),
+            Owner::Abandoned { until, .. } | Owner::Delete { until } => Some(*until),
             _ => None,
         };
         for attempt in self.attempts_of(|owner| patience(owner).is_some_and(|until| until <= now)) {

@@ -12,6 +12,7 @@ mod connecting;
 mod discovery;
 mod eras;
 mod headers;
+mod last_resort;
 mod listening;
 mod mending;
 mod owing;

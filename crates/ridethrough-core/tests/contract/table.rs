@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder: each of them must be named by a row.
-const CONTRACT_TESTS: [&str; 17] = [
+const CONTRACT_TESTS: [&str; 18] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
     include_str!("discovery.rs"),
     include_str!("eras.rs"),
     include_str!("headers.rs"),
+    include_str!("last_resort.rs"),
     include_str!("listening.rs"),
     include_str!("mending.rs"),
     include_str!("owing.rs"),
