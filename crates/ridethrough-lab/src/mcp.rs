@@ -24,6 +24,7 @@ mod era;
 mod inquiry;
 mod mark;
 mod mirror;
+mod old;
 mod results;
 pub(crate) mod sse;
 mod standing;
@@ -39,8 +40,9 @@ pub use era::Spoken;
 pub use inquiry::Round;
 pub(crate) use mark::Notes;
 pub use mark::{Deed, Mark};
+pub use old::OldMcp;
 pub use sse::Sse;
-use state::{LostSession, Rule, State};
+use state::{Handler, LostSession, Rule, State};
 pub use state::{Run, Style};
 pub use when::{Times, When};
 
@@ -186,6 +188,15 @@ impl Mcp {
         self.state().log.iter().filter(|entry| when.holds(entry)).count()
     }
 
+    /// Writes a request to the log, and finds the rule that takes it.
+    fn admit(&self, turn: Turn) -> (Ask, Option<Handler>) {
+        let mut state = self.state();
+        let ask = Ask::new(turn, self.clone(), state.log.len(), state.spoken);
+        let handler = state.handler_for(&ask.entry);
+        state.log.push(ask.entry.clone());
+        (ask, handler)
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -193,13 +204,7 @@ impl Mcp {
 
 impl Service for Mcp {
     fn serve(&self, turn: Turn) -> BoxFuture<'static, ()> {
-        let (ask, handler) = {
-            let mut state = self.state();
-            let ask = Ask::new(turn, self.clone(), state.log.len(), state.spoken);
-            let handler = state.handler_for(&ask.entry);
-            state.log.push(ask.entry.clone());
-            (ask, handler)
-        };
+        let (ask, handler) = self.admit(turn);
         match handler {
             Some(handler) => handler(ask),
             None => Box::pin(ask.pass()),

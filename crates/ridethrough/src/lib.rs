@@ -35,6 +35,7 @@ mod endpoint;
 mod error;
 mod handlers;
 mod http;
+mod http_sse;
 pub mod model;
 mod observe;
 mod pool;
@@ -43,6 +44,7 @@ pub mod probe;
 pub mod rmcp;
 #[cfg(unix)]
 mod stdio;
+mod switchboard;
 mod transport;
 
 pub use client::{
@@ -67,9 +69,9 @@ pub use ridethrough_core::head::{AnswerHead, Challenge};
 pub use ridethrough_core::message::{Answer, Json, RpcError};
 pub use ridethrough_core::policy::{PolicyBuilder, PolicyError};
 pub use ridethrough_core::{
-    CallError, CallName, Cause, Delivered, Delivery, Era, Eras, Event, ExchangeId, Extension,
-    Failure, Headers, Identity, Kind, Lane, Moment, NoCredentials, Outgoing, QuestionId, Reason,
-    RecoveryPolicy, Status, TrustHints, Verb, Version, WaitingFor,
+    CallError, CallName, Carrier, Cause, Delivered, Delivery, Era, Eras, Event, ExchangeId,
+    Extension, Failure, Headers, Identity, Kind, Lane, Moment, NoCredentials, Outgoing, QuestionId,
+    Reason, RecoveryPolicy, Status, TrustHints, Verb, Version, WaitingFor,
 };
 
 // What the traits above are written in, so that implementing one needs no crate beside this one.

@@ -29,20 +29,18 @@ pub(super) async fn behave(ask: Ask) {
     }
 }
 
-struct Refusal {
-    status: u16,
-    headers: Vec<(&'static str, &'static str)>,
-    body: Bytes,
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(&'static str, &'static str)>,
+    pub(super) body: Bytes,
 }
 
 /// Why this request may not even be looked at.
 fn refusal(ask: &Ask) -> Option<Refusal> {
-    let state = ask.mcp().state();
-    let bearer = ask.entry.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    if state.bearer.is_some() && state.bearer.as_deref() != bearer {
-        let headers = vec![("www-authenticate", "Bearer")];
-        return Some(Refusal { status: 401, headers, body: Bytes::new() });
+    if let Some(refusal) = missing_bearer(ask) {
+        return Some(refusal);
     }
+    let state = ask.mcp().state();
     match ask.era {
         Era::Legacy => refused_session(ask, &state),
         Era::Modern => refused_stateless(ask, &state),
@@ -79,6 +77,15 @@ fn refused_stateless(ask: &Ask, state: &State) -> Option<Refusal> {
     let wrong = stateless::wrong(ask, state)?;
     let body = error_message(ask.id(), wrong.error()).to_string().into();
     Some(Refusal { status: wrong.status, headers: vec![JSON], body })
+}
+
+/// A request must bring the token that is asked for.
+pub(super) fn missing_bearer(ask: &Ask) -> Option<Refusal> {
+    let state = ask.mcp().state();
+    let bearer = ask.entry.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    let is_missing = state.bearer.is_some() && state.bearer.as_deref() != bearer;
+    let headers = vec![("www-authenticate", "Bearer")];
+    is_missing.then_some(Refusal { status: 401, headers, body: Bytes::new() })
 }
 
 fn is_initialize(what: &What) -> bool {

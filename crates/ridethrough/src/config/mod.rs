@@ -289,7 +289,8 @@ impl ClientBuilder {
     ///
     /// Must be called in a tokio runtime, on which the client's task then runs.
     pub fn build(self) -> Result<Client, BuildError> {
-        let Checked { reached: Reached { name, transport }, identity, runtime } = self.check()?;
+        let Checked { reached, identity, runtime } = self.check()?;
+        let Reached { name, transport, carries_http_sse } = reached;
         let tasks = declares(&identity.capabilities)
             .then(|| Tasks { runtime: runtime.clone(), time: self.policy.tool_deadline() });
         let clock = Clock::start();
@@ -298,6 +299,9 @@ impl ClientBuilder {
         let mut link = Link::new(clock.now(), eras, identity, self.policy, seed);
         if let Some(revision) = self.revision.filter(|it| it.era().has_sessions()) {
             link.offer(revision);
+        }
+        if carries_http_sse {
+            link.speak_http_sse();
         }
         let (observers, lookout) = Observers::new(name);
         let (wisher, wishes) = mpsc::unbounded_channel();

@@ -12,6 +12,7 @@ use super::route::{Proxying, Route};
 use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
+use crate::http_sse::HttpSse;
 use crate::pool::{Pool, PoolSettings};
 use crate::probe::Probe;
 #[cfg(unix)]
@@ -42,6 +43,8 @@ impl Place {
 pub(super) struct Reached {
     pub(super) name: String,
     pub(super) transport: Arc<dyn Transport>,
+    /// Whether it also carries HTTP+SSE of 2024-11-05.
+    pub(super) carries_http_sse: bool,
 }
 
 #[cfg(unix)]
@@ -95,14 +98,16 @@ impl ClientBuilder {
                 self.check_command(command, faults);
                 let transport = Stdio::new(command.clone(), self.limits.message);
                 let name = format!("stdio:{}", command.shown());
-                Some(Reached { name, transport: Arc::new(transport) })
+                Some(Reached { name, transport: Arc::new(transport), carries_http_sse: false })
             }
             Place::Url(url) => {
                 let endpoint = Endpoint::parse(url);
                 let fault = |error| format!("`url` is `{}`, {error}", shown(url));
                 let endpoint = faults.found(endpoint.map_err(fault));
                 let transport = self.http(endpoint.as_ref(), faults);
-                Some(Reached { name: endpoint?.origin(), transport: transport? })
+                let carries_http_sse = self.transport.is_none();
+                let (name, transport) = (endpoint?.origin(), transport?);
+                Some(Reached { name, transport, carries_http_sse })
             }
         }
     }
@@ -120,7 +125,8 @@ impl ClientBuilder {
         let (connect_within, sleep) = (self.limits.connect, self.sleep.watch());
         let pool = PoolSettings { connect_within, limit: limit?, sleep };
         let pool = Pool::new(dial, endpoint.clone(), pool);
-        Some(Arc::new(Http::new(endpoint.clone(), headers, pool)))
+        let http = Arc::new(Http::new(endpoint.clone(), headers, pool));
+        Some(Arc::new(HttpSse::new(http, endpoint.clone(), self.limits.message)))
     }
 
     /// The layers of a connection. A transport of the application's own needs none of ours.

@@ -23,8 +23,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::command::Command;
 use super::lines::{Letter, Lines, Unsent, letter, write_letters};
 use super::process::{self, Process, Started};
-use super::switchboard::{Awaited, Deliveries, Switchboard};
 use super::watch::{LAST_GASP, Watch};
+use crate::switchboard::{Awaited, Deliveries, Switchboard};
 
 /// A server that runs as our child. Dropping it kills it.
 pub(super) struct Child {

@@ -14,14 +14,12 @@
 //! Each child is a session of its own: what names another child's session is answered 404, and the
 //! machine makes a new one by its ordinary rules.
 
-mod body;
 mod child;
 mod command;
 mod last_words;
 mod lines;
 mod overlong;
 mod process;
-mod switchboard;
 mod watch;
 
 pub use command::{Command, Stderr};
@@ -37,9 +35,9 @@ use ridethrough_core::message::{Incoming, Message};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{AnswerHead, Cause, Failure, Outgoing, Verb};
 
-use crate::transport::{Errand, Reply, Transport};
+use crate::switchboard::{FRAME, LineBody, Source};
+use crate::transport::{Body, Errand, Reply, Transport};
 
-use body::{FRAME, LineBody, Source};
 use child::Child;
 
 /// A local server, started as often as it takes.
@@ -129,14 +127,14 @@ impl Desk {
         child.forget_calls();
         let mut awaited = child.await_answer(id)?;
         child.write(body).await?;
-        let first = match awaited.deliveries.recv().await {
+        let first = match awaited.first().await {
             Some(first) => first?,
             None => return Err(Failure::unknown(Cause::Closed).with_detail(GIVEN_UP)),
         };
         child.greet();
         let mut head = AnswerHead::new(StatusCode::OK, Content::EventStream);
         head.session = SessionId::new(&child.number.to_string());
-        let body = Box::new(LineBody::new(Source::Call(awaited), Some(first)));
+        let body = beating(LineBody::new(Source::Call(awaited), Some(first)));
         Ok(Reply::Answered { head, body, capacity: None })
     }
 
@@ -230,7 +228,11 @@ async fn request_of(child: &Child, id: u64, body: &Bytes) -> Result<Reply, Failu
 
 fn stream(source: Source) -> Reply {
     let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
-    Reply::Answered { head, body: Box::new(LineBody::new(source, None)), capacity: None }
+    Reply::Answered { head, body: beating(LineBody::new(source, None)), capacity: None }
+}
+
+fn beating(body: LineBody) -> Box<dyn Body> {
+    Box::new(body.with_heartbeat(HEARTBEAT))
 }
 
 fn status(status: StatusCode) -> Reply {
@@ -240,6 +242,10 @@ fn status(status: StatusCode) -> Reply {
 /// A server may take longer to start than one handshake lasts: `npx` downloads it first. So long a
 /// child that has not spoken yet is asked again rather than started anew.
 const START: Duration = Duration::from_secs(60);
+/// A comment so often says that the server lives. Over a network a silent call has to ask (row 19); the
+/// end of a process is known without asking, and one that is busy must not be taken for dead because it
+/// reads no ping meanwhile.
+const HEARTBEAT: Duration = Duration::from_secs(20);
 const NO_MESSAGE: &str = "this is no message that a line could carry";
 const GIVEN_UP: &str = "the handshake was given up for another one";
 

@@ -5,7 +5,6 @@ use ridethrough_core::{Address, AttemptId, CredentialsId, Delivery, Headers, Lan
 use tokio::time::timeout;
 
 use super::*;
-use crate::transport::Body;
 
 const ANSWER: &str = r#"read a; echo '{"id":1,"result":{}}';"#;
 
@@ -141,11 +140,11 @@ async fn a_request_to_a_child_that_has_closed_its_stdin_was_not_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_hears_nothing_still_hears_that_the_server_lives() {
-    let board = switchboard::Switchboard::new(1000);
-    let mut body = LineBody::new(Source::Call(board.await_answer(1).unwrap()), None);
+    let board = crate::switchboard::Switchboard::new(1000);
+    let mut body = beating(LineBody::new(Source::Call(board.await_answer(1).unwrap()), None));
     let began = tokio::time::Instant::now();
 
-    let sign = (&mut body as &mut dyn Body).chunk().await.unwrap().unwrap();
+    let sign = body.chunk().await.unwrap().unwrap();
 
     assert_eq!(sign, ":\n\n");
     assert!(began.elapsed() < Duration::from_secs(30), "row 19 asks after 30 s");

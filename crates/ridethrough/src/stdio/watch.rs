@@ -16,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 use super::last_words::LastWords;
 use super::lines::{Lines, NoLine};
 use super::process::Process;
-use super::switchboard::{Floods, Switchboard};
+use crate::switchboard::{Floods, Switchboard};
 
 /// What a watcher needs.
 pub(super) struct Watch {

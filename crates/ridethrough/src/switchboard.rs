@@ -1,15 +1,20 @@
-//! Who gets which line of a server: an answer goes to the call that waits for it, everything else to
-//! whoever listens.
+//! Who gets which message of a server that says everything on one pipe or stream: an answer goes to the
+//! call that waits for it, everything else to whoever listens.
 //!
 //! ```text
 //!                       ┌─ its number is awaited ────▶ that call's stream, which ends with it
 //!   line ──▶ message? ──┼─ progress of such a call ──▶ that call's stream
 //!                       └─ anything else, rubbish too ▶ the standing stream, or the waiting room
 //! ```
+//! A line is what a local server writes in one, or the data of one event.
 //! Progress goes to its call's stream, though any stream would do, to stay in order with the answer. The
 //! waiting room is for what comes before the standing stream is opened: notifications are dropped from it,
 //! oldest first, questions never. What was routed and not read yet is bounded by `unread`: beyond it, the
-//! server's stdout is not read, and it is the server that waits.
+//! server is not read, and it is the server that waits.
+
+mod body;
+
+pub(crate) use body::{FRAME, LineBody, Source};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,18 +24,19 @@ use ridethrough_core::Failure;
 use ridethrough_core::message::{Incoming, Message};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// A line on its way to whoever reads it, and the place that it takes until then.
-pub(super) struct Parcel {
-    pub(super) line: Bytes,
+/// A line on its way to whoever reads it, and the place that it takes until then. An empty one is a sign
+/// of life.
+pub(crate) struct Parcel {
+    line: Bytes,
     _place: Option<OwnedSemaphorePermit>,
 }
 
 /// What comes to a stream: lines, and at last perhaps why no more can come.
-pub(super) type Deliveries = mpsc::UnboundedReceiver<Result<Parcel, Failure>>;
+pub(crate) type Deliveries = mpsc::UnboundedReceiver<Result<Parcel, Failure>>;
 type Recipient = mpsc::UnboundedSender<Result<Parcel, Failure>>;
 
 /// Routes the lines of one server.
-pub(super) struct Switchboard {
+pub(crate) struct Switchboard {
     state: Mutex<State>,
     unread: Arc<Semaphore>,
     most_unread: usize,
@@ -50,18 +56,18 @@ struct Routes {
 
 /// The server asked more questions than are kept before anybody listened.
 #[derive(Debug)]
-pub(super) struct Floods;
+pub(crate) struct Floods;
 
 impl Switchboard {
     /// A switchboard that holds at most about `most_unread` bytes, and as much in its waiting room.
-    pub(super) fn new(most_unread: usize) -> Arc<Self> {
+    pub(crate) fn new(most_unread: usize) -> Arc<Self> {
         let most_unread = most_unread.min(u32::MAX as usize);
         let unread = Arc::new(Semaphore::new(most_unread));
         Arc::new(Self { state: Mutex::new(State::Open(Routes::default())), unread, most_unread })
     }
 
     /// Makes a call's answer come to the stream that is returned.
-    pub(super) fn await_answer(self: &Arc<Self>, id: u64) -> Result<Awaited, Failure> {
+    pub(crate) fn await_answer(self: &Arc<Self>, id: u64) -> Result<Awaited, Failure> {
         let (recipient, deliveries) = mpsc::unbounded_channel();
         match &mut *self.lock() {
             State::Open(routes) => routes.calls.insert(id, recipient),
@@ -71,14 +77,14 @@ impl Switchboard {
     }
 
     /// Lets go of all calls: their streams end without an answer.
-    pub(super) fn forget_calls(&self) {
+    pub(crate) fn forget_calls(&self) {
         if let State::Open(routes) = &mut *self.lock() {
             routes.calls.clear();
         }
     }
 
     /// Opens the standing stream; an earlier one ends.
-    pub(super) fn listen(&self) -> Result<Deliveries, Failure> {
+    pub(crate) fn listen(&self) -> Result<Deliveries, Failure> {
         let (recipient, deliveries) = mpsc::unbounded_channel();
         match &mut *self.lock() {
             State::Open(routes) => {
@@ -94,7 +100,7 @@ impl Switchboard {
     }
 
     /// Routes a line, as soon as there is a place for it.
-    pub(super) async fn route(&self, line: Bytes) -> Result<(), Floods> {
+    pub(crate) async fn route(&self, line: Bytes) -> Result<(), Floods> {
         let size = line.len().clamp(1, self.most_unread);
         let size = u32::try_from(size).expect("the bound was clamped to u32");
         let place = self.unread.clone().acquire_many_owned(size).await;
@@ -103,8 +109,17 @@ impl Switchboard {
         routes.route(line, place.ok(), self.most_unread)
     }
 
+    /// The server gave a sign of life: everybody who waits for it is told.
+    pub(crate) fn beat(&self) {
+        let State::Open(routes) = &*self.lock() else { return };
+        for recipient in routes.calls.values().chain(&routes.standing) {
+            // One who does not read any more does not need to know.
+            let _ = recipient.send(Ok(Parcel { line: Bytes::new(), _place: None }));
+        }
+    }
+
     /// The answer to this call cannot be taken. Returns whether anybody waited for it.
-    pub(super) fn fail(&self, id: u64, failure: &Failure) -> bool {
+    pub(crate) fn fail(&self, id: u64, failure: &Failure) -> bool {
         let call = match &mut *self.lock() {
             State::Open(routes) => routes.calls.remove(&id),
             State::Over(_) => None,
@@ -114,7 +129,7 @@ impl Switchboard {
     }
 
     /// The server is gone: everybody who waits is told why, and whoever comes later too.
-    pub(super) fn close(&self, failure: &Failure) {
+    pub(crate) fn close(&self, failure: &Failure) {
         let mut state = self.lock();
         let State::Open(routes) = &mut *state else { return };
         let recipients =
@@ -127,7 +142,7 @@ impl Switchboard {
     }
 
     /// Why the server is gone, if it is.
-    pub(super) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<Failure> {
         match &*self.lock() {
             State::Open(_) => None,
             State::Over(failure) => Some(failure.clone()),
@@ -141,10 +156,22 @@ impl Switchboard {
 }
 
 /// A call that waits for its answer. Dropping it means that nobody does any more.
-pub(super) struct Awaited {
-    pub(super) deliveries: Deliveries,
+pub(crate) struct Awaited {
+    deliveries: Deliveries,
     id: u64,
     board: Arc<Switchboard>,
+}
+
+impl Awaited {
+    /// The first line for this call; `None` if it was let go.
+    pub(crate) async fn first(&mut self) -> Option<Result<Parcel, Failure>> {
+        loop {
+            match self.deliveries.recv().await {
+                Some(Ok(parcel)) if parcel.line.is_empty() => {}
+                first => return first,
+            }
+        }
+    }
 }
 
 impl Drop for Awaited {

@@ -1,0 +1,290 @@
+//! HTTP+SSE, the transport of 2024-11-05, on top of HTTP: what we say goes to an address that the server
+//! names, each message by a POST of its own; what the server says comes on one stream, opened by GET.
+//!
+//! Gives the machine's errands the shape that they have elsewhere, as `stdio` does. It decides nothing: it
+//! opens one stream when it is told to shake hands, and never a second one by itself.
+//!
+//! ```text
+//!   POST initialize      a stream is opened; 200, an event stream that ends with the answer
+//!   POST request         200, an event stream that ends with the answer
+//!   POST anything else   202 once it is taken
+//!   GET                  200, everything that no call waits for
+//!   DELETE               204, the stream is closed
+//! ```
+//! Each stream is a session of its own: what names one that is over is answered 404. A POST that the server
+//! refuses is answered as the server did. Whatever goes by Streamable HTTP passes through untouched.
+
+mod opening;
+mod stream;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use ridethrough_core::head::{Content, Redirect};
+use ridethrough_core::message::{Incoming, Message};
+use ridethrough_core::session::SessionId;
+use ridethrough_core::{Address, AnswerHead, Carrier, Cause, Failure, Outgoing, Verb};
+
+use crate::credentials::Token;
+use crate::drain::{self, Bounds};
+use crate::endpoint::Endpoint;
+use crate::switchboard::{Awaited, LineBody, Parcel, Source};
+use crate::transport::{Errand, Reply, Transport};
+
+use opening::Opening;
+use stream::{Held, Stream};
+
+/// HTTP, by Streamable HTTP and by HTTP+SSE.
+pub(crate) struct HttpSse {
+    desk: Arc<Desk>,
+}
+
+/// What all errands of one client share.
+struct Desk {
+    http: Arc<dyn Transport>,
+    endpoint: Endpoint,
+    message_limit: usize,
+    streams: Mutex<Streams>,
+}
+
+#[derive(Default)]
+struct Streams {
+    opened: u64,
+    /// The one of the newest session. Calls of an older one hold theirs until they end.
+    current: Option<Arc<Stream>>,
+}
+
+/// A message on its way to the server.
+struct Letter {
+    outgoing: Outgoing,
+    token: Option<Token>,
+}
+
+impl HttpSse {
+    pub(crate) fn new(http: Arc<dyn Transport>, endpoint: Endpoint, message_limit: usize) -> Self {
+        let streams = Mutex::default();
+        Self { desk: Arc::new(Desk { http, endpoint, message_limit, streams }) }
+    }
+}
+
+impl Transport for HttpSse {
+    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
+        match errand {
+            Errand::Request { outgoing, token } if outgoing.to.carrier == Carrier::HttpSse => {
+                let desk = self.desk.clone();
+                Box::pin(async move { desk.ask(Letter { outgoing, token }).await })
+            }
+            errand => self.desk.http.perform(errand),
+        }
+    }
+}
+
+impl Desk {
+    async fn ask(&self, letter: Letter) -> Result<Reply, Failure> {
+        let session = letter.outgoing.to.session.as_ref();
+        match &letter.outgoing.verb {
+            Verb::Delete => Ok(self.close(session)),
+            // What was on a stream that broke is lost in this revision.
+            Verb::Get { last_event_id: Some(_) } => Ok(status(StatusCode::METHOD_NOT_ALLOWED)),
+            Verb::Get { last_event_id: None } => Ok(self.listen(session)),
+            Verb::Post { body } => match asked(body)? {
+                Some(Asked { id, method }) if &*method == "initialize" => {
+                    self.shake_hands(id, letter).await
+                }
+                asked => match (self.stream_of(session), asked) {
+                    (None, _) => Ok(status(StatusCode::NOT_FOUND)),
+                    (Some(stream), Some(asked)) => self.request(stream, asked, letter).await,
+                    (Some(stream), None) => self.tell(&stream, letter).await,
+                },
+            },
+        }
+    }
+
+    /// Begins a session: a stream that names where to write, and the answer that comes on it.
+    async fn shake_hands(&self, id: u64, letter: Letter) -> Result<Reply, Failure> {
+        let opening = Opening { desk: self, letter: &letter };
+        let stream = match opening.stream().await? {
+            Ok(stream) => stream,
+            Err(refusal) => return Ok(refusal),
+        };
+        let (awaited, first) = match self.send(&stream, id, letter, Until::Answered).await? {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(refusal),
+        };
+        self.keep(&stream);
+        let mut head = AnswerHead::new(StatusCode::OK, Content::EventStream);
+        head.session = SessionId::new(&stream.number.to_string());
+        Ok(answered(head, stream, LineBody::new(Source::Call(awaited), first)))
+    }
+
+    async fn request(
+        &self,
+        stream: Arc<Stream>,
+        asked: Asked,
+        letter: Letter,
+    ) -> Result<Reply, Failure> {
+        // That a ping was taken does not say that its answer can come: the stream may be dead.
+        let until = if &*asked.method == "ping" { Until::Answered } else { Until::Taken };
+        match self.send(&stream, asked.id, letter, until).await? {
+            Ok((awaited, first)) => {
+                let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
+                Ok(answered(head, stream, LineBody::new(Source::Call(awaited), first)))
+            }
+            Err(refusal) => Ok(refusal),
+        }
+    }
+
+    /// Sends a message that has no answer.
+    async fn tell(&self, stream: &Stream, letter: Letter) -> Result<Reply, Failure> {
+        let reply = self.post(stream, letter).await?;
+        Ok(taken(reply).map_or_else(|refusal| refusal, |()| status(StatusCode::ACCEPTED)))
+    }
+
+    /// Sends a request and hears what comes first: that it was taken, or word of the answer, which may
+    /// overtake that. A refusal is the inner error.
+    async fn send(
+        &self,
+        stream: &Stream,
+        id: u64,
+        letter: Letter,
+        until: Until,
+    ) -> Result<Result<(Awaited, Option<Parcel>), Reply>, Failure> {
+        // Awaited before it is asked: the answer may come before we are told that it was taken.
+        let Ok(mut awaited) = stream.await_answer(id) else {
+            return Ok(Err(status(StatusCode::NOT_FOUND)));
+        };
+        let mut posting = self.post(stream, letter);
+        let first = tokio::select! {
+            biased;
+            first = awaited.first() => Some(first),
+            reply = &mut posting => match taken(reply?) {
+                Ok(()) => None,
+                Err(refusal) => return Ok(Err(refusal)),
+            },
+        };
+        match first {
+            Some(Some(Ok(first))) => {
+                tokio::spawn(drain::drain_reply(posting, REST));
+                Ok(Ok((awaited, Some(first))))
+            }
+            // The stream is over. Only the POST can tell whether the server has the request.
+            Some(lost) => match taken(posting.await?) {
+                Ok(()) => Err(lost.and_then(Result::err).unwrap_or_else(stream::over)),
+                Err(refusal) => Ok(Err(refusal)),
+            },
+            None if until == Until::Taken => Ok(Ok((awaited, None))),
+            None => match awaited.first().await {
+                Some(first) => Ok(Ok((awaited, Some(first?)))),
+                None => Err(stream::over()),
+            },
+        }
+    }
+
+    fn post(&self, stream: &Stream, letter: Letter) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let Letter { outgoing, token } = letter;
+        // This revision has neither a session nor a version to name.
+        let (generation, target) = (outgoing.to.generation, Some(stream.post_to.clone()));
+        let to = Address { generation, target, ..Address::default() };
+        self.http.perform(Errand::Request { outgoing: Outgoing { to, ..outgoing }, token })
+    }
+
+    fn listen(&self, session: Option<&SessionId>) -> Reply {
+        let Some(stream) = self.stream_of(session) else { return status(StatusCode::NOT_FOUND) };
+        match stream.listen() {
+            Ok(deliveries) => {
+                let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
+                answered(head, stream, LineBody::new(Source::Standing(deliveries), None))
+            }
+            Err(_) => status(StatusCode::NOT_FOUND),
+        }
+    }
+
+    fn close(&self, session: Option<&SessionId>) -> Reply {
+        match self.stream_of(session) {
+            Some(stream) => {
+                self.streams().current.take_if(|current| Arc::ptr_eq(current, &stream));
+                stream.close();
+                status(StatusCode::NO_CONTENT)
+            }
+            None => status(StatusCode::NOT_FOUND),
+        }
+    }
+
+    /// The stream whose session this is, if it is still open.
+    fn stream_of(&self, session: Option<&SessionId>) -> Option<Arc<Stream>> {
+        let number: u64 = session?.as_str().parse().ok()?;
+        let streams = self.streams();
+        let current = streams.current.as_ref().filter(|stream| stream.is_open());
+        current.filter(|stream| stream.number == number).cloned()
+    }
+
+    fn next_number(&self) -> u64 {
+        let mut streams = self.streams();
+        streams.opened += 1;
+        streams.opened
+    }
+
+    /// Makes a stream the one to use, unless a newer one is: its handshake was given up.
+    fn keep(&self, stream: &Arc<Stream>) {
+        let mut streams = self.streams();
+        if streams.current.as_ref().is_none_or(|current| current.number < stream.number) {
+            streams.current = Some(stream.clone());
+        }
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Streams> {
+        // Nothing in here panics halfway through a change.
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a message asks for.
+struct Asked {
+    id: u64,
+    method: Box<str>,
+}
+
+/// What is to be waited for before a request counts as answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Answered,
+    Taken,
+}
+
+/// What this message asks; nothing, if it is a notification or an answer of ours.
+fn asked(body: &Bytes) -> Result<Option<Asked>, Failure> {
+    match Incoming::parse(body) {
+        Ok(Incoming::One(Message::Request { id, method, .. })) => {
+            Ok(id.number().map(|id| Asked { id, method }))
+        }
+        Ok(Incoming::One(_)) => Ok(None),
+        _ => Err(Failure::not_sent(Cause::Unreadable).with_detail(NO_MESSAGE)),
+    }
+}
+
+/// Whether the server took a message. The rest of its words is read for the connection's sake.
+fn taken(reply: Reply) -> Result<(), Reply> {
+    let Reply::Answered { mut head, body, capacity } = reply else { return Ok(()) };
+    if head.status.is_success() {
+        tokio::spawn(drain::drain(body, REST));
+        return Ok(());
+    }
+    // The address was named by the server, for as long as the stream lasts: there is no other.
+    head.redirect.take_if(|to| matches!(to, Redirect::SameOrigin(_)));
+    Err(Reply::Answered { head, body, capacity })
+}
+
+fn answered(head: AnswerHead, stream: Arc<Stream>, body: LineBody) -> Reply {
+    Reply::Answered { head, body: Box::new(Held::new(body, stream)), capacity: None }
+}
+
+fn status(status: StatusCode) -> Reply {
+    Reply::whole(AnswerHead::new(status, Content::Nothing), Bytes::new())
+}
+
+/// Row 15's bounds.
+const REST: Bounds = Bounds { within: Duration::from_secs(2), bytes: 64 << 10 };
+const NO_MESSAGE: &str = "this is no message that could be sent by itself";

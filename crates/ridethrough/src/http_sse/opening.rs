@@ -1,0 +1,131 @@
+//! How a stream begins: a GET, and a first event that names where to write.
+//!
+//! ```text
+//!   GET ──200, a stream──▶ event `endpoint`, of our origin ──▶ open
+//!    │                  └──▶ another first event, none in time, the end ──▶ no HTTP+SSE here: 405
+//!    │                  └──▶ `endpoint` of another origin ──▶ a failure that says so
+//!    └──any other answer ──▶ that answer
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use ridethrough_core::head::Redirect;
+use ridethrough_core::sse::{Decoder, Event, Item};
+use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Verb};
+use tokio::time::timeout;
+
+use super::stream::{Stream, is_endpoint, too_large};
+use super::{Desk, Letter, status};
+use crate::endpoint::Endpoint;
+use crate::transport::{Body, Errand, Reply};
+
+/// A stream that is about to be opened, for the handshake that needs it.
+pub(super) struct Opening<'a> {
+    pub(super) desk: &'a Desk,
+    pub(super) letter: &'a Letter,
+}
+
+/// A stream's bytes, and what is known of them.
+pub(super) struct Bytes {
+    pub(super) body: Box<dyn Body>,
+    pub(super) decoder: Decoder,
+}
+
+impl Opening<'_> {
+    /// Opens the stream. The inner error is how the server refused it.
+    pub(super) async fn stream(&self) -> Result<Result<Arc<Stream>, Reply>, Failure> {
+        match timeout(WITHIN, self.begin()).await {
+            Ok(result) => result,
+            // A server that opens a standing stream to whoever asks says nothing on it.
+            Err(_) => Ok(Err(none_here())),
+        }
+    }
+
+    async fn begin(&self) -> Result<Result<Arc<Stream>, Reply>, Failure> {
+        let body = match self.get().await? {
+            Reply::Answered { head, body, .. } if head.is_stream() => body,
+            Reply::Answered { mut head, body, capacity } if !head.status.is_success() => {
+                if matches!(head.status.as_u16(), 301..=303)
+                    && matches!(head.redirect, Some(Redirect::SameOrigin(_)))
+                {
+                    // A GET is the same by whichever of them; only these may be followed by a POST.
+                    head.status = StatusCode::TEMPORARY_REDIRECT;
+                }
+                return Ok(Err(Reply::Answered { head, body, capacity }));
+            }
+            _ => return Ok(Err(none_here())),
+        };
+        let mut bytes = Bytes { body, decoder: Decoder::new(self.desk.message_limit) };
+        match bytes.first_event().await? {
+            Some(event) if is_endpoint(&event) => {
+                let post_to = self.address(&event)?;
+                let number = self.desk.next_number();
+                let stream = Stream::open(number, post_to, &event, bytes, self.desk.message_limit);
+                Ok(Ok(stream))
+            }
+            _ => Ok(Err(none_here())),
+        }
+    }
+
+    async fn get(&self) -> Result<Reply, Failure> {
+        let Letter { outgoing, token } = self.letter;
+        let (generation, target) = (outgoing.to.generation, outgoing.to.target.clone());
+        let outgoing = Outgoing {
+            attempt: outgoing.attempt,
+            verb: Verb::Get { last_event_id: None },
+            to: Address { generation, target, ..Address::default() },
+            credentials: outgoing.credentials,
+            headers: Headers::default(),
+            lane: Lane::Control,
+        };
+        self.desk.http.perform(Errand::Request { outgoing, token: token.clone() }).await
+    }
+
+    /// Where to write, if it may be written there: our credentials go along.
+    fn address(&self, event: &Event) -> Result<Arc<str>, Failure> {
+        let endpoint = &self.desk.endpoint;
+        let asked = self.letter.outgoing.to.target.as_deref().unwrap_or(endpoint.path());
+        let named = std::str::from_utf8(&event.data).unwrap_or_default().trim();
+        let refusal = match endpoint.redirect(asked, named) {
+            Some(Redirect::SameOrigin(path)) if !named.is_empty() => return Ok(path),
+            Some(Redirect::OtherOrigin(url)) => match Endpoint::parse(&url) {
+                Ok(other) => format!("`{}`", other.origin()),
+                Err(_) => "another origin".to_owned(),
+            },
+            _ => "an address that is none".to_owned(),
+        };
+        let detail = format!(
+            "the server wants messages to be sent to {refusal}, not to `{}`; nothing was sent there",
+            endpoint.origin()
+        );
+        Err(Failure::not_sent(Cause::Misconfigured).with_detail(detail))
+    }
+}
+
+impl Bytes {
+    /// The first event that says something; `None` if the stream ends without one.
+    async fn first_event(&mut self) -> Result<Option<Event>, Failure> {
+        loop {
+            while let Some(item) = self.decoder.next_item() {
+                match item.map_err(|_| too_large())? {
+                    Item::Event(event) if !event.data.is_empty() => return Ok(Some(event)),
+                    Item::Comment | Item::Event(_) => {}
+                }
+            }
+            match self.body.chunk().await {
+                Some(chunk) => self.decoder.feed(chunk?),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// What the machine reads as: this server does not speak so.
+fn none_here() -> Reply {
+    status(StatusCode::METHOD_NOT_ALLOWED)
+}
+
+/// Within the 15 s that a handshake may take.
+const WITHIN: Duration = Duration::from_secs(10);

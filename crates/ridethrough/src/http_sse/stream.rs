@@ -1,0 +1,162 @@
+//! One open stream: the session that it is, and everybody who waits for what it brings.
+//!
+//! It is read by a task until it ends, breaks a rule or is closed; then everybody who waits is told. It is
+//! never opened again: that is another stream, and another session.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ridethrough_core::sse::{Event, Item};
+use ridethrough_core::{Cause, Failure};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::opening;
+use crate::switchboard::{Awaited, Deliveries, Floods, LineBody, Switchboard};
+use crate::transport::Body;
+
+/// An open stream. Dropping it closes it.
+pub(super) struct Stream {
+    pub(super) number: u64,
+    /// Path and query, which is where servers put the name of the session: never to be shown.
+    pub(super) post_to: Arc<str>,
+    board: Arc<Switchboard>,
+    reader: AbortHandle,
+}
+
+impl Stream {
+    /// Reads a stream from here on, `endpoint` being its first event.
+    pub(super) fn open(
+        number: u64,
+        post_to: Arc<str>,
+        endpoint: &Event,
+        bytes: opening::Bytes,
+        message_limit: usize,
+    ) -> Arc<Self> {
+        let board = Switchboard::new(message_limit);
+        let reader = Reader {
+            bytes,
+            endpoint: Bytes::copy_from_slice(&endpoint.data),
+            board: board.clone(),
+            beaten: Instant::now(),
+        };
+        let reader = tokio::spawn(reader.run()).abort_handle();
+        Arc::new(Self { number, post_to, board, reader })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.board.failure().is_none()
+    }
+
+    pub(super) fn await_answer(&self, id: u64) -> Result<Awaited, Failure> {
+        self.board.await_answer(id)
+    }
+
+    pub(super) fn listen(&self) -> Result<Deliveries, Failure> {
+        self.board.listen()
+    }
+
+    /// Ends it: this revision has no other way to end a session.
+    pub(super) fn close(&self) {
+        self.board.close(&over());
+        self.reader.abort();
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// What a call reads, and the stream that it comes from, which lives for as long as anybody reads.
+pub(super) struct Held {
+    body: LineBody,
+    _stream: Arc<Stream>,
+}
+
+impl Held {
+    pub(super) const fn new(body: LineBody, stream: Arc<Stream>) -> Self {
+        Self { body, _stream: stream }
+    }
+}
+
+impl Body for Held {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+        self.body.poll_chunk(context)
+    }
+}
+
+/// Whoever reads a stream.
+struct Reader {
+    bytes: opening::Bytes,
+    endpoint: Bytes,
+    board: Arc<Switchboard>,
+    /// When those who wait last heard that the server lives.
+    beaten: Instant,
+}
+
+impl Reader {
+    async fn run(mut self) {
+        let failure = match self.read().await {
+            Ok(()) => over(),
+            Err(failure) => failure,
+        };
+        self.board.close(&failure);
+    }
+
+    /// Reads to the end.
+    async fn read(&mut self) -> Result<(), Failure> {
+        loop {
+            while let Some(item) = self.bytes.decoder.next_item() {
+                if let Item::Event(event) = item.map_err(|_| too_large())? {
+                    self.take_in(event).await?;
+                }
+            }
+            match self.bytes.body.chunk().await {
+                Some(chunk) => self.bytes.decoder.feed(chunk?),
+                None => return Ok(()),
+            }
+            if self.beaten.elapsed() >= BEAT {
+                self.beaten = Instant::now();
+                self.board.beat();
+            }
+        }
+    }
+
+    async fn take_in(&mut self, event: Event) -> Result<(), Failure> {
+        if is_endpoint(&event) {
+            // Where to write is said once: whoever says otherwise later has lost what we know.
+            return match event.data == self.endpoint {
+                true => Ok(()),
+                false => Err(Failure::unknown(Cause::Closed).with_detail(MOVED)),
+            };
+        }
+        if !event.is_message() || event.data.is_empty() {
+            return Ok(());
+        }
+        let routed = self.board.route(event.data).await;
+        routed.map_err(|Floods| Failure::unknown(Cause::TooLarge).with_detail(FLOODS))
+    }
+}
+
+pub(super) fn is_endpoint(event: &Event) -> bool {
+    event.kind.as_deref() == Some("endpoint")
+}
+
+/// The stream has ended.
+pub(super) fn over() -> Failure {
+    Failure::unknown(Cause::Closed).with_detail(OVER)
+}
+
+pub(super) fn too_large() -> Failure {
+    Failure::unknown(Cause::TooLarge).with_detail("an event beyond the limit")
+}
+
+/// Often enough for calls that ask after 30 s of silence (row 19).
+const BEAT: Duration = Duration::from_secs(10);
+const FLOODS: &str = "the server asked too many questions before anybody listened";
+const MOVED: &str = "the server named another address for messages in the middle of its stream";
+const OVER: &str = "the stream that brings all answers ended";

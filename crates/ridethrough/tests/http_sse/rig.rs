@@ -1,0 +1,128 @@
+//! An old server of the lab and a client of ours, joined by pipes.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ridethrough::machine::{Cause, Failure};
+use ridethrough::{
+    Carrier, Client, ClientBuilder, Connection, Dial, Endpoint, Era, Error, Event, Events, Json,
+    Peek, Seen,
+};
+use ridethrough_lab::{Entry, OldMcp, Protocol, Server, Service, When};
+use serde_json::{Value, json};
+
+/// Runs a scenario over HTTP/1.1 and over HTTP/2.
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($rig:ident: Rig) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            async fn scenario($rig: Rig) $body
+
+            #[tokio::test(start_paused = true)]
+            async fn over_http1() {
+                scenario(Rig::over(Protocol::Http1)).await;
+            }
+
+            #[tokio::test(start_paused = true)]
+            async fn over_http2_tls() {
+                scenario(Rig::over(Protocol::Http2Tls)).await;
+            }
+        }
+    )*};
+}
+
+pub(crate) struct Rig {
+    pub(crate) server: Server,
+    pub(crate) old: OldMcp,
+}
+
+impl Rig {
+    pub(crate) fn over(protocol: Protocol) -> Self {
+        let old = OldMcp::new();
+        Self::serving(protocol, old.clone(), old)
+    }
+
+    /// A server whose service may be more than the old one.
+    pub(crate) fn serving(protocol: Protocol, old: OldMcp, service: impl Service) -> Self {
+        Self { server: Server::new(protocol, service), old }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.builder().build().unwrap()
+    }
+
+    pub(crate) fn builder(&self) -> ClientBuilder {
+        let url = format!("{}://server.test/sse", self.server.protocol().scheme());
+        let builder = Client::builder(&url).dial(Pipes(self.server.clone())).seed(7);
+        let builder = builder.eras(Era::Legacy);
+        match self.server.protocol().is_tls() {
+            true => builder.root_certificates(self.server.authority().root_pem()),
+            false => builder,
+        }
+    }
+
+    /// How often the server was asked this.
+    pub(crate) fn count(&self, when: &When) -> usize {
+        self.old.mcp().count(when)
+    }
+
+    pub(crate) fn log(&self) -> Vec<Entry> {
+        self.old.mcp().log()
+    }
+}
+
+/// Calls a tool with a key by which its executions can be told apart.
+pub(crate) async fn call(client: &Client, tool: &str, key: &str) -> Result<Json, Error> {
+    let params = json!({"name": tool, "arguments": {"key": key}});
+    client.request("tools/call", params).await
+}
+
+/// What a tool said.
+pub(crate) fn text(result: &Json) -> String {
+    let result: Value = serde_json::from_str(result.as_str()).unwrap();
+    result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// How often it was told that the server is spoken to in the old way.
+pub(crate) fn fallbacks(events: &mut Events) -> usize {
+    let mut count = 0;
+    while let Some(seen) = events.try_next() {
+        let Seen::Event { event, .. } = seen else { continue };
+        count += usize::from(event == Event::FellBack { to: Carrier::HttpSse });
+    }
+    count
+}
+
+/// Lets everything happen that can happen without a wait of its own.
+pub(crate) async fn settle() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+pub(crate) const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+/// Dials the server's own pipes.
+struct Pipes(Server);
+
+impl Dial for Pipes {
+    fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(async {
+            let pipe = self.0.dial().await.map_err(|error| {
+                Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
+            })?;
+            let peek = Look(pipe.peek());
+            Ok(Connection::new(pipe, peek))
+        })
+    }
+}
+
+struct Look(ridethrough_lab::Peek);
+
+impl Peek for Look {
+    fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+}
