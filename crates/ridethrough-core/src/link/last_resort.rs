@@ -85,7 +85,9 @@ impl Link {
         head: &AnswerHead,
         reading: PostReading,
     ) {
-        if is_refused(head.status, &reading) {
+        // A server of Streamable HTTP asks a GET for the session that it does not name.
+        let wants_session = reading == PostReading::SessionLost && head.status.is_client_error();
+        if wants_session || is_refused(head.status, &reading) {
             return self.last_resort_refused(now);
         }
         if let PostReading::Answer(answer) = &reading

@@ -157,6 +157,19 @@ fn a_server_that_refuses_the_stream_later_is_asked_as_if_it_had_never_been_met()
 }
 
 #[test]
+fn a_stream_that_is_refused_for_want_of_a_session_is_refused() {
+    let mut rig = old();
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    rig.status(&initialize, 406);
+    let by_stream = rig.post();
+
+    rig.answer(&by_stream, 400, Content::Other, "Bad Request: Mcp-Session-Id header is required");
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 406 });
+}
+
+#[test]
 fn trouble_on_the_stream_is_waited_out_and_a_challenge_is_answered() {
     let mut rig = old();
     rig.call("deploy");
