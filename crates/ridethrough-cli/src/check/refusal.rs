@@ -104,8 +104,8 @@ pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> 
             Subject::Protocol
                 .bad(
                     "initialize",
-                    "an old server: HTTP+SSE of 2024-11-05, which is \
-                     deprecated and which our client does not speak",
+                    "an old server: HTTP+SSE of 2024-11-05, which is deprecated; our client \
+                     speaks it, but a call cannot be resumed there, and nothing more was looked at",
                 )
                 .advise(
                     "update the server to Streamable HTTP; perhaps it offers that at \

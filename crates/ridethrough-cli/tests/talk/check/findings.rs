@@ -212,7 +212,7 @@ async fn revisions_are_told_whether_they_are_old_repeated_or_stateless() {
     let rig = Rig::new().await;
     rig.mcp.initialize_result(json!({"protocolVersion": "2025-06-18", "capabilities": {}}));
     let old = checked(&rig).await;
-    rig.mcp.initialize_result(json!({"protocolVersion": "2024-11-05", "capabilities": {}}));
+    rig.mcp.initialize_result(json!({"protocolVersion": "2024-10-07", "capabilities": {}}));
     let older = checked(&rig).await;
     rig.mcp.initialize_result(json!({"protocolVersion": "1999-01-01", "capabilities": {}}));
     let echo = checked(&rig).await;
