@@ -4,6 +4,7 @@
 //   handle(server, method, answer)    answers a method with answer(params, context)
 //   transportOf(options)              makes a Streamable HTTP transport for node
 //   stdioOf()                         makes a transport over stdin and stdout
+//   sseOf(path, response)             makes a transport over HTTP+SSE, if the SDK has one
 //
 // and its context as { signal, token, session, notify(notification), ask(method, params), closeStream() }.
 
@@ -231,18 +232,39 @@ async function open(sdk, transports) {
     return transport;
 }
 
-export function serve(sdk) {
-    if (process.argv[2] === 'stdio') return sessionServer(sdk).connect(sdk.stdioOf());
+function streamableHttp(sdk) {
     const transports = new Map();
-    const http = createServer(async (request, response) => {
+    return createServer(async (request, response) => {
         if (!request.url.startsWith('/mcp')) return error(response, 404, 'Not found');
         const id = request.headers['mcp-session-id'];
         const transport = id ? transports.get(id) : await open(sdk, transports);
         if (!transport) return error(response, 404, 'Session not found');
         await transport.handleRequest(request, response);
     });
+}
+
+function httpSse(sdk) {
+    const transports = new Map();
+    return createServer(async (request, response) => {
+        const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+        if (request.method === 'GET' && pathname === '/sse') {
+            const transport = sdk.sseOf('/messages', response);
+            transports.set(transport.sessionId, transport);
+            response.on('close', () => transports.delete(transport.sessionId));
+            return sessionServer(sdk).connect(transport);
+        }
+        const transport = transports.get(searchParams.get('sessionId'));
+        if (pathname !== '/messages' || !transport) return error(response, 404, 'Not found');
+        await transport.handlePostMessage(request, response);
+    });
+}
+
+export function serve(sdk) {
+    if (process.argv[2] === 'stdio') return sessionServer(sdk).connect(sdk.stdioOf());
+    const isOld = process.argv[2] === 'sse';
+    const http = isOld ? httpSse(sdk) : streamableHttp(sdk);
     http.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
-        console.log(`listening on http://127.0.0.1:${http.address().port}/mcp`);
+        console.log(`listening on http://127.0.0.1:${http.address().port}/${isOld ? 'sse' : 'mcp'}`);
     });
     process.on('SIGTERM', () => {
         http.close();

@@ -85,6 +85,14 @@ impl Bench {
         Ok((process, partner))
     }
 
+    /// The same over HTTP+SSE.
+    pub(crate) async fn old(&self) -> Verdict<(Process, Partner)> {
+        let process = Process::start(self.recipe.old()).await.map_err(words)?;
+        let partner = Partner::of(&process.old_url())?;
+        partner.client.connect().await.map_err(words)?;
+        Ok((process, partner))
+    }
+
     /// A client that starts the server itself and speaks to it over stdio, and the file with its id.
     pub(crate) fn local(&self) -> Verdict<(Partner, PathBuf)> {
         let (command, id) = self.recipe.local();

@@ -29,10 +29,45 @@ const FORGETS: &str = "without an event store it forgets the answer of a call th
      resuming then brings empty streams, until the deadline of the call";
 /// Why a server without a host of its SDK is not asked for one.
 pub(crate) const NO_HOST: &str = "there is no host of this SDK";
+const NO_HTTP_SSE: &str = "its SDK has no server for HTTP+SSE";
 const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
 const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
 
 pub(crate) const LIMITS: &[Limit] = &[
+    always(
+        "fastmcp",
+        "over_http_sse_every_method_is_answered",
+        "its HTTP+SSE is that of the Python SDK, which is asked",
+    ),
+    always(
+        "fastmcp",
+        "over_http_sse_questions_and_progress_find_their_way",
+        "its HTTP+SSE is that of the Python SDK, which is asked",
+    ),
+    always(
+        "fastmcp",
+        "over_http_sse_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice",
+        "its HTTP+SSE is that of the Python SDK, which is asked",
+    ),
+    always("typescript-split", "over_http_sse_every_method_is_answered", NO_HTTP_SSE),
+    always("typescript-split", "over_http_sse_questions_and_progress_find_their_way", NO_HTTP_SSE),
+    always(
+        "typescript-split",
+        "over_http_sse_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice",
+        NO_HTTP_SSE,
+    ),
+    always("rmcp", "over_http_sse_every_method_is_answered", NO_HTTP_SSE),
+    always("rmcp", "over_http_sse_questions_and_progress_find_their_way", NO_HTTP_SSE),
+    always(
+        "rmcp",
+        "over_http_sse_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice",
+        NO_HTTP_SSE,
+    ),
+    always(
+        "everything",
+        "over_http_sse_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice",
+        NO_LEDGER,
+    ),
     always("everything", "a_list_comes_in_pages", "it gives all its tools on one page"),
     by_chance(
         "everything",

@@ -41,6 +41,14 @@ impl Recipe {
         (command, id)
     }
 
+    /// The same server over HTTP+SSE, the transport of 2024-11-05.
+    pub(crate) fn old(&self) -> Self {
+        // The first argument is its script, if it has one; the others are about Streamable HTTP.
+        let script = self.arguments.first().cloned();
+        let arguments = script.into_iter().chain(["sse".to_owned()]).collect();
+        Self { arguments, ..self.clone() }
+    }
+
     /// Takes away what an earlier run wrote: its keys could be those of this one.
     pub(crate) fn forget(&self) -> Result<()> {
         for path in [&self.ledger, &self.log] {
@@ -114,6 +122,11 @@ impl Process {
 
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// Where one that was started by [`Recipe::old`] has its stream.
+    pub(crate) fn old_url(&self) -> String {
+        format!("http://127.0.0.1:{}/sse", self.port)
     }
 
     /// `kill -9`, and waits for its end.

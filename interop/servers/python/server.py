@@ -11,9 +11,13 @@ import anyio
 import mcp_types as types
 import uvicorn
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.shared.exceptions import MCPError
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 warnings.simplefilter("ignore")
 
@@ -274,6 +278,19 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
+def sse_app(server: Server[Any]) -> Starlette:
+    """The same server over HTTP+SSE, the transport of 2024-11-05."""
+    transport = SseServerTransport("/messages/")
+
+    async def stream(request: Any) -> Response:
+        async with transport.connect_sse(request.scope, request.receive, request._send) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+        return Response()
+
+    messages = Mount("/messages/", app=transport.handle_post_message)
+    return Starlette(routes=[Route("/sse", endpoint=stream, methods=["GET"]), messages])
+
+
 def main() -> None:
     server = Announcing(
         "interop-python",
@@ -292,12 +309,13 @@ def main() -> None:
     )
     if sys.argv[1:] == ["stdio"]:
         return anyio.run(serve_stdio, server)
-    app = server.streamable_http_app(event_store=Memory(), retry_interval=200)
+    is_old = sys.argv[1:] == ["sse"]
+    app = sse_app(server) if is_old else server.streamable_http_app(event_store=Memory(), retry_interval=200)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", int(os.environ.get("PORT", "0"))))
     listener.listen(128)
-    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}/{'sse' if is_old else 'mcp'}", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -1,6 +1,7 @@
 // The surface of ../README.md on the TypeScript SDK, version 1.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
@@ -40,5 +41,6 @@ serve({
     handle: (server, method, answer) =>
         server.setRequestHandler(REQUESTS[method], (request, extra) => answer(request.params, contextOf(extra))),
     stdioOf: () => new StdioServerTransport(),
+    sseOf: (path, response) => new SSEServerTransport(path, response),
     transportOf: options => new StreamableHTTPServerTransport(options)
 });

@@ -11,13 +11,20 @@ use crate::process::signal;
 
 pub(super) async fn over_stdio_every_method_is_answered(bench: Bench) -> Verdict {
     let (partner, _) = bench.local()?;
+    every_method(&bench, &partner).await?;
+    partner.close().await;
+    Ok(())
+}
+
+/// One method after the other, and what each of them brings.
+pub(super) async fn every_method(bench: &Bench, partner: &Partner) -> Verdict {
     let client = &partner.client;
     let (resource, said) = bench.surface.listed();
     let (prompt, arguments, filled_in) = bench.surface.prompt();
 
     client.ping().await.map_err(story)?;
     let tools = client.tools().await.map_err(story)?;
-    partner.call(bench.surface.echo("over stdio")).await?;
+    partner.call(bench.surface.echo("hello")).await?;
     let listed = client.resources().await.map_err(story)?;
     let read = client.read_resource(resource).await.map_err(story)?;
     let prompt = client.prompt(prompt, arguments).await.map_err(story)?;
@@ -26,14 +33,18 @@ pub(super) async fn over_stdio_every_method_is_answered(bench: Bench) -> Verdict
     expect(listed.iter().any(|it| it.uri == resource), || format!("no `{resource}`"))?;
     expect(read.json.as_str().contains(said), || format!("`{resource}` says something else"))?;
     let is_filled_in = prompt.json.as_str().contains(filled_in);
-    expect(is_filled_in, || "the prompt is not filled in".to_owned())?;
-    partner.close().await;
-    Ok(())
+    expect(is_filled_in, || "the prompt is not filled in".to_owned())
 }
 
 pub(super) async fn over_stdio_questions_and_progress_find_their_way(bench: Bench) -> Verdict {
     let (partner, _) = bench.local()?;
+    questions_and_progress(&bench, &partner).await?;
+    partner.close().await;
+    Ok(())
+}
 
+/// Each kind of question, and a call that tells its progress.
+pub(super) async fn questions_and_progress(bench: &Bench, partner: &Partner) -> Verdict {
     partner.call(bench.surface.ask_elicitation()).await?;
     partner.call(bench.surface.ask_sampling("the sea", SAMPLED)).await?;
     partner.call(bench.surface.ask_roots(ROOT)).await?;
@@ -48,7 +59,6 @@ pub(super) async fn over_stdio_questions_and_progress_find_their_way(bench: Benc
     let (result, steps) = join(call.into_future(), watching).await;
 
     result.map_err(story)?;
-    partner.close().await;
     expect(steps == 4, || format!("{steps} steps were told"))
 }
 

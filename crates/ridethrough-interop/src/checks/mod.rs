@@ -4,6 +4,7 @@ mod faults;
 mod hosts;
 mod local;
 mod methods;
+mod old;
 mod restarts;
 mod talking;
 
@@ -93,6 +94,9 @@ pub(crate) const CHECKS: &[Check] = checks![
     local::over_stdio_questions_and_progress_find_their_way,
     local::over_stdio_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
     local::over_stdio_nothing_is_left_after_closing,
+    old::over_http_sse_every_method_is_answered,
+    old::over_http_sse_questions_and_progress_find_their_way,
+    old::over_http_sse_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
     hosts::through_the_bridge_a_host_finds_tools_resources_and_prompts,
     hosts::through_the_bridge_progress_and_log_messages_reach_a_host,
     hosts::through_the_bridge_a_host_answers_what_the_server_asks,
