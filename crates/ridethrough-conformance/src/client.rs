@@ -1,0 +1,189 @@
+//! The client under test: the library, told what to do by the suite.
+//!
+//! It lists and calls; everything that the suite looks at is done by the library. The suite starts it
+//! once for each scenario and names that in the environment.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use ridethrough::model::{Elicited, Root, SamplingResult, Tool};
+use ridethrough::{Client, Json, Version};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+
+/// Plays the scenario that the environment names against the server at this URL.
+pub(crate) async fn play(url: &str) -> Result<()> {
+    let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO")
+        .context("MCP_CONFORMANCE_SCENARIO is not set: this is started by the conformance suite")?;
+    let limit = std::env::var("MCP_CONFORMANCE_TIMEOUT_SECS").ok();
+    let limit =
+        limit.map_or(Ok(25), |text| text.parse()).context("MCP_CONFORMANCE_TIMEOUT_SECS")?;
+    let client = client(url, &scenario)?;
+    let playing = async {
+        perform(&client, &scenario).await?;
+        check_era(&client).await?;
+        client.close().await;
+        Ok(())
+    };
+    let played = timeout(Duration::from_secs(limit), playing).await;
+    played.with_context(|| format!("`{scenario}` did not end within {limit} s"))?
+}
+
+/// One client for every scenario and both revisions: which of them the server speaks, it finds out by
+/// itself.
+fn client(url: &str, scenario: &str) -> Result<Client> {
+    let form = match scenario {
+        "sep-2322-client-request-state" => Elicited::filled_in(json!({ "confirmed": true })),
+        // With everything as proposed: the library knows the proposals.
+        _ => Elicited::accepted(),
+    };
+    let client = Client::builder(url)
+        .no_proxy()
+        .on_form(move |_| std::future::ready(form.clone()))
+        .on_sampling(|_| async { Ok(SamplingResult::text("none", "a text")) })
+        .roots([Root::new("file:///tmp")])
+        .build()?;
+    Ok(client)
+}
+
+/// The suite says what its server speaks. That is not told to the client, which must have found out.
+async fn check_era(client: &Client) -> Result<()> {
+    let named = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
+    let expected = named.as_deref().map_or(Some(Version::LATEST_LEGACY), Version::parse);
+    let expected =
+        expected.context("MCP_CONFORMANCE_PROTOCOL_VERSION is no revision that we speak")?;
+    let found = client.connect().await?.version;
+    ensure!(found.era() == expected.era(), "the server speaks {expected}, and {found} was spoken");
+    Ok(())
+}
+
+async fn perform(client: &Client, scenario: &str) -> Result<()> {
+    match scenario {
+        "elicitation-sep1034-client-defaults" => {
+            call_listed(client, "test_client_elicitation_defaults").await
+        }
+        "http-custom-headers" => repeat_given_calls(client).await,
+        "http-invalid-tool-headers" => call_every_tool(client).await,
+        "http-standard-headers" => ask_every_kind(client).await,
+        "initialize" | "json-schema-ref-no-deref" => {
+            client.tools().await?;
+            Ok(())
+        }
+        "json-schema-2020-12-preservation" => echo_a_schema(client).await,
+        "request-metadata" => ask_twice(client).await,
+        "sep-2322-client-request-state" => go_rounds(client).await,
+        "sse-retry" => call_listed(client, "test_reconnection").await,
+        "tools_call" => add(client).await,
+        other if other.starts_with("auth/") => {
+            bail!("`{other}` is about authorization, which this client does not do yet")
+        }
+        other => bail!("this client does not know the scenario `{other}`"),
+    }
+}
+
+async fn add(client: &Client) -> Result<()> {
+    client.tools().await?;
+    let sum = client.call_tool("add_numbers", json!({ "a": 5, "b": 3 })).await?.text();
+    ensure!(sum.contains('8'), "5 and 3 is `{sum}`");
+    Ok(())
+}
+
+async fn call_listed(client: &Client, tool: &str) -> Result<()> {
+    client.tools().await?;
+    let result = client.call_tool(tool, json!({})).await?;
+    ensure!(!result.is_error && !result.text().is_empty(), "`{tool}` gave no text");
+    Ok(())
+}
+
+/// Its server lists no tool, and answers a call of any.
+async fn ask_twice(client: &Client) -> Result<()> {
+    client.tools().await?;
+    client.call_tool("any", json!({})).await?;
+    client.notify(NEWS, ()).await?;
+    Ok(())
+}
+
+/// Calls whatever the library lets through. An error is an answer here: the suite counts who was called.
+async fn call_every_tool(client: &Client) -> Result<()> {
+    let tools = client.tools().await?;
+    ensure!(!tools.is_empty(), "no tool is left");
+    for tool in tools {
+        if let Err(error) = client.call_tool(&tool.name, stub(&tool)).await {
+            eprintln!("{}: {error}", tool.name);
+        }
+    }
+    Ok(())
+}
+
+async fn ask_every_kind(client: &Client) -> Result<()> {
+    let tools = client.tools().await?;
+    let tool = tools.first().context("there is no tool")?;
+    client.call_tool(&tool.name, stub(tool)).await?;
+    let resources = client.resources().await?;
+    client.read_resource(&resources.first().context("there is no resource")?.uri).await?;
+    let prompts = client.prompts().await?;
+    client.prompt(&prompts.first().context("there is no prompt")?.name, ()).await?;
+    client.notify(NEWS, ()).await?;
+    Ok(())
+}
+
+async fn echo_a_schema(client: &Client) -> Result<()> {
+    let tools = client.tools().await?;
+    let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
+    let schema = tool.context("the tool with the schema is not listed")?.input_schema.clone();
+    let arguments = Json::empty_object().with_members([("schema".to_owned(), schema)]);
+    client.call_tool("json_schema_echo", arguments).await?;
+    Ok(())
+}
+
+async fn repeat_given_calls(client: &Client) -> Result<()> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Given {
+        tool_calls: Vec<GivenCall>,
+    }
+    #[derive(Deserialize)]
+    struct GivenCall {
+        name: String,
+        arguments: Json,
+    }
+
+    let given = std::env::var("MCP_CONFORMANCE_CONTEXT").context("MCP_CONFORMANCE_CONTEXT")?;
+    let given: Given = serde_json::from_str(&given).context("MCP_CONFORMANCE_CONTEXT")?;
+    client.tools().await?;
+    for GivenCall { name, arguments } in given.tool_calls {
+        client.call_tool(&name, arguments).await?;
+    }
+    Ok(())
+}
+
+async fn go_rounds(client: &Client) -> Result<()> {
+    client.tools().await?;
+    for tool in ["echo_state", "unrelated", "no_state", "no_result_type"] {
+        client.call_tool(&format!("test_mrtr_{tool}"), json!({})).await?;
+    }
+    Ok(())
+}
+
+/// Something for every argument that a tool cannot do without.
+fn stub(tool: &Tool) -> Value {
+    let schema: Value = tool.input_schema.read().unwrap_or_default();
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let stubs = required.iter().filter_map(Value::as_str).map(|name| {
+        let value = match schema["properties"][name]["type"].as_str() {
+            Some("array") => json!([]),
+            Some("boolean") => json!(true),
+            Some("integer" | "number") => json!(1),
+            Some("null") => Value::Null,
+            Some("object") => json!({}),
+            _ => json!("a text"),
+        };
+        (name.to_owned(), value)
+    });
+    Value::Object(stubs.collect::<Map<_, _>>())
+}
+
+/// The stateless revision has no notification of its own from a client, but an application may have some,
+/// and the suite looks at every message.
+const NEWS: &str = "notifications/example";
