@@ -246,7 +246,7 @@ fn a_subscription_that_nobody_acknowledges_ends_at_its_deadline_and_says_so() {
     rig.advance_to_end(id);
 
     assert_eq!(rig.kind(id), Kind::DeadlinePassed);
-    assert!(rig.error(id).report().to_string().contains("acknowledge"), "{}", rig.error(id));
+    assert!(rig.error(id).report().contains("acknowledge"), "{}", rig.error(id));
 }
 
 #[test]
