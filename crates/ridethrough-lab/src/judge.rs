@@ -3,13 +3,17 @@
 //! The judge reads the servers' log and the client's lines; it asks nobody anything. A claim that
 //! does not hold is returned with the evidence, so that whoever wrote the client can believe it.
 
+use std::time::Duration;
+
+use serde_json::Value;
+
 use crate::adapter::Line;
 use crate::contestant::Performance;
 use crate::journal::{Journal, Which};
-use crate::scenario::{Bounds, Check, Claim, Level, Match, Requests, Runs, Scenario};
+use crate::scenario::{Bounds, Cancels, Check, Claim, Level, Match, Requests, Runs, Scenario};
 use crate::score::{Figures, Finding, Score, Verdict};
 use crate::stage::{Account, Stage};
-use crate::{Entry, What};
+use crate::{Deed, Entry, What};
 
 mod ends;
 mod streams;
@@ -67,8 +71,10 @@ impl<'a> Case<'a> {
                 Some(line) => ends::calls(calls, line),
                 None => Some(unreported(calls.step)),
             },
+            Claim::Cancels(cancels) => self.cancels(cancels),
             Claim::Connections(bounds) => beyond(bounds, self.connections(), "connections"),
             Claim::Dials(bounds) => beyond(bounds, self.journal.dials, "dials"),
+            Claim::DistinctIds(of) => self.same_ids(of),
             Claim::Pauses(pauses) => streams::pauses(pauses, &self.main),
             Claim::Requests(requests) => self.requests(requests),
             Claim::Runs(runs) => self.runs(runs),
@@ -93,6 +99,29 @@ impl<'a> Case<'a> {
         let seen: Vec<_> = account.log.iter().filter(|entry| requests.of.holds(entry)).collect();
         let wrong = beyond(&requests.times, seen.len() as u64, "such requests")?;
         Some(wrong + &shown(&seen))
+    }
+
+    fn cancels(&self, cancels: &Cancels) -> Option<String> {
+        let limit = cancels.within.map_or(Duration::MAX, Duration::from_secs_f64);
+        let left = self.main.marks.iter().filter(|mark| {
+            let entry = &self.main.log[mark.request];
+            let is_left = matches!(mark.deed, Deed::Cancelled | Deed::Gone);
+            is_left && mark.at.saturating_sub(entry.at) <= limit && cancels.of.holds(entry)
+        });
+        beyond(&cancels.times, left.count() as u64, "such requests were hung up on")
+    }
+
+    fn same_ids(&self, of: &Match) -> Option<String> {
+        let mut seen = Vec::new();
+        for entry in self.main.log.iter().filter(|entry| of.holds(entry)) {
+            let message: Value = serde_json::from_slice(&entry.body).unwrap_or_default();
+            let id = message["id"].clone();
+            if seen.contains(&id) {
+                return Some(format!("two such requests have the id {id}{}", shown(&[entry])));
+            }
+            seen.push(id);
+        }
+        None
     }
 
     fn runs(&self, runs: &Runs) -> Option<String> {
@@ -183,7 +212,8 @@ fn in_words(entry: &Entry) -> String {
 }
 
 /// What a client sends for its own sake.
-const HOUSEKEEPING: &[&str] = &["initialize", "logging/setLevel", "ping", "server/discover"];
+const HOUSEKEEPING: &[&str] =
+    &["initialize", "logging/setLevel", "ping", "server/discover", "subscriptions/listen"];
 const MOST_SHOWN: usize = 6;
 
 #[cfg(test)]

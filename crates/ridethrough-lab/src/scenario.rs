@@ -17,9 +17,9 @@ mod setting;
 mod shelf;
 
 pub use action::{Action, Answer, Event, Manner, Message, Outage, Partial, PartialOf, Status};
-pub use check::{Bounds, Calls, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
+pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
 pub use matching::Match;
-pub use setting::{LostSession, Rule, Setting, Start};
+pub use setting::{EraTurn, Inquiry, LostSession, Rule, Setting, Start};
 pub use shelf::{Shelf, UnknownScenario};
 
 /// One way to break a client, and what is expected of it then.
@@ -62,6 +62,9 @@ pub struct Control {
     pub mistake: String,
     /// The words of the check that it breaks.
     pub breaks: String,
+    /// Whether it asks a server for its era before anything else.
+    #[serde(default)]
+    pub asks_era: bool,
 }
 
 /// A file that is no scenario.

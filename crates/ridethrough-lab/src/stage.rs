@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::journal::{Happened, Journal, Which, millis};
 use crate::lock::lock;
-use crate::scenario::{Rule, Scenario, Setting, Start};
-use crate::{Ask, Entry, Mark, Mcp, Mood, Pipe, Protocol, Server, Times, When};
+use crate::scenario::{EraTurn, Rule, Scenario, Setting, Start};
+use crate::{Ask, Entry, Mark, Mcp, Mood, Pipe, Protocol, Server, Spoken, Times, When};
 
 mod fill;
 mod play;
@@ -48,6 +48,7 @@ struct Place {
     url: String,
     other_url: String,
     up_after: Option<Duration>,
+    turns: Vec<EraTurn>,
     events: Arc<Mutex<Vec<Happened>>>,
     /// What happens later by itself; ends with the stage.
     timers: Arc<Mutex<JoinSet<()>>>,
@@ -157,14 +158,28 @@ impl Place {
         let url = format!("http://{authority}/mcp");
         let other_url = other_url.unwrap_or_default().to_owned();
         let up_after = setting.up_after.map(Duration::from_secs_f64);
-        let (events, timers, threads) = (events.clone(), Arc::default(), Arc::default());
-        let place = Self { which, server, mcp, url, other_url, up_after, events, timers, threads };
+        let place = Self {
+            which,
+            server,
+            mcp,
+            url,
+            other_url,
+            up_after,
+            turns: setting.turn.clone(),
+            events: events.clone(),
+            timers: Arc::default(),
+            threads: Arc::default(),
+        };
         place.furnish(setting);
         Ok(place)
     }
 
     /// Tells the server how to be.
     fn furnish(&self, setting: &Setting) {
+        self.mcp.speaks(setting.era);
+        for inquiry in &setting.inquiry {
+            self.mcp.asks_for_input(&inquiry.tool, inquiry.rounds.clone());
+        }
         self.mcp.answers(setting.answers);
         self.mcp.issue_sessions(!setting.sessionless);
         self.mcp.require_bearer(setting.bearer.as_deref());
@@ -193,6 +208,20 @@ impl Place {
         if let Some(wait) = self.up_after {
             self.later(wait, |place| async move { place.be(Start::Up) });
         }
+        for EraTurn { after, era } in self.turns.iter().copied() {
+            let after = Duration::from_secs_f64(after);
+            self.later(after, move |place| async move { place.speak(era) });
+        }
+    }
+
+    /// Speaks these eras, and tells.
+    fn speak(&self, era: Spoken) {
+        self.mcp.speaks(era);
+        self.tell(match era {
+            Spoken::Both => "speaks both eras",
+            Spoken::Legacy => "speaks the legacy era",
+            Spoken::Modern => "speaks the stateless revision",
+        });
     }
 
     /// Does something after a while, unless the stage is closed before.

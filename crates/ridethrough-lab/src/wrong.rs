@@ -15,6 +15,7 @@ use crate::adapter::Step;
 
 mod call;
 mod client;
+mod eras;
 mod mistake;
 mod next;
 mod player;

@@ -1,7 +1,7 @@
 //! `ridethrough lab drive`: our own client as an adapter of the lab.
 //!
 //! It speaks the adapter protocol (`ridethrough_lab::adapter`) with the library's default
-//! settings. The playing itself (`player`) knows neither files nor stdout, so that it runs over
+//! settings: it finds out by itself which era the server belongs to. The playing itself (`player`) knows neither files nor stdout, so that it runs over
 //! pipes and paused time too.
 
 mod ask;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use ridethrough::{Client, Era};
+use ridethrough::Client;
 use ridethrough_lab::adapter::{Line, Step};
 use tokio::runtime;
 
@@ -55,7 +55,7 @@ async fn play_at(url: &str, script: Vec<Step>) -> Result<ExitCode> {
         tried: "its settings were checked; nothing was sent".to_owned(),
         hint: "change what is named above; a URL looks like `http://127.0.0.1:8080/mcp`".to_owned(),
     })?;
-    match play_script(|| Client::builder(url).eras(Era::Legacy), script, write).await {
+    match play_script(|| Client::builder(url), script, write).await {
         // A reader that has seen enough is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         told => told.map(|()| ExitCode::SUCCESS).context("the lines could not be written"),

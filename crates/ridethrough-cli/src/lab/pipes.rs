@@ -17,7 +17,7 @@ pub(super) fn client_of(server: &Server) -> ClientBuilder {
 
 /// Begins a client of the servers of a scenario, over pipes and with a fixed seed.
 pub(super) fn client_on(stage: &Arc<Stage>) -> ClientBuilder {
-    Client::builder(stage.url()).eras(Era::Legacy).dial(Doors(stage.clone())).seed(7)
+    Client::builder(stage.url()).dial(Doors(stage.clone())).seed(7)
 }
 
 /// Dials the server's own pipes.

@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// A file with the steps: a JSON list, see `lab drive --help`.
     #[arg(required_unless_present = "list")]
     script: Option<PathBuf>,
+    /// Asks the server for its era first, and speaks the stateless revision too.
+    #[arg(long)]
+    asks_era: bool,
     /// Prints every mistake and what it is.
     #[arg(long, conflicts_with_all = ["name", "url", "script"])]
     list: bool,
@@ -36,7 +39,7 @@ pub(crate) struct Args {
 
 /// Plays the script and writes a line for each step, or lists the mistakes.
 pub(super) fn play(args: Args) -> Result<ExitCode> {
-    let Args { name: Some(name), url: Some(url), script: Some(script), .. } = args else {
+    let Args { name: Some(name), url: Some(url), script: Some(script), asks_era, .. } = args else {
         return out::print(list);
     };
     let mistake = find(&name).ok_or_else(|| Misuse {
@@ -44,6 +47,7 @@ pub(super) fn play(args: Args) -> Result<ExitCode> {
         tried: format!("{} names were compared; nothing was sent", mistakes().len() + 1),
         hint: "`ridethrough lab wrong --list` prints them".to_owned(),
     })?;
+    let mistake = if asks_era { mistake.asking_era() } else { *mistake };
     let script = read_script(&script)?;
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
@@ -51,7 +55,7 @@ pub(super) fn play(args: Args) -> Result<ExitCode> {
         .context("no runtime could be started to run the client on")?;
     let written = runtime.block_on(async {
         let (said, heard) = unbounded_channel();
-        let playing = play_script(mistake, dial, url, script, said);
+        let playing = play_script(&mistake, dial, url, script, said);
         let ((), written) = tokio::join!(playing, write(heard));
         written
     });

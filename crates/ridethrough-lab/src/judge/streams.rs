@@ -49,7 +49,11 @@ fn most_at_once(account: &Account) -> u64 {
     let mut open = Vec::new();
     let mut most = 0;
     for mark in &account.marks {
-        let is_standing = matches!(account.log[mark.request].what, What::Listen | What::Resume);
+        let is_standing = match &account.log[mark.request].what {
+            What::Listen | What::Resume => true,
+            What::Request { method, .. } => method == "subscriptions/listen",
+            _ => false,
+        };
         match &mark.deed {
             Deed::Opened if is_standing => open.push(mark.request),
             deed if is_end(deed) => open.retain(|request| *request != mark.request),

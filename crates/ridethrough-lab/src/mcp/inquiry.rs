@@ -6,10 +6,12 @@
 //! The server remembers nothing between the rounds: how far a call is, is read from the state that the
 //! client brings back.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// What a tool asks for in one round.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Round {
     /// The requests to the client, by key; without any the client only comes back.
     pub input: Option<Value>,

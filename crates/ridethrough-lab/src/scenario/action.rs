@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::setting::{Fields, LostSession, Start};
+use crate::Spoken;
 
 /// One thing that is done. In a file: a word, or a table with the word as its only key.
 ///
@@ -27,6 +28,10 @@ pub enum Action {
     Cut,
     /// Dies, and is back after so many seconds with no memory of its sessions.
     Down(f64),
+    /// Ends every `subscriptions/listen` with its result.
+    EndSubscriptions,
+    /// Speaks this era from here on: an upgrade, or a rollback.
+    Era(Spoken),
     /// Sends an event on the open stream.
     Event(Event),
     /// Ends the stream properly. After bare bytes: leaves the connection open.

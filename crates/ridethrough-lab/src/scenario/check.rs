@@ -18,6 +18,9 @@ pub struct Check {
     runs: Option<Runs>,
     requests: Option<Requests>,
     pauses: Option<Pauses>,
+    cancels: Option<Cancels>,
+    /// Requests of which no two have the same JSON-RPC id.
+    distinct_ids: Option<Match>,
     connections: Option<Bounds>,
     dials: Option<Bounds>,
     /// Streams open to be listened on at the same time.
@@ -31,10 +34,14 @@ pub struct Check {
 pub enum Claim<'a> {
     /// How many calls of a step ended well.
     Calls(&'a Calls),
+    /// How many requests the client hung up on.
+    Cancels(&'a Cancels),
     /// How many connections were served.
     Connections(&'a Bounds),
     /// How many times somebody connected, served or not.
     Dials(&'a Bounds),
+    /// Which requests have ids of their own.
+    DistinctIds(&'a Match),
     /// The pauses between requests.
     Pauses(&'a Pauses),
     /// How many requests came.
@@ -61,6 +68,8 @@ impl Check {
             self.runs.as_ref().map(Claim::Runs),
             self.requests.as_ref().map(Claim::Requests),
             self.pauses.as_ref().map(Claim::Pauses),
+            self.cancels.as_ref().map(Claim::Cancels),
+            self.distinct_ids.as_ref().map(Claim::DistinctIds),
             self.connections.as_ref().map(Claim::Connections),
             self.dials.as_ref().map(Claim::Dials),
             self.standing.as_ref().map(Claim::Standing),
@@ -117,10 +126,13 @@ impl Claim<'_> {
             Self::Connections(bounds) | Self::Dials(bounds) | Self::Standing(bounds) => {
                 (Some(*bounds), None)
             }
+            Self::Cancels(cancels) => (Some(&cancels.times), None),
             Self::Requests(requests) => (Some(&requests.times), None),
             Self::Runs(runs) => (Some(&runs.times), None),
             Self::Told(told) => (Some(&told.times), None),
-            Self::Pauses(_) | Self::Step(_) | Self::Unsaid(_) => (None, None),
+            Self::DistinctIds(_) | Self::Pauses(_) | Self::Step(_) | Self::Unsaid(_) => {
+                (None, None)
+            }
         };
         one.into_iter().chain(other)
     }
@@ -128,6 +140,7 @@ impl Claim<'_> {
     fn times(&self) -> impl Iterator<Item = f64> {
         let (one, other) = match self {
             Self::Calls(calls) => (calls.within, None),
+            Self::Cancels(cancels) => (cancels.within, None),
             Self::Pauses(pauses) => (Some(pauses.at_least), None),
             Self::Step(end) => (end.within, end.after),
             _ => (None, None),
@@ -256,6 +269,18 @@ pub struct Requests {
     pub at_other: bool,
     /// How many.
     pub times: Bounds,
+}
+
+/// How many requests a client must take back by hanging up before the answer has ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cancels {
+    /// Which requests.
+    pub of: Match,
+    /// How many.
+    pub times: Bounds,
+    /// Only those on which it hung up within so many seconds from their arrival.
+    pub within: Option<f64>,
 }
 
 /// How long a client must wait before it asks again.

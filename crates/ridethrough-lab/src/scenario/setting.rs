@@ -7,12 +7,18 @@ use serde_json::Value;
 
 use super::action::{wrong_status, wrong_time};
 use super::{Action, Match};
-use crate::Style;
+use crate::{Round, Spoken, Style};
 
 /// A server, before the client comes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Setting {
+    /// Which eras of the protocol it speaks.
+    pub era: Spoken,
+    /// When it changes that by itself.
+    pub turn: Vec<EraTurn>,
+    /// Which tools ask for input before they run.
+    pub inquiry: Vec<Inquiry>,
     /// How requests are answered that no rule takes.
     pub answers: Style,
     /// Whether it does without sessions.
@@ -37,9 +43,31 @@ impl Setting {
     pub(super) fn nonsense(&self) -> Option<String> {
         let status = self.lost_session.as_ref().and_then(|lost| wrong_status(lost.status));
         let time = self.up_after.and_then(wrong_time);
+        let mut turns = self.turn.iter().filter_map(|turn| wrong_time(turn.after));
         let mut acts = self.rule.iter().flat_map(|rule| &rule.acts);
+        let time = time.or_else(|| turns.next());
         status.or(time).or_else(|| acts.find_map(Action::nonsense))
     }
+}
+
+/// An upgrade, or a rollback.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EraTurn {
+    /// So many seconds from the start of the client.
+    pub after: f64,
+    /// What is spoken from then on.
+    pub era: Spoken,
+}
+
+/// A tool that asks for input (stateless revision).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inquiry {
+    /// The tool.
+    pub tool: String,
+    /// What it asks for, round by round.
+    pub rounds: Vec<Round>,
 }
 
 /// How those are treated who connect.

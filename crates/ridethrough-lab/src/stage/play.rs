@@ -105,6 +105,11 @@ impl Player {
                 // The kill ends this very task.
                 pending::<()>().await;
             }
+            Action::EndSubscriptions => {
+                // How many were listening is for the scenario's checks to find out.
+                mcp.end_subscriptions();
+            }
+            Action::Era(era) => self.place.speak(*era),
             Action::ForgetSessions => {
                 mcp.forget_sessions();
                 self.place.tell("sessions forgotten");

@@ -13,7 +13,7 @@ use super::client::{Ask, Client, Target};
 use super::mistake::Habit;
 use super::next::{Counts, Next};
 use super::sse::{Item, Parser};
-use super::trouble::{Kind, Trouble};
+use super::trouble::{Kind, Refusal, Trouble};
 use super::wire::{Body, Reply};
 use crate::lock::lock;
 
@@ -21,7 +21,9 @@ pub(super) struct Call {
     pub(super) client: Arc<Client>,
     pub(super) id: u64,
     pub(super) method: String,
-    body: String,
+    pub(super) params: Value,
+    /// How often it was posted.
+    posts: u32,
     pub(super) target: Target,
     /// The session that the server gave with the answer.
     pub(super) session: Option<String>,
@@ -33,6 +35,19 @@ pub(super) struct Call {
     /// What the server said of when to resume, in milliseconds.
     pub(super) retry: Option<String>,
     pub(super) counts: Counts,
+    /// How the last exchange ended.
+    pub(super) last: Last,
+    /// What the server of the stateless revision wants back, and after how many rounds.
+    pub(super) state: Option<String>,
+    pub(super) rounds: u32,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Debug)]
+pub(super) enum Last {
+    Answer,
+    Broken,
+    Refused(Refusal),
 }
 
 /// How the answer is asked for.
@@ -45,15 +60,12 @@ pub(super) enum Way {
 impl Call {
     pub(super) fn new(client: &Arc<Client>, method: &str, params: &Value) -> Self {
         let id = client.next_id();
-        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
-        if !params.is_null() {
-            message["params"] = params.clone();
-        }
         Self {
             client: client.clone(),
             id,
             method: method.to_owned(),
-            body: message.to_string(),
+            params: params.clone(),
+            posts: 0,
             target: client.target.clone(),
             session: None,
             is_deaf: Arc::new(AtomicBool::new(client.has(Habit::Hangs))),
@@ -62,6 +74,9 @@ impl Call {
             seen: HashSet::new(),
             retry: None,
             counts: Counts::default(),
+            last: Last::Broken,
+            state: None,
+            rounds: 0,
         }
     }
 
@@ -91,8 +106,14 @@ impl Call {
             }
             let session = self.client.session_number();
             let (next, end) = match self.exchange(way).await {
-                Ok(answer) => (self.after_answer(&answer), told(&answer)),
-                Err(trouble) => (self.after_trouble(&trouble, way), Err(trouble.text)),
+                Ok(answer) => {
+                    self.last = Last::Answer;
+                    (self.after_answer(&answer), told(&answer))
+                }
+                Err(trouble) => {
+                    self.last = Last::of(&trouble);
+                    (self.after_trouble(&trouble, way), Err(trouble.text))
+                }
             };
             match next {
                 Next::End => return end.map_err(|text| self.client.in_words(&text)),
@@ -122,7 +143,8 @@ impl Call {
     }
 
     async fn exchange(&mut self, way: Way) -> Result<Value, Trouble> {
-        let reply = self.client.send(&self.target, &self.ask(way)).await?;
+        let ask = self.ask(way);
+        let reply = self.client.send(&self.target, &ask).await?;
         self.session = reply.header("mcp-session-id").map(str::to_owned);
         if reply.status == 202 {
             let text = "the server accepted the request and promised no answer (status 202)";
@@ -142,13 +164,24 @@ impl Call {
         }
     }
 
-    fn ask(&self, way: Way) -> Ask {
-        let is_first = self.method == "initialize";
-        let body = Some(self.body.clone());
-        match way {
-            Way::Post => Ask { http: "POST", body, is_first, ..Ask::default() },
-            Way::Resume => Ask { http: "GET", last_event_id: self.resumed_id(), ..Ask::default() },
+    fn ask(&mut self, way: Way) -> Ask {
+        let is_modern = self.client.is_modern() && self.method != "initialize";
+        let routing = is_modern.then(|| self.routing());
+        if way == Way::Resume {
+            let last_event_id = self.resumed_id();
+            return Ask { http: "GET", last_event_id, routing, ..Ask::default() };
         }
+        if is_modern && self.posts > 0 && !self.has(Habit::KeepsIds) {
+            self.id = self.client.next_id();
+        }
+        self.posts += 1;
+        let params = if is_modern { self.stateless_params() } else { self.params.clone() };
+        let mut message = json!({"jsonrpc": "2.0", "id": self.id, "method": self.method});
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        let is_first = self.method == "initialize";
+        Ask { http: "POST", body: Some(message.to_string()), is_first, routing, ..Ask::default() }
     }
 
     fn resumed_id(&self) -> Option<String> {
@@ -198,7 +231,8 @@ impl Call {
         loop {
             let piece = match (body.piece().await, &answer) {
                 (Err(_), Some(answer)) if self.has(Habit::ResumesAfterAnswer) => {
-                    let resumed = self.client.send(&self.target, &self.ask(Way::Resume)).await;
+                    let ask = self.ask(Way::Resume);
+                    let resumed = self.client.send(&self.target, &ask).await;
                     // It was asked for nothing.
                     drop(resumed);
                     return Ok(Value::clone(answer));
@@ -280,6 +314,15 @@ impl Call {
 
     fn most(&self) -> usize {
         if self.has(Habit::NoLimits) { usize::MAX } else { MOST_BODY }
+    }
+}
+
+impl Last {
+    fn of(trouble: &Trouble) -> Self {
+        match &trouble.kind {
+            Kind::Status(refusal) => Self::Refused(refusal.clone()),
+            _ => Self::Broken,
+        }
     }
 }
 

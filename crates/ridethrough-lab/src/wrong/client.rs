@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Dialer;
 use super::call::Call;
+use super::eras::Era;
 use super::mistake::{Habit, Mistake};
 use super::trouble::{Kind, Trouble};
 use super::wire::{Body, Connection, Reply};
@@ -22,6 +23,9 @@ pub(super) struct Client {
     pub(super) target: Target,
     dial: Dialer,
     bearer: Option<String>,
+    pub(super) era: Mutex<Era>,
+    /// It has given up on the stateless revision for good.
+    pub(super) is_downgraded: Mutex<bool>,
     session: Mutex<Session>,
     /// Held while the session is renewed, so that only one caller does it.
     renewing: tokio::sync::Mutex<()>,
@@ -67,6 +71,8 @@ pub(super) struct Ask {
     pub(super) body: Option<String>,
     pub(super) last_event_id: Option<String>,
     pub(super) is_first: bool,
+    /// The headers of the stateless revision, each with its line end.
+    pub(super) routing: Option<String>,
 }
 
 impl Client {
@@ -82,6 +88,8 @@ impl Client {
             target,
             dial,
             bearer,
+            era: Mutex::default(),
+            is_downgraded: Mutex::default(),
             session: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
             queue: tokio::sync::Mutex::default(),
@@ -129,16 +137,23 @@ impl Client {
         .boxed()
     }
 
+    /// A server of the stateless revision has no sessions, and no standing stream.
+    pub(super) fn be_stateless(&self) {
+        let number = self.session_number() + 1;
+        *lock(&self.session) = Session { number, ..Session::default() };
+        lock(&self.background).standing.abort_all();
+    }
+
     /// Makes a new session in place of this one, unless that has been done.
     pub(super) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), String> {
         if self.has(Habit::RenewsPerCall) {
-            return self.initialize().await.map(drop);
+            return self.begin().await.map(drop);
         }
         let _turn = self.renewing.lock().await;
         if self.session_number() != lost {
             return Ok(());
         }
-        self.initialize().await.map(drop)
+        self.begin().await.map(drop)
     }
 
     /// Sends a notification. Whether it arrives makes no difference to anybody here.
@@ -155,6 +170,9 @@ impl Client {
 
     /// Ends the session.
     pub(super) async fn delete(&self) {
+        if self.is_modern() {
+            return;
+        }
         let ask = Ask { http: "DELETE", ..Ask::default() };
         // A server that does not answer forgets the session anyway.
         drop(timeout(PATIENCE, self.send(&self.target, &ask)).await);
@@ -254,7 +272,7 @@ impl Client {
         let is_shown = ask.http == "POST" || !self.has(Habit::BearerOnPostsOnly);
         header("authorization", bearer.as_deref().filter(|_| is_shown));
         header("last-event-id", ask.last_event_id.as_deref());
-        if !ask.is_first {
+        if ask.routing.is_none() && !ask.is_first {
             header("mcp-session-id", id.as_deref());
             header("mcp-protocol-version", version.as_deref());
         }
@@ -262,7 +280,8 @@ impl Client {
             header("content-type", Some("application/json"));
             header("content-length", Some(&body.len().to_string()));
         }
-        format!("{text}\r\n{}", ask.body.as_deref().unwrap_or_default())
+        let routing = ask.routing.as_deref().unwrap_or_default();
+        format!("{text}{routing}\r\n{}", ask.body.as_deref().unwrap_or_default())
     }
 }
 

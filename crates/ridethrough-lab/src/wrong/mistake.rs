@@ -8,11 +8,19 @@ pub struct Mistake {
     /// What it does wrong.
     pub what: &'static str,
     habits: &'static [Habit],
+    /// Whether it asks servers for their era; otherwise every server is legacy to it.
+    pub(super) asks_era: bool,
 }
 
 impl Mistake {
     const fn new(name: &'static str, what: &'static str, habits: &'static [Habit]) -> Self {
-        Self { name, what, habits }
+        Self { name, what, habits, asks_era: false }
+    }
+
+    /// The same client, which asks servers for their era before anything else.
+    #[must_use]
+    pub const fn asking_era(self) -> Self {
+        Self { asks_era: true, ..self }
     }
 
     pub(super) fn has(&self, habit: Habit) -> bool {
@@ -25,11 +33,14 @@ impl Mistake {
 pub(super) enum Habit {
     BearerOnPostsOnly,
     BelievesAnyType,
+    CancelsAloud,
     CancelsSilently,
+    ChangesState,
     ClosesEarly,
     DecodesPieces,
     DialsOnce,
     DiesOfBadEvent,
+    DowngradesOnTrouble,
     FollowsAnywhere,
     GivesUp,
     GoesOnAfterCancel,
@@ -37,9 +48,14 @@ pub(super) enum Habit {
     Hangs,
     IgnoresRetry,
     IgnoresTimeout,
+    InitializesOnly,
+    InsistsOnModern,
     InsistsOnStanding,
+    KeepsBadTools,
     KeepsDeadSession,
+    KeepsIds,
     LfOnly,
+    NeverAsksAgain,
     NeverListens,
     NoLimits,
     ObeysAbsurdWaits,
@@ -55,7 +71,9 @@ pub(super) enum Habit {
     Repeats401,
     Repeats500,
     RepeatsOnDeadConnection,
+    RepeatsUnchanged,
     ResumesAfterAnswer,
+    ResumesAnyway,
     ResumesForever,
     ResumesFromFirstId,
     ResumesWithoutId,
@@ -133,6 +151,16 @@ static MISTAKES: &[Mistake] = &[
     Mistake::new("one-data-line", "keeps only the last line of an event's data", &[Habit::OneDataLine]),
     Mistake::new("one-at-a-time", "begins a call when the one before has ended", &[Habit::OneAtATime]),
     Mistake::new("bearer-on-posts-only", "shows its token in calls, but not when it listens or ends", &[Habit::BearerOnPostsOnly]),
+    Mistake::new("initializes-only", "begins with `initialize`, whatever the server says", &[Habit::InitializesOnly]),
+    Mistake::new("insists-on-modern", "speaks the stateless revision or nothing", &[Habit::InsistsOnModern]),
+    Mistake::new("downgrades-on-trouble", "takes any trouble for a sign of a legacy server", &[Habit::DowngradesOnTrouble]),
+    Mistake::new("never-asks-again", "asks a server for its era once and for all", &[Habit::NeverAsksAgain]),
+    Mistake::new("keeps-ids", "sends a lost request again under the same id, 3 times", &[Habit::KeepsIds]),
+    Mistake::new("resumes-anyway", "resumes streams that cannot be resumed", &[Habit::ResumesAnyway]),
+    Mistake::new("cancels-aloud", "tells of a cancel, but leaves the stream open", &[Habit::CancelsAloud]),
+    Mistake::new("changes-state", "tidies up the state that the server wants back", &[Habit::ChangesState]),
+    Mistake::new("keeps-bad-tools", "offers tools that break the rules for headers", &[Habit::KeepsBadTools]),
+    Mistake::new("repeats-unchanged", "sends what was refused for its form again as it was, 5 times", &[Habit::RepeatsUnchanged]),
     Mistake::new("naive", "makes many of these mistakes at once", NAIVE),
 ];
 

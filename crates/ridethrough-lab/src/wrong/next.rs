@@ -35,6 +35,9 @@ pub(super) struct Counts {
 
 impl Call {
     pub(super) fn after_answer(&mut self, answer: &Value) -> Next {
+        if let Some(next) = self.next_round(answer) {
+            return next;
+        }
         if self.is_lost_by_answer(answer) { self.renewed() } else { Next::End }
     }
 
@@ -65,7 +68,8 @@ impl Call {
     }
 
     fn may_resume(&self) -> bool {
-        self.last_event_id.is_some() && !self.has(Habit::PostsAgain)
+        let is_resumable = !self.client.is_modern() || self.has(Habit::ResumesAnyway);
+        self.last_event_id.is_some() && is_resumable && !self.has(Habit::PostsAgain)
     }
 
     fn resumed(&mut self) -> Next {
@@ -95,6 +99,9 @@ impl Call {
     }
 
     fn after_refusal(&mut self, refusal: &Refusal) -> Next {
+        if let Some(next) = self.after_refusal_by_era(refusal) {
+            return next;
+        }
         if self.is_lost_by_refusal(refusal) {
             return self.renewed();
         }
@@ -142,7 +149,7 @@ impl Call {
         (wait <= LONGEST_WAIT).then_some(wait)
     }
 
-    fn renewed(&mut self) -> Next {
+    pub(super) fn renewed(&mut self) -> Next {
         let most = if self.has(Habit::KeepsDeadSession) || self.has(Habit::GivesUp) {
             0
         } else if self.has(Habit::RenewsForever) {
@@ -165,7 +172,7 @@ impl Call {
     /// ("Salesforce session expired"), so that only an error counts with such words at its edges.
     fn is_lost_by_answer(&self, answer: &Value) -> bool {
         let error = answer.get("error");
-        if self.method == "initialize" || self.has(Habit::Only404) {
+        if self.method == "initialize" || self.client.is_modern() || self.has(Habit::Only404) {
             return false;
         }
         if self.has(Habit::RenewsOnAnyError) {
@@ -204,14 +211,14 @@ impl Call {
     fn posted_by_habit(&mut self) -> Next {
         if self.has(Habit::Hammers) {
             self.posted(MOST_HAMMERED, Duration::ZERO)
-        } else if self.has(Habit::PostsAgain) {
+        } else if self.has(Habit::PostsAgain) || self.has(Habit::KeepsIds) {
             self.posted(3, REPEAT_PAUSE)
         } else {
             Next::End
         }
     }
 
-    fn posted(&mut self, most: u32, pause: Duration) -> Next {
+    pub(super) fn posted(&mut self, most: u32, pause: Duration) -> Next {
         self.counts.posts += 1;
         if self.counts.posts > most { Next::End } else { Next::Send(Way::Post, pause) }
     }

@@ -8,11 +8,13 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use super::Dialer;
 use super::call::Call;
 use super::client::{Client, Heard, Target};
+use super::eras::without_bad_tools;
 use super::mistake::{Habit, Mistake};
 use crate::adapter::{Answer, Done, Line, Outcome, Step};
 use crate::journal::millis;
@@ -72,6 +74,8 @@ impl Player {
             Step::Request { method, params, timeout_s } => {
                 let call = Call::new(&client, &method, &params.unwrap_or_default());
                 let result = limited(call, Limits::new(timeout_s, None)).await;
+                let is_checked = client.is_modern() && !client.has(Habit::KeepsBadTools);
+                let result = result.map(|it| if is_checked { without_bad_tools(it) } else { it });
                 one(result.map(|json| Outcome { json: Some(json), ..Outcome::default() }))
             }
             Step::Close {} => {
@@ -94,7 +98,7 @@ impl Player {
         let patient = [Habit::Hangs, Habit::IgnoresTimeout, Habit::ObeysAbsurdWaits];
         let is_patient = patient.iter().any(|habit| client.has(*habit));
         let limit = if is_patient { Duration::MAX } else { DEFAULT_TIMEOUT };
-        let result = tokio::time::timeout(limit, client.initialize()).await;
+        let result = tokio::time::timeout(limit, client.begin()).await;
         let result = result.unwrap_or_else(|_| Err(client.in_words("no answer in time")));
         one(result.map(|json| Outcome { json: Some(json), ..Outcome::default() }))
     }
@@ -176,6 +180,10 @@ async fn tool_call(
 /// Makes a call for as long as its caller waits, and tells the server if that is over.
 async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
     let (client, is_deaf) = (call.client.clone(), call.is_deaf.clone());
+    let is_modern = client.is_modern();
+    if is_modern && client.has(Habit::CancelsAloud) {
+        return loud(call, limits).await;
+    }
     let is_patient = client.has(Habit::IgnoresTimeout);
     let timeout = (!is_patient).then_some(limits.timeout);
     let why = tokio::select! {
@@ -186,7 +194,8 @@ async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
     };
     let text = client.in_words(&format!("{why}; the server may have run it"));
     let others = &mut lock(&client.background).others;
-    if !client.has(Habit::CancelsSilently) {
+    // Hanging up is how a request of the stateless revision is cancelled.
+    if !is_modern && !client.has(Habit::CancelsSilently) {
         let (client, id) = (client.clone(), call.id);
         others.spawn(async move {
             let params = json!({"requestId": id, "reason": why});
@@ -197,6 +206,23 @@ async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
         others.spawn(call.go_on());
     }
     Err(text)
+}
+
+/// As [`limited`], but the call goes on: the server is told of the cancel in words only.
+async fn loud(mut call: Call, limits: Limits) -> Result<Value, String> {
+    let (client, id) = (call.client.clone(), call.id);
+    let (ended, end) = oneshot::channel();
+    lock(&client.background).others.spawn(async move {
+        // Nobody may wait for it any more.
+        let _ = ended.send(call.run().await);
+    });
+    tokio::select! {
+        biased;
+        Ok(end) = end => return end,
+        () = sleep(limits.cancel.unwrap_or(limits.timeout)) => {}
+    }
+    client.notify("notifications/cancelled", Some(json!({"requestId": id}))).await;
+    Err("the call was cancelled; the server may have run it".to_owned())
 }
 
 /// Ends after this time, but never for a call that listens to no deadline.

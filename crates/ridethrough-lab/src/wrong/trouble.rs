@@ -1,5 +1,7 @@
 //! What can be wrong with one exchange, in words and in a form that can be decided upon.
 
+use serde_json::Value;
+
 use super::wire::Reply;
 
 /// Why an exchange brought no answer.
@@ -34,6 +36,14 @@ pub(super) struct Refusal {
     pub(super) retry_after: Option<String>,
     pub(super) location: Option<String>,
     pub(super) body: String,
+}
+
+impl Refusal {
+    /// The code of the JSON-RPC error in its body; 0 if there is none.
+    pub(super) fn error_code(&self) -> i64 {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        body["error"]["code"].as_i64().unwrap_or_default()
+    }
 }
 
 impl Trouble {

@@ -28,7 +28,7 @@ fn every_scenario_is_failed_by_its_control_in_the_way_it_says() {
 #[test]
 fn a_naive_client_fails_at_least_half_of_all_scenarios() {
     let shelf = Shelf::ours().unwrap();
-    let naive = wrong::find("naive").unwrap();
+    let naive = *wrong::find("naive").unwrap();
 
     let is_failed = |it: &&Scenario| put_through(it, naive).verdict == Verdict::Fail;
     let failed = shelf.all().iter().filter(is_failed).count();
@@ -63,13 +63,15 @@ fn miss(scenario: &Scenario) -> Option<String> {
     let Some(mistake) = wrong::find(name) else {
         return Some(format!("{id}: there is no mistake `{name}`"));
     };
+    let asks_era = scenario.control.asks_era;
+    let habits = |it: Mistake| if asks_era { it.asking_era() } else { it };
     let breaks = &scenario.control.breaks;
-    let score = put_through(scenario, mistake);
+    let score = put_through(scenario, habits(*mistake));
     if score.verdict == Verdict::Pass || !broken(&score).contains(&breaks.as_str()) {
         return Some(format!("{id}: `{name}` does not break `{breaks}`, but {:?}", broken(&score)));
     }
     // Otherwise it would not be the mistake that breaks it.
-    let plain = put_through(scenario, &wrong::PLAIN);
+    let plain = put_through(scenario, habits(wrong::PLAIN));
     let is_held = !broken(&plain).contains(&breaks.as_str());
     (!is_held).then(|| format!("{id}: plain habits break `{breaks}` as well as `{name}`"))
 }
@@ -78,12 +80,13 @@ fn broken(score: &Score) -> Vec<&str> {
     score.faults().map(|finding| finding.that.as_str()).collect()
 }
 
-fn put_through(scenario: &Scenario, mistake: &'static Mistake) -> Score {
+fn put_through(scenario: &Scenario, mistake: Mistake) -> Score {
     on_its_own(async {
         let stage = Arc::new(Stage::open(scenario, Doors::Pipes).await.unwrap());
         let doors = stage.clone();
         let client = Inside(move |url, script, said| -> BoxFuture<'static, ()> {
-            Box::pin(wrong::play(mistake, through(doors.clone()), url, script, said))
+            let doors = through(doors.clone());
+            Box::pin(async move { wrong::play(&mistake, doors, url, script, said).await })
         });
         run_on(&stage, scenario, &client).await
     })

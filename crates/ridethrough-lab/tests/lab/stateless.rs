@@ -308,7 +308,7 @@ fn code(answer: &Answer) -> i64 {
 
 fn text(answer: &Answer) -> String {
     let text = answer.json()["result"]["content"][0]["text"].as_str().map(str::to_owned);
-    text.unwrap_or_else(|| panic!("no result: {}", answer.body))
+    text.unwrap_or_default()
 }
 
 const TAG: &str = r#""io.modelcontextprotocol/subscriptionId":7"#;
