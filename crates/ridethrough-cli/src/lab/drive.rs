@@ -1,8 +1,8 @@
 //! `ridethrough lab drive`: our own client as an adapter of the lab.
 //!
 //! It speaks the adapter protocol (`ridethrough_lab::adapter`) with the library's default
-//! settings: it finds out by itself which era the server belongs to. The playing itself (`player`) knows neither files nor stdout, so that it runs over
-//! pipes and paused time too.
+//! settings: it finds out by itself which era the server belongs to. The playing itself (`player`)
+//! knows neither files nor stdout, so that it runs over pipes and paused time too.
 
 mod ask;
 mod ear;

@@ -47,7 +47,11 @@ fn in_words(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
     checks("It must hold that", &scenario.must, out)?;
     checks("It would be ideal that", &scenario.ideal, out)?;
     let habits = if control.asks_era { " --asks-era" } else { "" };
-    writeln!(out, "\nA client that fails it: `ridethrough lab wrong {}{habits}`:", control.mistake)?;
+    writeln!(
+        out,
+        "\nA client that fails it: `ridethrough lab wrong {}{habits}`:",
+        control.mistake
+    )?;
     writeln!(out, "  breaks \"{}\"", control.breaks)?;
     writeln!(out, "\nWhat the server does: `ridethrough lab show {id} --toml`")
 }

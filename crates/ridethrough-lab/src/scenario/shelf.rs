@@ -190,6 +190,8 @@ const FILES: &[&str] = &[
     include_str!("../../scenarios/j16-a-round-is-lost.toml"),
     include_str!("../../scenarios/j17-a-tool-with-a-bad-header.toml"),
     include_str!("../../scenarios/j18-a-header-is-missing.toml"),
+    include_str!("../../scenarios/j19-a-subscription-is-cut.toml"),
+    include_str!("../../scenarios/j20-no-news-here.toml"),
 ];
 
 #[cfg(test)]

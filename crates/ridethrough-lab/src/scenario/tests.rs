@@ -52,6 +52,16 @@ fn a_scenario_that_contradicts_itself_is_refused() {
         ("title =", "limit_s = 0\ntitle =", "limit_s is 0"),
         ("{ wait = 0.1 }", "{ wait = -1.0 }", "-1 s are not between"),
         ("{ wait = 0.1 }", "{ status = { code = 99 } }", "99 is not the status"),
+        (
+            "[[server.rule]]",
+            "[[server.turn]]\nafter = -1.0\nera = 'modern'\n[[server.rule]]",
+            "-1 s are",
+        ),
+        (
+            "connections = { at_most = 2 }",
+            "cancels = { of = {}, times = {} }",
+            "holds whatever happens",
+        ),
         ("{ wait = 0.1 }", "{ bytes = 'f' }", "pairs of hexadecimal digits"),
         (
             "{ wait = 0.1 }",

@@ -158,6 +158,51 @@ async fn a_closed_stage_leaves_nothing_in_memory() {
     assert!(threads.upgrade().is_none());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_server_changes_its_era_when_its_turn_comes_or_a_rule_says_so() {
+    let server = "[server]\nsessionless = true\n[[server.turn]]\nafter = 2.0\nera = 'modern'\n";
+    let acts = "[{ era = 'modern' }, { wait = 1.0 }, { era = 'legacy' }, 'pass']";
+    let text = scenario(&format!("times = 1\ndo = {acts}"));
+    let text = text.replacen("[[server.rule]]", &format!("{server}[[server.rule]]"), 1);
+    let stage = Stage::open(&Scenario::read(&text).unwrap(), Doors::Pipes).await.unwrap();
+    stage.begin();
+
+    let (ruled, legacy) = (ask(&stage).await, ask(&stage).await);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let modern = ask(&stage).await;
+
+    assert!(ruled.starts_with("HTTP/1.1 200") && legacy.starts_with("HTTP/1.1 200"), "{legacy}");
+    assert!(modern.starts_with("HTTP/1.1 400") && modern.contains("-32602"), "{modern}");
+    let events: Vec<_> = stage.journal().events.into_iter().map(|it| it.what).collect();
+    let (old, new) = ("speaks the legacy era", "speaks the stateless revision");
+    assert_eq!(events, [new, old, new]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_asks_for_input_as_its_inquiry_says() {
+    let inquiry = "[[server.inquiry]]\ntool = 'echo'\nrounds = [{ state = 's' }]\n";
+    let server = format!("[server]\nera = 'both'\nsessionless = true\n{inquiry}[[server.rule]]");
+    let text = scenario("times = 0\ndo = []").replacen("[[server.rule]]", &server, 1);
+    let stage = Stage::open(&Scenario::read(&text).unwrap(), Doors::Pipes).await.unwrap();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": "echo", "arguments": {"msg": "hi"}, "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
+    let (body, close) = (call.to_string(), "connection: close");
+    let routing = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo";
+    let head = format!("{close}\r\n{routing}\r\ncontent-length: {}", body.len());
+    let request = format!("POST /mcp HTTP/1.1\r\n{head}\r\n\r\n{body}");
+
+    let asked = exchange(&stage, &request).await;
+    let legacy = ask(&stage).await;
+
+    assert!(asked.contains(r#""requestState":"s","resultType":"input_required""#), "{asked}");
+    assert!(legacy.contains(r#""text":"hi""#), "{legacy}");
+    assert_eq!(stage.journal().runs.len(), 1);
+}
+
 async fn stage(rule: &str) -> Stage {
     let scenario = scenario(rule).replacen(
         "[[server.rule]]",

@@ -164,6 +164,11 @@ impl Call {
         }
     }
 
+    /// The request that is posted first.
+    pub(super) fn posted_ask(mut self) -> Ask {
+        self.ask(Way::Post)
+    }
+
     fn ask(&mut self, way: Way) -> Ask {
         let is_modern = self.client.is_modern() && self.method != "initialize";
         let routing = is_modern.then(|| self.routing());

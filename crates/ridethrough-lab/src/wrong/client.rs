@@ -137,11 +137,11 @@ impl Client {
         .boxed()
     }
 
-    /// A server of the stateless revision has no sessions, and no standing stream.
-    pub(super) fn be_stateless(&self) {
+    /// A server of the stateless revision has no sessions.
+    pub(super) fn be_stateless(self: &Arc<Self>) {
         let number = self.session_number() + 1;
         *lock(&self.session) = Session { number, ..Session::default() };
-        lock(&self.background).standing.abort_all();
+        self.listen();
     }
 
     /// Makes a new session in place of this one, unless that has been done.
@@ -207,6 +207,9 @@ impl Client {
     pub(super) fn tell(&self, message: &Value) {
         let Some(method) = message["method"].as_str() else { return };
         let name = method.strip_prefix("notifications/").unwrap_or(method);
+        if name == "subscriptions/acknowledged" {
+            return;
+        }
         let data = &message["params"]["data"];
         let words = match (name, data.as_str()) {
             ("message", Some(text)) => format!("message:{text}"),

@@ -1,12 +1,13 @@
-//! The standing stream: a task that listens for as long as there is a session.
+//! The standing stream: a task that listens for as long as there is a session, or a server without.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::call::Call;
 use super::client::{Ask, Client};
 use super::mistake::Habit;
 use super::sse::{Item, Parser};
@@ -68,7 +69,7 @@ impl Standing {
             return Some(Duration::from_millis(5));
         }
         match closed {
-            Closed::Refused(405) if self.client.has(Habit::InsistsOnStanding) => {
+            Closed::Refused(404 | 405) if self.client.has(Habit::InsistsOnStanding) => {
                 Some(Duration::from_millis(200))
             }
             Closed::Refused(code) if *code < 500 => None,
@@ -77,9 +78,7 @@ impl Standing {
     }
 
     async fn listen(&mut self) -> Closed {
-        let is_forgotten = self.client.has(Habit::ResumesWithoutId);
-        let last_event_id = self.last_event_id.clone().filter(|_| !is_forgotten);
-        let ask = Ask { http: "GET", last_event_id, ..Ask::default() };
+        let ask = self.ask();
         match self.client.send(&self.client.target, &ask).await {
             Ok(reply) if reply.status == 200 && reply.kind() == "text/event-stream" => {
                 self.read(reply.body).await;
@@ -92,6 +91,17 @@ impl Standing {
             }
             Err(_) => Closed::Lost,
         }
+    }
+
+    fn ask(&self) -> Ask {
+        if self.client.is_modern() {
+            let wanted = json!({"toolsListChanged": true});
+            let params = json!({"notifications": wanted});
+            return Call::new(&self.client, "subscriptions/listen", &params).posted_ask();
+        }
+        let is_forgotten = self.client.has(Habit::ResumesWithoutId);
+        let last_event_id = self.last_event_id.clone().filter(|_| !is_forgotten);
+        Ask { http: "GET", last_event_id, ..Ask::default() }
     }
 
     /// Reads until the stream ends, breaks or makes no sense.

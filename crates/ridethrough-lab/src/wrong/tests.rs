@@ -79,6 +79,21 @@ async fn every_mistake_is_a_client_that_works_without_faults() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn every_mistake_that_asks_for_the_era_works_at_a_stateless_server_without_faults() {
+    for mistake in mistakes().iter().filter(|it| it.name != "initializes-only") {
+        let score = put_through(mistake.asking_era(), "[server]\nera = 'modern'").await;
+
+        let is_answered = score.lines.get(1).is_some_and(|line| line.done.ok);
+        assert!(is_answered, "{}: {:?}", mistake.name, score.findings);
+        let has_asked = |method: &str| {
+            let mut methods = score.journal.requests.iter().filter_map(|it| it.method.as_deref());
+            methods.any(|it| it == method)
+        };
+        assert!(has_asked("server/discover") && !has_asked("initialize"), "{}", mistake.name);
+    }
+}
+
 #[test]
 fn names_are_names_of_one_mistake_only() {
     for mistake in mistakes() {
@@ -91,16 +106,20 @@ fn names_are_names_of_one_mistake_only() {
 
 /// Puts the client through one call of `echo`.
 async fn run(name: &str, server: &str) -> Score {
+    put_through(*find(name).unwrap(), server).await
+}
+
+async fn put_through(mistake: Mistake, server: &str) -> Score {
     let scenario = Scenario::read(&format!("{HEAD}{server}{CHECKS}")).unwrap();
     let stage = Arc::new(Stage::open(&scenario, Doors::Pipes).await.unwrap());
-    let (mistake, doors) = (find(name).unwrap(), stage.clone());
+    let doors = stage.clone();
     let client = Inside(move |url, script, said| -> BoxFuture<'static, ()> {
         let doors = doors.clone();
         let dial = move |authority: String| -> BoxFuture<'static, Dialed> {
             let doors = doors.clone();
             Box::pin(async move { Ok(Box::new(doors.dial(&authority).await?) as Box<dyn Duplex>) })
         };
-        Box::pin(play(mistake, dial, url, script, said))
+        Box::pin(async move { play(&mistake, dial, url, script, said).await })
     });
     run_on(&stage, &scenario, &client).await
 }
