@@ -144,6 +144,18 @@ pub enum Event {
         /// When the next one follows.
         next: Moment,
     },
+    /// The server could not be asked anew, and a result that it allowed to keep for a shorter time was
+    /// given instead.
+    StaleServed {
+        /// The call that failed to bring a new one.
+        exchange: ExchangeId,
+        /// What was asked.
+        call: CallName,
+        /// How old the result is.
+        age: Duration,
+        /// How the call ended, unless it was answered with an error.
+        kind: Option<Kind>,
+    },
     /// A tool was taken out of a list: it marks arguments in a way that no request could follow.
     ToolDropped {
         /// Which.

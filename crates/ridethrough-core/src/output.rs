@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::head::{Challenge, without_query};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
+use crate::lifetime::Lifetime;
 use crate::message::Json;
 use crate::outcome::{CallError, Outcome};
 use crate::session::{Carried, SessionId};
@@ -29,6 +30,8 @@ pub enum Output {
         exchange: ExchangeId,
         /// How.
         outcome: Outcome,
+        /// How long the result may be kept, if its server allows that at all.
+        lifetime: Option<Lifetime>,
     },
     /// This notification of the application is over.
     Noticed {

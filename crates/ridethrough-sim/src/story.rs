@@ -232,7 +232,7 @@ impl<'a, W: Write> Stage<'a, W> {
                     self.order += 1;
                     self.dials.insert((self.now + LATENCY, self.order), attempt);
                 }
-                Output::Finish { exchange, outcome } => self.finished(exchange, outcome)?,
+                Output::Finish { exchange, outcome, .. } => self.finished(exchange, outcome)?,
                 _ => {}
             }
         }

@@ -273,7 +273,7 @@ impl World {
         while let Some(output) = self.link.poll_output() {
             match output {
                 Output::Act(action) => self.act(action),
-                Output::Finish { exchange, outcome } => self.finished(exchange, outcome),
+                Output::Finish { exchange, outcome, .. } => self.finished(exchange, outcome),
                 Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
             }
         }

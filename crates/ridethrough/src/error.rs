@@ -6,8 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::message::{Json, RpcError};
-use ridethrough_core::{CallError, Kind};
+use ridethrough_core::message::{Answer, Json, RpcError};
+use ridethrough_core::{CallError, Kind, Outcome};
 
 use crate::model::{self, UrlRequest};
 
@@ -218,12 +218,21 @@ impl fmt::Debug for ServerError {
 
 impl std::error::Error for ServerError {}
 
+/// The result in an outcome, or why there is none.
+pub(crate) fn result(outcome: Outcome) -> Result<Json, Error> {
+    match outcome? {
+        Answer::Result(result) => Ok(result),
+        Answer::Error(json) => {
+            let rpc = Answer::Error(json.clone()).error().unwrap_or_default();
+            Err(Error::Server(ServerError { rpc, json }))
+        }
+    }
+}
+
 const URL_REQUIRED: i64 = -32042;
 
 #[cfg(test)]
 mod tests {
-    use ridethrough_core::message::Answer;
-
     use super::*;
 
     #[test]

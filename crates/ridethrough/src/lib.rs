@@ -24,6 +24,7 @@
 //! transport of the official SDK. Below are two seams: a [`Transport`] replaces HTTP, a [`Dial`]
 //! replaces sockets.
 
+mod cache;
 mod client;
 mod clock;
 mod config;
@@ -42,14 +43,16 @@ mod pool;
 pub mod probe;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
+mod source;
 #[cfg(unix)]
 mod stdio;
 mod switchboard;
 mod transport;
 
+pub use cache::Cache;
 pub use client::{
     Begun, Call, Client, Inbox, List, Notifications, Page, Params, Pending, PendingResult,
-    ProgressStream, Server, Task, TaskCall, TaskWait,
+    PendingSourced, ProgressStream, Server, Task, TaskCall, TaskWait,
 };
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
@@ -58,6 +61,7 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
 pub use handlers::Refusal;
 pub use observe::{Events, Seen};
+pub use source::{Source, Sourced};
 #[cfg(unix)]
 pub use stdio::{Command, Stderr};
 pub use transport::{Body, Errand, Reply, Transport};

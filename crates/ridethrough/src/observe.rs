@@ -51,6 +51,9 @@ impl Observers {
             Event::Hiccup { call, reason, remedy, .. } => {
                 info!(endpoint, %call, %reason, ?remedy, "call goes on after a fault");
             }
+            Event::StaleServed { call, age, kind, .. } => {
+                warn!(endpoint, %call, ?age, ?kind, "an old result was given: there is no new one");
+            }
             Event::BreakerOpened { .. }
             | Event::ConnectFailed { .. }
             | Event::CredentialsFailed { .. }

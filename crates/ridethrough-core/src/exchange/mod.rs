@@ -37,6 +37,7 @@ use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation};
+use crate::lifetime::Lifetime;
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName};
@@ -217,6 +218,12 @@ impl Exchange {
     /// The era of its last send.
     pub(crate) fn era(&self) -> Era {
         self.sent.as_ref().map_or(Era::Legacy, Sent::era)
+    }
+
+    /// How long this result may be kept. One that took input of somebody is that somebody's alone.
+    pub(crate) fn lifetime(&self, result: &Json) -> Option<Lifetime> {
+        let is_plain = self.era() == Era::Modern && self.round.is_none();
+        is_plain.then(|| Lifetime::of(&self.call.method, result)).flatten()
     }
 
     /// The attempt that is out, if one is.

@@ -110,6 +110,11 @@ impl Round {
         }
     }
 
+    /// Whether the call has gone through without any.
+    pub(crate) const fn is_none(&self) -> bool {
+        self.number == 0
+    }
+
     /// Whether the server asks for nothing but time.
     pub(crate) fn is_pause(&self) -> bool {
         self.inputs.is_empty()

@@ -76,6 +76,10 @@ impl Link {
                 *answer = other;
             }
         }
+        let lifetime = match &outcome {
+            Ok(Answer::Result(result)) => exchange.lifetime(result),
+            _ => None,
+        };
         let delivery = match &outcome {
             Ok(_) => Delivery::Unknown,
             Err(error) => error.delivery,
@@ -88,7 +92,7 @@ impl Link {
             elapsed: now.since(exchange.began),
             delivery,
         });
-        self.outbox.push_back(Output::Finish { exchange: id, outcome });
+        self.outbox.push_back(Output::Finish { exchange: id, outcome, lifetime });
         self.canary_returned(now, id);
         self.give_place_back(now, id);
     }

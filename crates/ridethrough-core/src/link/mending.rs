@@ -14,7 +14,7 @@ use super::attempts::Owner;
 use super::timers::Timer;
 use super::{Link, renewal};
 use crate::discovery::{self, Verdict};
-use crate::event::Remedy;
+use crate::event::{Event, Remedy};
 use crate::exchange::{State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
@@ -112,7 +112,9 @@ impl Link {
             self.tools_listed(now);
             return true;
         };
-        self.tools.learn(page, pages == 0);
+        if self.tools.learn(page, pages == 0).is_changed {
+            self.tell(Event::ToolsChanged);
+        }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
         let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
         match next {

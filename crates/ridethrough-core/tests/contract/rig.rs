@@ -387,7 +387,7 @@ impl Rig {
                 }
                 Output::Act(Action::Send(request)) => self.take(request),
                 Output::Deliver(delivered) => self.delivered.push(delivered),
-                Output::Finish { exchange, outcome } => {
+                Output::Finish { exchange, outcome, .. } => {
                     let before = self.finished.insert(exchange, outcome);
                     assert!(before.is_none(), "{exchange} ended twice");
                 }

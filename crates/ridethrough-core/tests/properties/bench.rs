@@ -405,7 +405,7 @@ impl Bench {
                     self.asks_credentials = Some(rejected);
                 }
                 Output::Act(Action::Send(request)) => self.sent(&request),
-                Output::Finish { exchange, outcome } => self.ended(exchange, outcome),
+                Output::Finish { exchange, outcome, .. } => self.ended(exchange, outcome),
                 Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
             }
         }

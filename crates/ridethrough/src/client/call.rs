@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 
 use super::pending::Listener;
 use super::task::{Plan, TaskCall, Time};
-use super::{Client, Params, Pending, PendingResult, ProgressStream};
-use crate::driver::{Caller, Reporter, Steps, Wish, progress};
+use super::{Client, Params, Pending, PendingResult, PendingSourced, ProgressStream};
+use crate::driver::{Accepts, Caller, Reporter, Steps, Wish, progress};
 use crate::error::Error;
 use crate::http::checked_header;
 use crate::model::Progress;
@@ -45,6 +45,7 @@ pub struct Call<T = Json> {
     fault: Option<String>,
     reporter: Option<Reporter>,
     listener: Option<(Steps, Listener)>,
+    accepts: Accepts,
     read: Reader<T>,
 }
 
@@ -54,8 +55,16 @@ pub(super) type Reader<T> = fn(Json) -> Result<T, serde_json::Error>;
 impl<T> Call<T> {
     pub(super) fn new(client: Client, method: Arc<str>, params: Params, read: Reader<T>) -> Self {
         let request = Request { method, params: params.0, options: CallOptions::default() };
-        let headers = HeaderMap::new();
-        Self { client, request, headers, fault: None, reporter: None, listener: None, read }
+        Self {
+            client,
+            request,
+            headers: HeaderMap::new(),
+            fault: None,
+            reporter: None,
+            listener: None,
+            accepts: Accepts::default(),
+            read,
+        }
     }
 
     /// A call that cannot be sent, for this reason.
@@ -74,6 +83,12 @@ impl<T> Call<T> {
     /// A second run does no harm: the call may be sent again when it is in doubt.
     pub const fn repeatable(mut self) -> Self {
         self.request.options.replay = ReplayRule::Repeatable;
+        self
+    }
+
+    /// Asks the server, whatever of it was kept: see [`Cache`](crate::Cache).
+    pub const fn fresh(mut self) -> Self {
+        self.accepts = Accepts::Fresh;
         self
     }
 
@@ -178,7 +193,7 @@ impl<T> Call<T> {
     /// Waits for the answer, be it a result or an error of the server's. A task is given as the answer
     /// that it is, and not followed.
     pub fn answer(self) -> Pending {
-        let Self { client, mut request, headers, fault, reporter, listener, .. } = self;
+        let Self { client, mut request, headers, fault, reporter, listener, accepts, .. } = self;
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: client.next_call(), reply, progress: reporter };
         let method = request.method.clone();
@@ -186,9 +201,24 @@ impl<T> Call<T> {
         request.options.headers = headers.into();
         match fault {
             Some(fault) => refuse(caller, &request, fault),
-            None => client.wish(Wish::Send { caller, request }),
+            None => client.wish(Wish::Send { caller, request, accepts }),
         }
         pending
+    }
+
+    /// Waits for the result, and says where it comes from: from the server, or from what was kept.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let note = client.read_resource("file:///note.txt").sourced().await?;
+    /// if note.source.is_stale() {
+    ///     println!("from {:?} ago", note.source.age());
+    /// }
+    /// println!("{} parts", note.value.contents.len());
+    /// # Ok(()) }
+    /// ```
+    pub fn sourced(self) -> PendingSourced<T> {
+        PendingSourced::new(self.into_future())
     }
 
     /// Reads the result as a type of your own.
@@ -204,9 +234,9 @@ impl<T> Call<T> {
     /// # Ok(()) }
     /// ```
     pub fn typed<U: DeserializeOwned>(self) -> Call<U> {
-        let Self { client, request, headers, fault, reporter, listener, .. } = self;
+        let Self { client, request, headers, fault, reporter, listener, accepts, .. } = self;
         let read = |result: Json| serde_json::from_slice(result.as_bytes());
-        Call { client, request, headers, fault, reporter, listener, read }
+        Call { client, request, headers, fault, reporter, listener, accepts, read }
     }
 }
 
@@ -276,7 +306,7 @@ fn refuse(caller: Caller, request: &Request, fault: String) {
     let reason = Reason::Config(fault.into());
     let error = CallError::new(Kind::Config, Delivery::NotSent, call, reason);
     // Whoever asked may be gone, and then does not want to know.
-    let _ = caller.reply.send(Err(error));
+    let _ = caller.reply.send(Err(error).into());
 }
 
 const TOOLS_CALL: &str = "tools/call";

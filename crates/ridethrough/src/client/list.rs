@@ -14,8 +14,10 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::{Call, Client, Params};
+use crate::driver::Accepts;
 use crate::error::{Error, ServerError};
 use crate::model::{self, Listed};
+use crate::source::{Source, Sourced};
 
 /// A list of a server that was not asked for yet. Await it for the whole, or take it page by page.
 ///
@@ -32,6 +34,7 @@ pub struct List<T> {
     most_pages: usize,
     deadline: Option<Duration>,
     headers: Vec<(String, String)>,
+    accepts: Accepts,
     items: PhantomData<fn() -> T>,
 }
 
@@ -50,8 +53,14 @@ pub struct Page<T> {
 #[expect(private_bounds, reason = "what can be listed is what the client has a method for")]
 impl<T: Listed> List<T> {
     pub(super) const fn new(client: Client) -> Self {
-        let headers = Vec::new();
-        Self { client, most_pages: PAGES, deadline: None, headers, items: PhantomData }
+        Self {
+            client,
+            most_pages: PAGES,
+            deadline: None,
+            headers: Vec::new(),
+            accepts: Accepts::Kept,
+            items: PhantomData,
+        }
     }
 
     /// A header for each page, as [`Call::header`] has it.
@@ -70,6 +79,17 @@ impl<T: Listed> List<T> {
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
+    }
+
+    /// Asks the server for each page, whatever of it was kept: see [`Cache`](crate::Cache).
+    pub const fn fresh(mut self) -> Self {
+        self.accepts = Accepts::Fresh;
+        self
+    }
+
+    /// The whole list, and where it comes from: the worst of its pages counts.
+    pub async fn sourced(self) -> Result<Sourced<Vec<T>>, Error> {
+        self.whole().await
     }
 
     /// One page: the first, or the one of this cursor.
@@ -100,40 +120,47 @@ impl<T: Listed> List<T> {
         let params = cursor.map(|cursor| Json::of(&Cursor { cursor }).expect("a string is JSON"));
         let call = Call::new(self.client.clone(), T::METHOD.into(), Params::from(params), read);
         let call = self.headers.iter().fold(call, |call, (name, value)| call.header(name, value));
+        let call = match self.accepts {
+            Accepts::Fresh => call.fresh(),
+            Accepts::Kept => call,
+        };
         match time {
             Some(time) => call.deadline(time),
             None => call,
         }
     }
 
-    async fn whole(self) -> Result<Vec<T>, Error> {
+    async fn whole(self) -> Result<Sourced<Vec<T>>, Error> {
         // Time without an end has none that could be told.
         let until = self.deadline.and_then(|time| Instant::now().checked_add(time));
         match self.follow(until).await {
-            // A cursor belongs to a session, and that may have been renewed between two pages.
-            Err(Stopped { error: Error::Server(error), page })
-                if page > 0 && is_invalid(&error) =>
-            {
-                self.follow(until).await.map_err(|stopped| stopped.error)
+            Err(stopped) if stopped.may_begin_again() => {
+                // The page that led astray may have been a kept one.
+                let again = self.fresh().follow(until).await;
+                again.map_err(|stopped| stopped.error)
             }
             ended => ended.map_err(|stopped| stopped.error),
         }
     }
 
-    async fn follow(&self, until: Option<Instant>) -> Result<Vec<T>, Stopped> {
-        let (mut items, mut bytes) = (Vec::new(), 0);
+    async fn follow(&self, until: Option<Instant>) -> Result<Sourced<Vec<T>>, Stopped> {
+        let (mut items, mut bytes, mut source) = (Vec::new(), 0, Source::Server);
         let mut cursors = BTreeSet::new();
         let mut cursor = None;
         for number in 0..self.most_pages {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let left = left.or(self.deadline);
-            let asked = self.ask(cursor.as_deref(), left).await;
-            let page = asked.map_err(|error| Stopped { error, page: number })?;
+            let asked = self.ask(cursor.as_deref(), left).sourced().await;
+            let stopped = |error| Stopped { error, page: number, is_mixed: false };
+            let Sourced { value: page, source: from } = asked.map_err(stopped)?;
             items.extend(page.items);
+            source = source.worse(from);
             bytes += page.json.as_bytes().len();
-            let Some(next) = page.next_cursor else { return Ok(items) };
+            let Some(next) = page.next_cursor else { return Ok(Sourced { value: items, source }) };
             if !cursors.insert(next.clone()) {
-                return Err(endless::<T>(number + 1, "a cursor came twice"));
+                let is_mixed = !matches!(source, Source::Server);
+                let stopped = endless::<T>(number + 1, "a cursor came twice");
+                return Err(Stopped { is_mixed, ..stopped });
             }
             if bytes > BYTES {
                 return Err(endless::<T>(number + 1, "it is larger than 64 MiB"));
@@ -148,11 +175,23 @@ impl<T: Listed> List<T> {
 struct Stopped {
     error: Error,
     page: usize,
+    /// Whether a kept page among new ones may have led in a circle.
+    is_mixed: bool,
+}
+
+impl Stopped {
+    /// A cursor belongs to a session, or to a list as it once was: both may have gone between two pages.
+    fn may_begin_again(&self) -> bool {
+        match &self.error {
+            Error::Server(error) => self.page > 0 && is_invalid(error),
+            _ => self.is_mixed,
+        }
+    }
 }
 
 fn endless<T: Listed>(pages: usize, reason: &'static str) -> Stopped {
     let error = Error::Endless { method: T::METHOD, pages, reason };
-    Stopped { error, page: pages }
+    Stopped { error, page: pages, is_mixed: false }
 }
 
 /// -32602, invalid params: what the protocol asks for on a cursor that is not known.
@@ -180,7 +219,7 @@ impl<T: Listed + Send + 'static> IntoFuture for List<T> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.whole())
+        Box::pin(async { self.whole().await.map(|whole| whole.value) })
     }
 }
 

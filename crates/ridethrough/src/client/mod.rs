@@ -18,7 +18,7 @@ pub use call::Call;
 pub use inbox::Inbox;
 pub use list::{List, Page};
 pub use notifications::Notifications;
-pub use pending::{Pending, PendingResult};
+pub use pending::{Pending, PendingResult, PendingSourced};
 pub use progress::ProgressStream;
 pub use server::Server;
 pub(crate) use task::Tasks;
@@ -28,14 +28,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status};
 use ridethrough_core::{CallName, Outcome};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::{BuildError, ClientBuilder};
 use crate::driver::{CallNumber, Caller, Wish, mailbox};
-use crate::error::{Error, ServerError};
+use crate::error::{Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
 #[cfg(unix)]
@@ -116,6 +116,9 @@ impl Client {
     /// Params and result pass through byte for byte: unknown fields, big integers and the spelling
     /// of numbers stay what they are. A `progressToken` of your own in `_meta` goes out under another
     /// name, because a call may be sent twice, and comes back as yours.
+    ///
+    /// A list or a read that the server allowed to keep is given again without asking, unless the call is
+    /// [`fresh`](Call::fresh): see [`Cache`](crate::Cache).
     pub fn request(&self, method: impl Into<Arc<str>>, params: impl Into<Params>) -> Call {
         Call::new(self.clone(), method.into(), params.into(), Ok)
     }
@@ -279,17 +282,6 @@ impl From<serde_json::Value> for Params {
         match value {
             serde_json::Value::Null => Self(None),
             value => Self(Some(Json::of(&value).expect("a value is JSON already"))),
-        }
-    }
-}
-
-/// The result in an outcome, or why there is none.
-fn result(outcome: Outcome) -> Result<Json, Error> {
-    match outcome? {
-        Answer::Result(result) => Ok(result),
-        Answer::Error(json) => {
-            let rpc = Answer::Error(json.clone()).error().unwrap_or_default();
-            Err(Error::Server(ServerError { rpc, json }))
         }
     }
 }

@@ -5,16 +5,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use ridethrough_core::CallError;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, Outcome};
 use tokio::sync::oneshot;
 
 use super::call::Reader;
 use super::task::{Following, Plan, created, is_refused_form};
 use super::{Client, gone, result};
-use crate::driver::{CallNumber, Steps, Wish};
+use crate::driver::{CallNumber, Ended, Steps, Wish};
 use crate::error::Error;
 use crate::model::{self, Progress};
+use crate::source::{Source, Sourced};
 
 pub(super) type Listener = Box<dyn FnMut(Progress) + Send>;
 
@@ -24,8 +25,10 @@ pub struct Pending {
     client: Client,
     method: Arc<str>,
     number: CallNumber,
-    outcome: oneshot::Receiver<Outcome>,
+    outcome: oneshot::Receiver<Ended>,
     listener: Option<(Steps, Listener)>,
+    /// Where the result comes from, once there is one.
+    source: Source,
     has_ended: bool,
 }
 
@@ -34,10 +37,11 @@ impl Pending {
         client: Client,
         method: Arc<str>,
         number: CallNumber,
-        outcome: oneshot::Receiver<Outcome>,
+        outcome: oneshot::Receiver<Ended>,
         listener: Option<(Steps, Listener)>,
     ) -> Self {
-        Self { client, method, number, outcome, listener, has_ended: false }
+        let source = Source::Server;
+        Self { client, method, number, outcome, listener, source, has_ended: false }
     }
 }
 
@@ -55,8 +59,11 @@ impl Future for Pending {
                 }
             }
         }
-        let outcome = ready!(outcome);
-        Poll::Ready(outcome.unwrap_or_else(|_| Err(gone(self.method.clone()))))
+        let Ok(Ended { outcome, source }) = ready!(outcome) else {
+            return Poll::Ready(Err(gone(self.method.clone())));
+        };
+        self.source = source;
+        Poll::Ready(outcome)
     }
 }
 
@@ -119,12 +126,43 @@ impl<T> Future for PendingResult<T> {
         let result = ready!(self.poll_result(context))?;
         // A clone of the text shares its bytes.
         let read = (self.read)(result.clone());
-        Poll::Ready(read.map_err(|source| self.unreadable(result, source)))
+        Poll::Ready(read.map_err(|source| {
+            // What nobody can read is not worth keeping.
+            let method = self.pending.method.clone();
+            self.pending.client.wish(Wish::Forget { method });
+            self.unreadable(result, source)
+        }))
     }
 }
 
 impl<T> fmt::Debug for PendingResult<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.pending.fmt(f)
+    }
+}
+
+/// A call that waits for its result and for where that comes from. Dropping it cancels the call.
+#[must_use = "dropping a call cancels it"]
+pub struct PendingSourced<T = Json>(PendingResult<T>);
+
+impl<T> PendingSourced<T> {
+    pub(super) const fn new(pending: PendingResult<T>) -> Self {
+        Self(pending)
+    }
+}
+
+impl<T> Future for PendingSourced<T> {
+    type Output = Result<Sourced<T>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let value = ready!(Pin::new(&mut self.0).poll(context))?;
+        let source = std::mem::take(&mut self.0.pending.source);
+        Poll::Ready(Ok(Sourced { value, source }))
+    }
+}
+
+impl<T> fmt::Debug for PendingSourced<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -8,6 +8,7 @@ use ridethrough_core::message::Json;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::cache::Cache;
 use crate::client::Params;
 use crate::dial::ClientCertificate;
 use crate::driver::Limits;
@@ -143,5 +144,14 @@ pub(super) fn check_limits(limits: Limits, faults: &mut Faults) {
     }
 }
 
+pub(super) fn check_cache(cache: Cache, faults: &mut Faults) {
+    if cache.most_entries > MOST_KEPT {
+        let given = cache.most_entries;
+        faults.0.push(format!("`cache` is to keep {given} results, must be 0 to {MOST_KEPT}"));
+    }
+}
+
+/// More than a client of one server can have use for.
+const MOST_KEPT: usize = 10_000;
 /// More than this machine has ports for.
 const MOST_CONNECTIONS: usize = 65_536;

@@ -20,6 +20,7 @@ use ridethrough_core::{Eras, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use crate::cache::Cache;
 use crate::client::{Client, Params, Tasks};
 use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
@@ -29,7 +30,7 @@ use crate::handlers::Handlers;
 use crate::observe::Observers;
 use crate::transport::Transport;
 
-use check::{Faults, check_limits, object};
+use check::{Faults, check_cache, check_limits, object};
 use place::{Place, Reached};
 use route::Proxying;
 use tasks::{declares, with_tasks};
@@ -69,6 +70,7 @@ pub struct ClientBuilder {
     client_certificate: Option<(Vec<u8>, Vec<u8>)>,
     is_http1_only: bool,
     limits: Limits,
+    cache: Cache,
     connection_limit: Option<usize>,
     sleep: SleepClock,
     seed: Option<u64>,
@@ -98,6 +100,7 @@ impl ClientBuilder {
             client_certificate: None,
             is_http1_only: false,
             limits: Limits::default(),
+            cache: Cache::default(),
             connection_limit: None,
             sleep: SleepClock::default(),
             seed: None,
@@ -268,6 +271,13 @@ impl ClientBuilder {
         self
     }
 
+    /// What is kept of what the server says: by default, as much as the server allows, within the bounds of
+    /// [`Cache::new`].
+    pub const fn cache(mut self, cache: Cache) -> Self {
+        self.cache = cache;
+        self
+    }
+
     /// Learns from this how long the computer has slept in all, instead of from what its wall clock is
     /// ahead of its monotonic clock.
     ///
@@ -314,6 +324,7 @@ impl ClientBuilder {
             handlers: self.handlers,
             observers,
             limits: self.limits,
+            cache: self.cache,
             wishes,
         });
         runtime.spawn(driver.run());
@@ -335,6 +346,7 @@ impl ClientBuilder {
         let capabilities =
             faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));
         check_limits(self.limits, &mut faults);
+        check_cache(self.cache, &mut faults);
         let runtime = faults.found(
             Handle::try_current()
                 .map_err(|_| "`build` was called outside a tokio runtime".to_owned()),

@@ -7,12 +7,28 @@ use ridethrough_core::{ExchangeId, Outcome};
 use tokio::sync::oneshot;
 
 use super::{CallNumber, Reporter};
+use crate::source::Source;
 
 /// Somebody who waits for an outcome.
 pub(crate) struct Caller {
     pub(crate) number: CallNumber,
-    pub(crate) reply: oneshot::Sender<Outcome>,
+    pub(crate) reply: oneshot::Sender<Ended>,
     pub(crate) progress: Option<Reporter>,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    /// Where its result comes from.
+    pub(crate) source: Source,
+}
+
+impl From<Outcome> for Ended {
+    /// As the server said, or did not say, just now.
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, source: Source::Server }
+    }
 }
 
 /// Everybody who waits.
@@ -33,11 +49,11 @@ impl Callers {
         self.numbers.get(&call).copied()
     }
 
-    pub(super) fn finish(&mut self, exchange: ExchangeId, outcome: Outcome) {
+    pub(super) fn finish(&mut self, exchange: ExchangeId, ended: Ended) {
         let Some(caller) = self.waiting.remove(&exchange) else { return };
         self.numbers.remove(&caller.number);
         // A caller that is gone has cancelled: the outcome is of no use to anybody.
-        let _ = caller.reply.send(outcome);
+        let _ = caller.reply.send(ended);
     }
 
     pub(super) fn progressed(&self, exchange: ExchangeId, params: Option<&Json>) {

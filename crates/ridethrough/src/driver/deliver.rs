@@ -12,6 +12,8 @@ impl Driver {
     pub(super) fn deliver(&mut self, delivered: Delivered) {
         match &delivered {
             Delivered::Notification { exchange, method, params } => {
+                // Before anybody hears of it: whoever does will ask again.
+                self.shelf.notified(method, params.as_ref());
                 match (exchange, &**method) {
                     (Some(exchange), "notifications/progress") => {
                         self.callers.progressed(*exchange, params.as_ref());

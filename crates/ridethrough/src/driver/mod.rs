@@ -15,18 +15,21 @@ mod attempts;
 mod callers;
 mod collected;
 mod deliver;
+mod keeping;
 mod limits;
 mod mailbox;
 mod memory;
 mod progress;
 mod questions;
+mod shelf;
 mod wallet;
 mod wish;
 
-pub(crate) use callers::Caller;
+pub(crate) use callers::{Caller, Ended};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
 pub(crate) use progress::{Reporter, Steps, progress};
+pub(crate) use shelf::Accepts;
 pub(crate) use wish::{CallNumber, Wish};
 
 use std::collections::BTreeMap;
@@ -42,6 +45,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, Sleep};
 
+use crate::cache::Cache;
 use crate::clock::{Clock, SleepWatch};
 use crate::credentials::Credentials;
 use crate::drain::Bounds;
@@ -54,7 +58,8 @@ use attempts::{Attempts, News, Order};
 use callers::Callers;
 use memory::Memory;
 use questions::Questions;
-use wallet::{Renewed, Wallet};
+use shelf::Shelf;
+use wallet::{Kept, Renewed, Wallet};
 
 /// The parts that a driver is made of.
 pub(crate) struct Parts {
@@ -66,6 +71,7 @@ pub(crate) struct Parts {
     pub(crate) handlers: Handlers,
     pub(crate) observers: Observers,
     pub(crate) limits: Limits,
+    pub(crate) cache: Cache,
     pub(crate) wishes: mpsc::UnboundedReceiver<Wish>,
 }
 
@@ -92,6 +98,7 @@ pub(crate) struct Driver {
     questions: Questions,
     inbox: Option<Mailbox>,
     listeners: Vec<Mailbox>,
+    shelf: Shelf,
     limits: Limits,
     capacity: Option<usize>,
     is_closed: bool,
@@ -126,6 +133,7 @@ impl Driver {
             questions: Questions::new(parts.handlers, parts.limits.link),
             inbox: None,
             listeners: Vec::new(),
+            shelf: Shelf::new(parts.cache),
             limits: parts.limits,
             capacity: None,
             is_closed: false,
@@ -198,7 +206,12 @@ impl Driver {
             return;
         }
         self.looked = now;
+        self.ask_about_sleep();
+    }
+
+    fn ask_about_sleep(&mut self) {
         if let Some(gap) = self.sleep.slept() {
+            self.shelf.slept(gap);
             self.link.handle_resumed_from_suspend(self.clock.now(), gap);
         }
     }
@@ -208,14 +221,19 @@ impl Driver {
             match output {
                 Output::Act(action) => self.act(action),
                 Output::Deliver(delivered) => self.deliver(delivered),
-                Output::Finish { exchange, outcome } => self.callers.finish(exchange, outcome),
+                Output::Finish { exchange, outcome, lifetime } => {
+                    self.finish(exchange, outcome, lifetime);
+                }
                 Output::Noticed { notice, outcome } => {
                     if let Some(reply) = self.notices.remove(&notice) {
                         // Whoever asked may be gone, and then does not want to know.
                         let _ = reply.send(outcome);
                     }
                 }
-                Output::Tell(event) => self.observers.tell(self.clock.now(), event),
+                Output::Tell(event) => {
+                    self.shelf.happened(&event);
+                    self.observers.tell(self.clock.now(), event);
+                }
             }
         }
     }
@@ -282,7 +300,11 @@ impl Driver {
 
     fn take_in_renewal(&mut self, renewed: Renewed) {
         self.renewal = None;
-        let result = renewed.token.map(|token| self.wallet.keep(token));
+        let result = renewed.token.map(|token| {
+            if self.wallet.keep(token) == Kept::Another {
+                self.shelf.credentials_changed();
+            }
+        });
         self.link.handle_credentials(self.clock.now(), renewed.rejected, result);
     }
 
@@ -297,6 +319,7 @@ impl Driver {
             }
             Wish::Close(_) if self.is_closed => {}
             Wish::Close(closer) => {
+                self.shelf.close();
                 self.closers.push(closer);
                 self.link.close(now);
             }
@@ -305,6 +328,7 @@ impl Driver {
                 self.callers.insert(exchange, caller);
             }
             Wish::Follow(follower) => self.take_follower(follower),
+            Wish::Forget { method } => self.shelf.forget_method(&method),
             Wish::Handler { method, params, reply } => {
                 // Whoever asked may be gone, and then does not want to know.
                 let _ = reply.send(self.questions.answering(&method, params));
@@ -325,11 +349,12 @@ impl Driver {
                 let notice = self.link.notify(now, method, params.as_ref());
                 self.notices.insert(notice, reply);
             }
-            Wish::Send { caller, request } => {
-                let exchange = self.link.send(now, request);
-                self.callers.insert(exchange, caller);
+            Wish::Send { caller, request, accepts } => self.send(now, caller, request, accepts),
+            Wish::SetIdentity(identity) => {
+                // What a server lists may depend on what its client can do.
+                self.shelf.forget_all();
+                self.link.set_identity(identity);
             }
-            Wish::SetIdentity(identity) => self.link.set_identity(identity),
             Wish::SetRoots(roots) => self.set_roots(now, &roots),
             Wish::Status(reply) => self.tell_status(reply),
         }

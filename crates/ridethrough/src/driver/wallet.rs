@@ -64,9 +64,25 @@ impl Wallet {
         })
     }
 
-    /// Keeps what the hook brought.
-    pub(super) fn keep(&mut self, token: Option<Token>) {
+    /// Keeps what the hook brought, and says what that means for all that was asked before.
+    pub(super) fn keep(&mut self, token: Option<Token>) -> Kept {
+        let is_same = match (&self.token, &token) {
+            (Some(old), Some(new)) => old.is_same(new),
+            (None, None) => true,
+            _ => false,
+        };
+        // Before the first word of the hook, nothing was asked.
+        let is_first = !std::mem::replace(&mut self.has_asked, true);
         self.token = token;
-        self.has_asked = true;
+        if is_same || is_first { Kept::AsBefore } else { Kept::Another }
     }
+}
+
+/// What the hook brought, compared with what requests were sent with so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Another token, perhaps somebody else's.
+    Another,
+    /// The same, or the first.
+    AsBefore,
 }

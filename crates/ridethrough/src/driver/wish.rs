@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::callers::Caller;
 use super::mailbox::Mailbox;
+use super::shelf::Accepts;
 use crate::model::Root;
 
 /// How clients name a call before the machine has.
@@ -32,6 +33,10 @@ pub(crate) enum Wish {
     Connect(Caller),
     /// Told, by the end of the channel, when the link is closed.
     Follow(oneshot::Sender<()>),
+    /// What was kept of this method is of no use.
+    Forget {
+        method: Arc<str>,
+    },
     /// What would answer this question of the server's.
     Handler {
         method: Box<str>,
@@ -49,6 +54,7 @@ pub(crate) enum Wish {
     Send {
         caller: Caller,
         request: Request,
+        accepts: Accepts,
     },
     SetIdentity(Identity),
     SetRoots(Vec<Root>),

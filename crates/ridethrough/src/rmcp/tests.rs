@@ -19,7 +19,7 @@ async fn what_the_server_said_before_its_answer_is_handed_over_before_it() {
     let caller = stage.ask(1).await;
 
     stage.say("notifications/x", None);
-    caller.reply.send(Ok(result())).unwrap();
+    caller.reply.send(Ok(result()).into()).unwrap();
 
     assert!(matches!(stage.transport.receive().await, Some(JsonRpcMessage::Notification(_))));
     assert!(matches!(stage.transport.receive().await, Some(JsonRpcMessage::Response(_))));
@@ -32,7 +32,7 @@ async fn a_server_that_never_stops_talking_holds_up_no_answer() {
     for _ in 0..1000 {
         stage.say("notifications/x", None);
     }
-    caller.reply.send(Ok(result())).unwrap();
+    caller.reply.send(Ok(result()).into()).unwrap();
 
     let mut said_before = 0;
     while let Some(JsonRpcMessage::Notification(_)) = stage.transport.receive().await {
@@ -47,8 +47,8 @@ async fn nothing_is_heard_of_a_cancelled_call_though_its_answer_is_there() {
     let mut stage = Stage::new();
     let cancelled = stage.ask(1).await;
     let other = stage.ask(2).await;
-    cancelled.reply.send(Ok(result())).unwrap();
-    other.reply.send(Ok(result())).unwrap();
+    cancelled.reply.send(Ok(result()).into()).unwrap();
+    other.reply.send(Ok(result()).into()).unwrap();
 
     stage.transport.calls.cancel(&RequestId::Number(1));
 
@@ -83,7 +83,7 @@ async fn an_answer_that_rmcp_cannot_read_is_an_error_and_not_silence() {
     let caller = stage.ask(1).await;
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
 
-    caller.reply.send(Ok(Answer::Result(Json::new(deep).unwrap()))).unwrap();
+    caller.reply.send(Ok(Answer::Result(Json::new(deep).unwrap())).into()).unwrap();
 
     let Some(JsonRpcMessage::Error(error)) = stage.transport.receive().await else {
         panic!("no error")
@@ -98,7 +98,7 @@ async fn an_error_without_words_still_reaches_its_caller() {
     let mut stage = Stage::new();
     let caller = stage.ask(1).await;
 
-    caller.reply.send(Ok(Answer::Error(Json::new(r#"{"code":-7}"#).unwrap()))).unwrap();
+    caller.reply.send(Ok(Answer::Error(Json::new(r#"{"code":-7}"#).unwrap())).into()).unwrap();
 
     let Some(JsonRpcMessage::Error(error)) = stage.transport.receive().await else {
         panic!("no error")
@@ -113,7 +113,7 @@ async fn the_end_of_the_client_is_told_after_the_end_of_every_call() {
     let Stage { mut transport, inbox, wishes: _wishes } = stage;
 
     drop(inbox);
-    caller.reply.send(Ok(result())).unwrap();
+    caller.reply.send(Ok(result()).into()).unwrap();
 
     assert!(matches!(transport.receive().await, Some(JsonRpcMessage::Response(_))));
     assert!(transport.receive().await.is_none());

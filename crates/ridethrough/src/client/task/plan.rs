@@ -17,7 +17,7 @@ use super::begin::make_required;
 use super::follow::Follower;
 use super::time::Time;
 use super::{Born, Named};
-use crate::driver::{Caller, Wish};
+use crate::driver::{Accepts, Caller, Wish};
 use crate::error::Error;
 use crate::model::{TaskId, TaskState};
 
@@ -114,7 +114,7 @@ impl Drop for Unwanted {
         let request = Request { method: "tasks/cancel".into(), params: Some(params), options };
         let (reply, _) = oneshot::channel();
         let caller = Caller { number: self.client.next_call(), reply, progress: None };
-        self.client.wish(Wish::Send { caller, request });
+        self.client.wish(Wish::Send { caller, request, accepts: Accepts::Fresh });
     }
 }
 

@@ -1,0 +1,82 @@
+//! How much of what a server said may be given again without asking it.
+
+use std::time::Duration;
+
+/// Settings of what a client keeps: results of `tools/list`, `prompts/list`, `resources/list`,
+/// `resources/templates/list`, `resources/read` and `server/discover`, for as long as the server said
+/// (`ttlMs`), and never longer than a day. A server that says nothing, or zero, has nothing kept; a
+/// server with sessions (2025-11-25 and before) makes no such promise, and nothing of it is kept either.
+///
+/// What is kept goes when the server tells that it changed, or may have told it while the stream of
+/// notifications was interrupted; when another server, era or session is found; and, unless it is `public`,
+/// when the token changes.
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use ridethrough::{Cache, Client, Source};
+///
+/// let client = Client::builder("https://example.com/mcp")
+///     .cache(Cache::new().stale_if_error(Duration::from_secs(300)))
+///     .build()?;
+///
+/// let tools = client.tools().sourced().await?;
+/// if let Source::Stale { age, error } = &tools.source {
+///     eprintln!("these tools are {age:?} old: {error}");
+/// }
+/// let certain = client.tools().fresh().await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Cache {
+    pub(crate) most_entries: usize,
+    pub(crate) most_bytes: usize,
+    pub(crate) stale_if_error: Duration,
+}
+
+impl Cache {
+    /// Keeps 256 results and 8 MiB at most; nothing is given once its time is over.
+    pub const fn new() -> Self {
+        Self { most_entries: 256, most_bytes: 8 << 20, stale_if_error: Duration::ZERO }
+    }
+
+    /// Keeps nothing: each call asks the server.
+    pub const fn off() -> Self {
+        Self { most_entries: 0, ..Self::new() }
+    }
+
+    /// How many results are kept; the oldest goes first. A page of a list is one.
+    pub const fn most_entries(mut self, entries: usize) -> Self {
+        self.most_entries = entries;
+        self
+    }
+
+    /// How many bytes of results are kept; the oldest goes first, and a larger one is not kept.
+    pub const fn most_bytes(mut self, bytes: usize) -> Self {
+        self.most_bytes = bytes;
+        self
+    }
+
+    /// Gives a result for so long after its time is over, **if the server cannot be asked for a new one**:
+    /// it cannot be reached, does not answer, or fails (429, 5xx, -32603). Off by default.
+    ///
+    /// The call takes as long as it would have taken to fail: see [`Call::deadline`](crate::Call::deadline).
+    /// It is told: by [`Event::StaleServed`](crate::Event::StaleServed), by a `tracing` record, and to
+    /// whoever asks by [`Call::sourced`](crate::Call::sourced).
+    pub const fn stale_if_error(mut self, time: Duration) -> Self {
+        self.stale_if_error = time;
+        self
+    }
+
+    pub(crate) const fn is_off(self) -> bool {
+        self.most_entries == 0
+    }
+}
+
+impl Default for Cache {
+    /// On: a server that does not want its results kept says so by saying nothing.
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,111 @@
+//! Calls that need not be made, because the server allowed to keep what it said; and calls that failed,
+//! where somebody would rather have an old result than none.
+
+use std::sync::Arc;
+
+use ridethrough_core::message::Answer;
+use ridethrough_core::{CallName, Event, ExchangeId, Kind, Lifetime, Moment, Outcome, Request};
+
+use super::shelf::{Accepts, Awaited, Kept, Key};
+use super::{Caller, Driver, Ended};
+use crate::error::result;
+use crate::source::Source;
+
+impl Driver {
+    /// Answers with what was kept, or asks the server.
+    pub(super) fn send(&mut self, now: Moment, caller: Caller, request: Request, accepts: Accepts) {
+        let key = Some(&request).filter(|_| !self.shelf.is_off()).and_then(Key::of);
+        let is_apart = !request.options.headers.is_empty();
+        if let Some(key) = &key
+            && accepts == Accepts::Kept
+            && !is_apart
+            && let Some(Kept { result, age }) = self.fresh(now, key)
+        {
+            let source = Source::Kept { age };
+            // Whoever asked may be gone, and then does not want to know.
+            let _ = caller.reply.send(Ended { outcome: Ok(Answer::Result(result)), source });
+            return;
+        }
+        let exchange = self.link.send(now, request);
+        self.callers.insert(exchange, caller);
+        if let Some(key) = key {
+            self.shelf.expect(exchange, key, accepts, is_apart);
+        }
+    }
+
+    /// Hands an outcome over, and keeps a result that may be kept.
+    pub(super) fn finish(
+        &mut self,
+        exchange: ExchangeId,
+        outcome: Outcome,
+        lifetime: Option<Lifetime>,
+    ) {
+        let Some(awaited) = self.shelf.ended(exchange) else {
+            return self.callers.finish(exchange, outcome.into());
+        };
+        let now = self.clock.now();
+        let ended = match outcome {
+            Ok(Answer::Result(result)) => {
+                self.shelf.take_in(now, awaited, &result, lifetime);
+                Ok(Answer::Result(result)).into()
+            }
+            failed if is_failure(&failed) => self.instead(now, exchange, &awaited, failed),
+            outcome => {
+                if outcome.is_ok() {
+                    self.shelf.refuted(&awaited);
+                }
+                outcome.into()
+            }
+        };
+        self.callers.finish(exchange, ended);
+    }
+
+    /// What is still good. It is not if the computer slept through its time.
+    fn fresh(&mut self, now: Moment, key: &Key) -> Option<Kept> {
+        self.shelf.fresh(now, key)?;
+        self.ask_about_sleep();
+        self.shelf.fresh(now, key)
+    }
+
+    /// An old result in place of a failure, if there is one that will do.
+    fn instead(
+        &mut self,
+        now: Moment,
+        exchange: ExchangeId,
+        awaited: &Awaited,
+        failed: Outcome,
+    ) -> Ended {
+        let Some(Kept { result: old, age }) = self.shelf.stale(now, awaited) else {
+            return failed.into();
+        };
+        let kind = failed.as_ref().err().map(|error| error.kind);
+        let call = CallName { method: awaited.key.method().into(), tool: None };
+        self.observers.tell(now, Event::StaleServed { exchange, call, age, kind });
+        let source = match result(failed) {
+            Ok(_) => Source::Server,
+            Err(error) => Source::Stale { age, error: Arc::new(error) },
+        };
+        Ended { outcome: Ok(Answer::Result(old)), source }
+    }
+}
+
+/// Whether the server could not be asked, or could not answer. A server that answers "no such resource",
+/// and one that does not let us in, have said something: nothing old may hide that.
+fn is_failure(outcome: &Outcome) -> bool {
+    match outcome {
+        Ok(answer) => answer.error().is_some_and(|error| error.code == INTERNAL_ERROR),
+        Err(error) => match error.kind {
+            Kind::BreakerOpen
+            | Kind::DeadlinePassed
+            | Kind::Exhausted
+            | Kind::Interrupted
+            | Kind::PeerMisbehaved
+            | Kind::SessionLost
+            | Kind::Unreachable => true,
+            Kind::Rejected { status } => status == 429 || status >= 500,
+            _ => false,
+        },
+    }
+}
+
+const INTERNAL_ERROR: i64 = -32603;

@@ -1,0 +1,275 @@
+//! What a server said and allowed to keep, until its time is over or something says that it changed.
+//!
+//! The shelf never asks and never waits. A result that was on its way when word of a change came is not
+//! put on it: nobody knows whether it is from before or after.
+//!
+//! Pages of a list belong together. When its first page comes anew, the later ones go: the machine learns
+//! what tools say of themselves from the pages that come, and begins with the first.
+
+mod key;
+#[cfg(test)]
+mod tests;
+
+pub(super) use key::Key;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ridethrough_core::message::Json;
+use ridethrough_core::{Era, Event, ExchangeId, Lifetime, Moment, Scope};
+use serde::Deserialize;
+
+use crate::cache::Cache;
+
+use key::Of;
+
+/// The results that are kept for one client.
+pub(super) struct Shelf {
+    settings: Cache,
+    entries: BTreeMap<Key, Entry>,
+    /// What they have together, keys included.
+    bytes: usize,
+    /// The number of the next entry: a lower one is older.
+    next: u64,
+    /// Calls that are out and whose result may come here.
+    awaited: BTreeMap<ExchangeId, Awaited>,
+    /// How often the credentials have changed.
+    credentials: u64,
+    /// How long the computer has slept: the clock of the link stood still, that of the server did not.
+    asleep: Duration,
+}
+
+struct Entry {
+    number: u64,
+    result: Json,
+    size: usize,
+    arrived: Moment,
+    lifetime: Lifetime,
+}
+
+/// A result that is given again.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) result: Json,
+    pub(super) age: Duration,
+}
+
+/// What a call takes for an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Accepts {
+    /// Only what the server says now.
+    Fresh,
+    /// What was kept, too.
+    #[default]
+    Kept,
+}
+
+/// A call that is out.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    pub(super) key: Key,
+    accepts: Accepts,
+    /// Whether it was asked with headers of its own, which may change the result.
+    is_apart: bool,
+    /// Whether word of a change came meanwhile.
+    is_void: bool,
+    credentials: u64,
+}
+
+impl Shelf {
+    pub(super) const fn new(settings: Cache) -> Self {
+        Self {
+            settings,
+            entries: BTreeMap::new(),
+            bytes: 0,
+            next: 0,
+            awaited: BTreeMap::new(),
+            credentials: 0,
+            asleep: Duration::ZERO,
+        }
+    }
+
+    pub(super) const fn is_off(&self) -> bool {
+        self.settings.is_off()
+    }
+
+    /// What is still good for this question.
+    pub(super) fn fresh(&self, now: Moment, key: &Key) -> Option<Kept> {
+        let (age, entry) = self.aged(now, key)?;
+        (age < entry.lifetime.time).then(|| Kept { result: entry.result.clone(), age })
+    }
+
+    /// What was good for this call not too long ago.
+    pub(super) fn stale(&self, now: Moment, awaited: &Awaited) -> Option<Kept> {
+        if awaited.is_apart || awaited.accepts == Accepts::Fresh {
+            return None;
+        }
+        let (age, entry) = self.aged(now, &awaited.key)?;
+        let end = entry.lifetime.time;
+        let is_stale = (end..end.saturating_add(self.settings.stale_if_error)).contains(&age);
+        is_stale.then(|| Kept { result: entry.result.clone(), age })
+    }
+
+    /// A call goes out with this question.
+    pub(super) fn expect(
+        &mut self,
+        exchange: ExchangeId,
+        key: Key,
+        accepts: Accepts,
+        is_apart: bool,
+    ) {
+        let credentials = self.credentials;
+        let awaited = Awaited { key, accepts, is_apart, is_void: false, credentials };
+        self.awaited.insert(exchange, awaited);
+    }
+
+    /// This call is over.
+    pub(super) fn ended(&mut self, exchange: ExchangeId) -> Option<Awaited> {
+        self.awaited.remove(&exchange)
+    }
+
+    /// The server answered with an error: what it said before does not hold any more.
+    pub(super) fn refuted(&mut self, awaited: &Awaited) {
+        if !awaited.is_apart {
+            self.remove(&awaited.key);
+        }
+    }
+
+    /// The server answered with a result, which may be kept for so long.
+    pub(super) fn take_in(
+        &mut self,
+        now: Moment,
+        awaited: Awaited,
+        result: &Json,
+        lifetime: Option<Lifetime>,
+    ) {
+        let Awaited { key, is_apart, is_void, credentials, .. } = awaited;
+        if key.of.is_list() && !key.is_later_page {
+            self.forget(|each| each.of == key.of && (each.is_later_page || is_apart));
+        }
+        if is_apart {
+            return;
+        }
+        self.remove(&key);
+        let is_ours = |it: &Lifetime| it.scope == Scope::Public || credentials == self.credentials;
+        let size = key.size() + size_of::<Entry>() + result.as_bytes().len();
+        let fits = !self.is_off() && size <= self.settings.most_bytes;
+        if let Some(lifetime) = lifetime.filter(|it| fits && !is_void && is_ours(it)) {
+            self.make_room(size);
+            self.next += 1;
+            let (number, arrived) = (self.next, now + self.asleep);
+            self.bytes += size;
+            let entry = Entry { number, result: result.clone(), size, arrived, lifetime };
+            self.entries.insert(key, entry);
+        }
+    }
+
+    /// The server tells something; it may be a change.
+    pub(super) fn notified(&mut self, method: &str, params: Option<&Json>) {
+        #[derive(Deserialize)]
+        struct Updated {
+            uri: String,
+        }
+
+        match method {
+            "notifications/prompts/list_changed" => self.forget(|key| key.of == Of::Prompts),
+            "notifications/resources/list_changed" => {
+                self.forget(|key| matches!(key.of, Of::Resources | Of::Templates));
+            }
+            "notifications/resources/updated" => {
+                let updated = params.and_then(|params| params.read::<Updated>());
+                match updated {
+                    Some(Updated { uri }) => self.forget(|key| key.reads(&uri)),
+                    None => self.forget(|key| key.of == Of::Resource),
+                }
+            }
+            "notifications/tools/list_changed" => self.forget(|key| key.of == Of::Tools),
+            _ => {}
+        }
+    }
+
+    /// Something happened on the link.
+    pub(super) fn happened(&mut self, event: &Event) {
+        match event {
+            Event::CredentialsFailed { .. } => self.forget_private(),
+            // Another server or another session. A standing stream that was interrupted is no such thing:
+            // the machine says itself what may have been missed, in the words of the server.
+            Event::EraFound { era: Era::Legacy }
+            | Event::ServerChanged
+            | Event::SessionLost { .. } => self.forget(|_| true),
+            // The answer that says so is on its way, and is no older than this word of it.
+            Event::ToolsChanged => self.remove_where(|key, _| key.of == Of::Tools),
+            _ => {}
+        }
+    }
+
+    /// The client shows other credentials from here on. Whether they are the same person's, nobody knows.
+    pub(super) fn credentials_changed(&mut self) {
+        self.credentials += 1;
+        self.forget_private();
+    }
+
+    /// The computer slept for so long.
+    pub(super) fn slept(&mut self, gap: Duration) {
+        self.asleep = self.asleep.saturating_add(gap);
+    }
+
+    /// Nothing of this method holds any more.
+    pub(super) fn forget_method(&mut self, method: &str) {
+        if let Some(of) = Of::method(method) {
+            self.forget(|key| key.of == of);
+        }
+    }
+
+    /// Nothing of all this holds any more.
+    pub(super) fn forget_all(&mut self) {
+        self.forget(|_| true);
+    }
+
+    /// Keeps nothing from here on.
+    pub(super) fn close(&mut self) {
+        self.settings = Cache::off();
+        self.forget_all();
+    }
+
+    fn forget(&mut self, is_meant: impl Fn(&Key) -> bool) {
+        for awaited in self.awaited.values_mut() {
+            awaited.is_void |= is_meant(&awaited.key);
+        }
+        self.remove_where(|key, _| is_meant(key));
+    }
+
+    fn forget_private(&mut self) {
+        self.remove_where(|_, entry| entry.lifetime.scope == Scope::Private);
+    }
+
+    fn aged(&self, now: Moment, key: &Key) -> Option<(Duration, &Entry)> {
+        let entry = self.entries.get(key)?;
+        Some(((now + self.asleep).since(entry.arrived), entry))
+    }
+
+    fn make_room(&mut self, size: usize) {
+        while self.entries.len() >= self.settings.most_entries
+            || self.bytes.saturating_add(size) > self.settings.most_bytes
+        {
+            let oldest = self.entries.values().map(|entry| entry.number).min();
+            let Some(oldest) = oldest else { return };
+            self.remove_where(|_, entry| entry.number == oldest);
+        }
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.bytes -= entry.size;
+        }
+    }
+
+    fn remove_where(&mut self, is_meant: impl Fn(&Key, &Entry) -> bool) {
+        let bytes = &mut self.bytes;
+        self.entries.retain(|key, entry| {
+            let is_kept = !is_meant(key, entry);
+            *bytes -= if is_kept { 0 } else { entry.size };
+            is_kept
+        });
+    }
+}
