@@ -35,7 +35,9 @@ pub mod wrong;
 
 pub use carrier::Protocol;
 pub use connection::Processed;
-pub use mcp::{Ask, Deed, Entry, Mark, Mcp, OldMcp, Round, Run, Spoken, Sse, Style, Times, What, When};
+pub use mcp::{
+    Ask, Deed, Entry, Mark, Mcp, OldMcp, Round, Run, Spoken, Sse, Style, Times, What, When,
+};
 pub use pipe::{Control, Peek, Pipe, pipe};
 pub use server::{Http2, Mood, Server, Visit};
 pub use staff::Service;

@@ -9,9 +9,11 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{
     CallError, CallName, CallOptions, Delivery, Extension, Kind, Reason, ReplayRule, Request,
 };
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
+use super::meta::with_meta;
 use super::pending::Listener;
 use super::task::{Plan, TaskCall, Time};
 use super::{Client, Params, Pending, PendingResult, PendingSourced, ProgressStream};
@@ -132,6 +134,27 @@ impl<T> Call<T> {
             Err(fault) => drop(self.fault.get_or_insert(fault)),
         }
         self
+    }
+
+    /// Something for the `_meta` of the request, such as the place of this call in a trace. What the
+    /// protocol keeps for the client itself cannot be said here.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    /// let report = client.call_tool("report", ()).meta("traceparent", parent).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn meta(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
+        let value = Json::of(&value).ok();
+        let with = |value| with_meta(self.request.params.as_ref(), name.into(), value);
+        match value.and_then(with) {
+            Some(params) => {
+                self.request.params = Some(params);
+                self
+            }
+            None => self.unfit("`meta` needs JSON, and params that are an object".to_owned()),
+        }
     }
 
     /// Asks the server for progress and hands it over as it comes.

@@ -7,6 +7,7 @@
 mod call;
 mod inbox;
 mod list;
+mod meta;
 mod methods;
 mod notifications;
 mod pending;

@@ -125,6 +125,18 @@ async fn the_log_level_goes_with_each_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_place_of_a_call_in_a_trace_goes_with_it() {
+    let rig = Rig::over(Protocol::Http1);
+    let client = stateless(&rig);
+
+    client.call_tool("echo", json!({"msg": "a"})).meta("traceparent", "00-1-2-01").await.unwrap();
+
+    let meta = &calls(&rig.mcp)[0]["params"]["_meta"];
+    assert_eq!(meta["traceparent"], "00-1-2-01");
+    assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+}
+
+#[tokio::test(start_paused = true)]
 async fn progress_is_told_in_this_era_too() {
     let rig = Rig::over(Protocol::Http1);
     rig.mcp.rule(When::tool("build"), Times::Always, |ask| async move {
