@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Link;
 use super::attempts::Owner;
-use super::renewal::{Opening, Renewal, Session, Stage};
+use super::renewal::{Opening, Session, Stage};
 use super::timers::Timer;
 use crate::exchange::Ending;
 use crate::moment::Moment;
@@ -58,21 +58,20 @@ impl Link {
 
     /// The session that is to be deleted, if there is one.
     fn end_session(&mut self, now: Moment) -> Option<Address> {
-        match std::mem::replace(&mut self.session, Session::Absent) {
-            Session::Ready(ready)
-            | Session::Renewing(Renewal { stage: Stage::Initialized { ready, .. }, .. }) => {
-                Some(ready.address).filter(|to| to.session.is_some())
-            }
-            // The session may come into being while we leave: then it is deleted, too.
-            Session::Renewing(Renewal {
-                stage: Stage::Opening(Opening { attempt, opens, .. }),
-                ..
-            }) => {
-                self.abandon(now, attempt, opens.carrier());
-                None
-            }
-            _ => None,
-        }
+        let ready = match std::mem::replace(&mut self.session, Session::Absent) {
+            Session::Absent => return None,
+            Session::Ready(ready) => ready,
+            Session::Renewing(renewal) => match renewal.stage {
+                Stage::Initialized { ready, .. } => ready,
+                // The session may come into being while we leave: then it is deleted, too.
+                Stage::Opening(Opening { attempt, opens, .. }) => {
+                    self.abandon(now, attempt, opens.carrier());
+                    return None;
+                }
+                _ => return None,
+            },
+        };
+        Some(ready.address).filter(|to| to.session.is_some())
     }
 
     fn stop_all_but_farewells(&mut self) {

@@ -28,7 +28,7 @@ impl Link {
         }
         match self.session {
             Session::Absent => {
-                self.session = Session::Renewing(Renewal::new(now));
+                self.session = Session::Renewing(Box::new(Renewal::new(now)));
                 self.try_handshake(now);
             }
             // The connect loop may rest because nobody waited until now.
@@ -95,11 +95,12 @@ impl Link {
     /// The revision agreed on, as far as a handshake has come.
     pub(super) fn agreed_version(&self) -> Option<Version> {
         match &self.session {
+            Session::Absent => None,
             Session::Ready(ready) => Some(ready.version),
-            Session::Renewing(Renewal { stage: Stage::Initialized { ready, .. }, .. }) => {
-                Some(ready.version)
-            }
-            _ => None,
+            Session::Renewing(renewal) => match &renewal.stage {
+                Stage::Initialized { ready, .. } => Some(ready.version),
+                _ => None,
+            },
         }
     }
 

@@ -31,7 +31,7 @@ use crate::output::Address;
 pub(crate) enum Session {
     Absent,
     Ready(Ready),
-    Renewing(Renewal),
+    Renewing(Box<Renewal>),
 }
 
 /// A session that calls can use.
