@@ -76,6 +76,9 @@ impl News {
             self.lost += lost;
             return Some(format!("back after {:.1} s", lost.as_secs_f64()));
         }
+        if let Event::FellBack { .. } = event {
+            return Some(FELL_BACK.to_owned());
+        }
         if let Event::CallEnded { exchange, .. } = event {
             return self.gave_up(now, *exchange);
         }
@@ -170,13 +173,17 @@ const fn is_recovery(event: &Event) -> bool {
     )
 }
 
+const FELL_BACK: &str = "the upstream refuses Streamable HTTP; it is spoken to by HTTP+SSE of 2024-11-05, \
+     where a call cannot be resumed";
 const FIRST: Duration = Duration::from_secs(5);
 /// Somebody who looks at the log of a bridge that is down for a night still sees why.
 const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests {
-    use ridethrough_core::{CallName, Cause, Delivery, Failure, Generation, Kind, Moment, Version};
+    use ridethrough_core::{
+        CallName, Carrier, Cause, Delivery, Failure, Generation, Kind, Moment, Version,
+    };
 
     use super::*;
 
@@ -204,6 +211,16 @@ mod tests {
         assert_eq!(reminded, [5, 15, 35, 75]);
         assert_eq!(back.as_deref(), Some("back after 100.0 s"));
         assert_eq!((news.heard(now, &ready()), news.due()), (None, None));
+    }
+
+    #[test]
+    fn an_older_way_to_speak_is_told_and_is_no_trouble() {
+        let mut news = News::default();
+
+        let line = news.heard(Instant::now(), &Event::FellBack { to: Carrier::HttpSse });
+
+        assert!(line.unwrap().contains("spoken to by HTTP+SSE of 2024-11-05"));
+        assert_eq!(news.due(), None);
     }
 
     /// The line ended in the middle of its sentence: `hit a fault: ; recovering`.

@@ -75,6 +75,12 @@ fn of_the_link(event: &Event, now: Moment) -> News {
     use Weight::{Detail, Recovery, Trouble};
 
     let (weight, name, words) = match event {
+        Event::FellBack { .. } => (
+            Trouble,
+            "fellBack",
+            "the server refuses Streamable HTTP; it is spoken to by HTTP+SSE of 2024-11-05"
+                .to_owned(),
+        ),
         Event::ListenerBack { gap } => {
             (Recovery, "listenerBack", format!("listening again after {}", time(*gap)))
         }

@@ -192,13 +192,13 @@ impl Desk {
     }
 
     fn listen(&self, session: Option<&SessionId>) -> Reply {
-        let Some(stream) = self.stream_of(session) else { return status(StatusCode::NOT_FOUND) };
+        let Some(stream) = self.named(session) else { return status(StatusCode::NOT_FOUND) };
         match stream.listen() {
-            Ok(deliveries) => {
+            Some(deliveries) => {
                 let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
                 answered(head, stream, LineBody::new(Source::Standing(deliveries), None))
             }
-            Err(_) => status(StatusCode::NOT_FOUND),
+            None => status(StatusCode::NOT_FOUND),
         }
     }
 
@@ -215,10 +215,13 @@ impl Desk {
 
     /// The stream whose session this is, if it is still open.
     fn stream_of(&self, session: Option<&SessionId>) -> Option<Arc<Stream>> {
+        self.named(session).filter(|stream| stream.is_open())
+    }
+
+    /// The stream whose session this is.
+    fn named(&self, session: Option<&SessionId>) -> Option<Arc<Stream>> {
         let number: u64 = session?.as_str().parse().ok()?;
-        let streams = self.streams();
-        let current = streams.current.as_ref().filter(|stream| stream.is_open());
-        current.filter(|stream| stream.number == number).cloned()
+        self.streams().current.clone().filter(|stream| stream.number == number)
     }
 
     fn next_number(&self) -> u64 {

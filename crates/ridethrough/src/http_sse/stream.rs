@@ -4,12 +4,14 @@
 //! never opened again: that is another stream, and another session.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::sse::{Event, Item};
 use ridethrough_core::{Cause, Failure};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -23,6 +25,8 @@ pub(super) struct Stream {
     /// Path and query, which is where servers put the name of the session: never to be shown.
     pub(super) post_to: Arc<str>,
     board: Arc<Switchboard>,
+    /// Whether anybody has ever listened.
+    is_heard: AtomicBool,
     reader: AbortHandle,
 }
 
@@ -43,7 +47,7 @@ impl Stream {
             beaten: Instant::now(),
         };
         let reader = tokio::spawn(reader.run()).abort_handle();
-        Arc::new(Self { number, post_to, board, reader })
+        Arc::new(Self { number, post_to, board, is_heard: AtomicBool::new(false), reader })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -54,8 +58,14 @@ impl Stream {
         self.board.await_answer(id)
     }
 
-    pub(super) fn listen(&self) -> Result<Deliveries, Failure> {
-        self.board.listen()
+    /// Everything that no call waits for; nothing, if the stream is over. Whoever listens first hears of
+    /// its end, though: to the machine, a session that refuses the first look has no standing stream.
+    pub(super) fn listen(&self) -> Option<Deliveries> {
+        let is_first = !self.is_heard.swap(true, Ordering::Relaxed);
+        match self.board.listen() {
+            Ok(deliveries) => Some(deliveries),
+            Err(failure) => is_first.then(|| broken(failure)),
+        }
     }
 
     /// Ends it: this revision has no other way to end a session.
@@ -140,6 +150,14 @@ impl Reader {
         let routed = self.board.route(event.data).await;
         routed.map_err(|Floods| Failure::unknown(Cause::TooLarge).with_detail(FLOODS))
     }
+}
+
+/// What brings nothing but its own end.
+fn broken(failure: Failure) -> Deliveries {
+    let (recipient, deliveries) = mpsc::unbounded_channel();
+    // The other end is held right here.
+    let _ = recipient.send(Err(failure));
+    deliveries
 }
 
 pub(super) fn is_endpoint(event: &Event) -> bool {

@@ -60,6 +60,25 @@ on_both! {
         assert_eq!(rig.old.streams(), 1);
     }
 
+    async fn a_stream_that_breaks_before_anybody_listened_is_missed_all_the_same(rig: Rig) {
+        let old = rig.old.clone();
+        let initialized = When::notification("notifications/initialized");
+        rig.old.mcp().rule(initialized, Times::Once, move |ask| {
+            let old = old.clone();
+            async move {
+                old.cut_streams();
+                settle().await;
+                ask.status(202, &[], "Accepted").await;
+            }
+        });
+        let client = rig.client();
+        client.keep_connected();
+
+        tokio::time::sleep(secs(10)).await;
+
+        assert_eq!((rig.count(&When::listen()), rig.old.streams()), (2, 1));
+    }
+
     async fn a_message_that_the_server_refuses_for_its_session_is_sent_on_a_new_stream(rig: Rig) {
         let client = rig.client();
         call(&client, "deploy", "a").await.unwrap();
