@@ -73,7 +73,7 @@ impl Link {
             return;
         }
         if let Some(renewal) = self.session.renewal() {
-            renewal.refusal = Some(Refusal { head: head.clone(), reading });
+            renewal.refusal = Some(Box::new(Refusal { head: head.clone(), reading }));
             self.try_handshake(now);
         }
     }
@@ -104,7 +104,10 @@ impl Link {
     fn last_resort_refused(&mut self, now: Moment) {
         let Some(renewal) = self.session.renewal() else { return };
         match renewal.refusal.take() {
-            Some(Refusal { head, reading }) => self.initialize_answered(now, &head, reading),
+            Some(refusal) => {
+                let Refusal { head, reading } = *refusal;
+                self.initialize_answered(now, &head, reading);
+            }
             None => {
                 // It was spoken once: perhaps the server was upgraded.
                 self.known_era.last_resort.forget();

@@ -77,7 +77,7 @@ pub(crate) struct Renewal {
     /// Whether a modern server was asked again for a revision that it refused.
     pub(crate) is_asked_again: bool,
     /// How `initialize` was refused, while an older way is tried.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<Box<Refusal>>,
     /// Why the last try failed.
     pub(crate) last: Reason,
 }
