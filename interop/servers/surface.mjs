@@ -1,17 +1,21 @@
-// The surface of README.md, for both TypeScript SDKs. An SDK is given as three functions:
+// The surface of README.md, for both TypeScript SDKs. An SDK is given as these functions:
 //
 //   serverOf(info, options)           makes a server that is not connected yet
 //   handle(server, method, answer)    answers a method with answer(params, context)
 //   transportOf(options)              makes a Streamable HTTP transport for node
 //   stdioOf()                         makes a transport over stdin and stdout
 //   sseOf(path, response)             makes a transport over HTTP+SSE, if the SDK has one
+//   stateless(make)                   if it speaks 2026-07-28: a handler { serve(request, response) } of
+//                                     such requests, by a server for each, made by make(news)
 //
-// and its context as { signal, token, session, notify(notification), ask(method, params), closeStream() }.
+// and its context as { signal, token, notify(notification), log(level, data), ask(method, params), header(name),
+// closeStream() }.
 
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
 
+const STATELESS = '2026-07-28';
 const PAGE = 5;
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error'];
 const NAMES = ['Ada', 'Alan', 'Grace'];
@@ -46,6 +50,9 @@ const tool = (name, args = {}, readOnlyHint = false) => ({
     annotations: { readOnlyHint }
 });
 
+const ROUTE = tool('route', { region: 'string' }, true);
+ROUTE.inputSchema.properties.region['x-mcp-header'] = 'Region';
+
 const TOOLS = [
     tool('add', { a: 'number', b: 'number' }, true),
     tool('ask_elicitation'),
@@ -57,6 +64,7 @@ const TOOLS = [
     tool('echo', { text: 'string' }, true),
     tool('fail'),
     tool('log'),
+    ROUTE,
     tool('slow', { key: 'string', steps: 'number', pause_ms: 'number' }),
     tool('touch'),
     tool('wait', { key: 'string' })
@@ -78,7 +86,13 @@ const run = {
         const { content } = await context.ask('sampling/createMessage', { messages, maxTokens: 50 });
         return content.text;
     },
-    async change(_, __, { server }) {
+    async change(_, __, { server, news }) {
+        if (news) {
+            news.toolsChanged();
+            news.promptsChanged();
+            news.resourcesChanged();
+            return 'changed';
+        }
         await server.sendToolListChanged();
         await server.sendPromptListChanged();
         await server.sendResourceListChanged();
@@ -99,13 +113,19 @@ const run = {
     fail() {
         throw new RangeError('this tool always fails');
     },
-    async log(_, context, { level }) {
+    async log(_, context, { level, news }) {
+        // Without a session the level comes with the request, and the SDK looks at it.
+        if (news) {
+            for (const each of LEVELS) await context.log(each, `a ${each} message`);
+            return 'logged';
+        }
         for (const each of LEVELS.slice(LEVELS.indexOf(level))) {
             const params = { level: each, logger: 'interop', data: `a ${each} message` };
             await context.notify({ method: 'notifications/message', params });
         }
         return 'logged';
     },
+    route: (_, { header }) => header?.('mcp-param-region') ?? 'no header',
     async slow({ key, steps, pause_ms }, context) {
         note(`ran ${key}`);
         for (let step = 1; step <= steps; step++) {
@@ -116,7 +136,8 @@ const run = {
         }
         return key;
     },
-    async touch(_, __, { server, subscribed }) {
+    async touch(_, __, { server, news, subscribed }) {
+        news?.resourceUpdated('test://note');
         if (subscribed.has('test://note')) await server.sendResourceUpdated({ uri: 'test://note' });
         return 'touched';
     },
@@ -156,8 +177,9 @@ async function call({ name, arguments: args = {} }, context, session) {
     }
 }
 
-// A server for one session: both SDKs want one each.
-function sessionServer(sdk) {
+// A server for one session, or for one request without any: both SDKs want one each. What a stateless one
+// tells goes by `news`.
+function serverFor(sdk, news) {
     const capabilities = {
         completions: {},
         logging: {},
@@ -166,7 +188,7 @@ function sessionServer(sdk) {
         tools: { listChanged: true }
     };
     const server = sdk.serverOf({ name: sdk.name, version: '1' }, { capabilities });
-    const session = { server, level: 'debug', subscribed: new Set() };
+    const session = { server, news, level: 'debug', subscribed: new Set() };
     const text = value => ({ role: 'user', content: { type: 'text', text: value } });
     const answers = {
         'tools/list': page,
@@ -228,14 +250,17 @@ async function open(sdk, transports) {
         onsessioninitialized: id => void transports.set(id, transport),
         onsessionclosed: id => void transports.delete(id)
     });
-    await sessionServer(sdk).connect(transport);
+    await serverFor(sdk).connect(transport);
     return transport;
 }
 
 function streamableHttp(sdk) {
     const transports = new Map();
+    const stateless = sdk.stateless?.(news => serverFor(sdk, news));
     return createServer(async (request, response) => {
         if (!request.url.startsWith('/mcp')) return error(response, 404, 'Not found');
+        const isStateless = request.headers['mcp-protocol-version'] === STATELESS;
+        if (stateless && isStateless) return stateless.serve(request, response);
         const id = request.headers['mcp-session-id'];
         const transport = id ? transports.get(id) : await open(sdk, transports);
         if (!transport) return error(response, 404, 'Session not found');
@@ -251,7 +276,7 @@ function httpSse(sdk) {
             const transport = sdk.sseOf('/messages', response);
             transports.set(transport.sessionId, transport);
             response.on('close', () => transports.delete(transport.sessionId));
-            return sessionServer(sdk).connect(transport);
+            return serverFor(sdk).connect(transport);
         }
         const transport = transports.get(searchParams.get('sessionId'));
         if (pathname !== '/messages' || !transport) return error(response, 404, 'Not found');
@@ -260,7 +285,7 @@ function httpSse(sdk) {
 }
 
 export function serve(sdk) {
-    if (process.argv[2] === 'stdio') return sessionServer(sdk).connect(sdk.stdioOf());
+    if (process.argv[2] === 'stdio') return serverFor(sdk).connect(sdk.stdioOf());
     const isOld = process.argv[2] === 'sse';
     const http = isOld ? httpSse(sdk) : streamableHttp(sdk);
     http.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {

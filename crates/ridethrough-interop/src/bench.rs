@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ridethrough::ClientBuilder;
+use ridethrough::{Client, ClientBuilder, Era};
 use tokio::time::{Instant, sleep};
 
 use crate::catalog::Server;
@@ -18,6 +18,10 @@ use crate::surface::Surface;
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     pub(crate) surface: Surface,
+    /// The newest era that its SDK speaks.
+    pub(crate) newest: Era,
+    /// The era that its clients are pinned to.
+    era: Era,
     recipe: Recipe,
     port: u16,
     host: Option<HostRecipe>,
@@ -32,12 +36,38 @@ impl Bench {
         shared: &Process,
         host: Option<HostRecipe>,
     ) -> Self {
-        Self { surface: server.surface, recipe, port: shared.port(), host, idle: Arc::default() }
+        Self {
+            surface: server.surface,
+            newest: server.newest,
+            era: Era::Legacy,
+            recipe,
+            port: shared.port(),
+            host,
+            idle: Arc::default(),
+        }
+    }
+
+    /// The same, with clients of the stateless era.
+    pub(crate) fn stateless(self) -> Self {
+        Self { era: Era::Modern, ..self }
     }
 
     /// A client of the server that all checks share.
     pub(crate) fn partner(&self) -> Verdict<Partner> {
-        Partner::of(&self.url())
+        self.partner_of(&self.url())
+    }
+
+    /// A client of the server behind this URL.
+    pub(crate) fn partner_of(&self, url: &str) -> Verdict<Partner> {
+        Partner::built(Client::builder(url).eras(self.era))
+    }
+
+    /// What a client asks a server before anything else.
+    pub(crate) const fn greeting(&self) -> &'static str {
+        match self.era {
+            Era::Legacy => r#""initialize""#,
+            Era::Modern => r#""server/discover""#,
+        }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -80,7 +110,7 @@ impl Bench {
     /// A server of the check's own, to be killed, and a client that has a session with it.
     pub(crate) async fn own(&self) -> Verdict<(Process, Partner)> {
         let process = self.process().await?;
-        let partner = Partner::of(&process.url())?;
+        let partner = self.partner_of(&process.url())?;
         partner.client.connect().await.map_err(words)?;
         Ok((process, partner))
     }
@@ -88,7 +118,7 @@ impl Bench {
     /// The same over HTTP+SSE.
     pub(crate) async fn old(&self) -> Verdict<(Process, Partner)> {
         let process = Process::start(self.recipe.old()).await.map_err(words)?;
-        let partner = Partner::of(&process.old_url())?;
+        let partner = Partner::built(Client::builder(process.old_url()))?;
         partner.client.connect().await.map_err(words)?;
         Ok((process, partner))
     }
@@ -96,7 +126,15 @@ impl Bench {
     /// A client that starts the server itself and speaks to it over stdio, and the file with its id.
     pub(crate) fn local(&self) -> Verdict<(Partner, PathBuf)> {
         let (command, id) = self.recipe.local();
-        Ok((Partner::built(ClientBuilder::spawn(command))?, id))
+        Ok((Partner::built(ClientBuilder::spawn(command).eras(Era::Legacy))?, id))
+    }
+
+    /// What a check of this name writes into the ledger: another word in each era.
+    pub(crate) fn key(&self, name: &str) -> String {
+        match self.era {
+            Era::Legacy => name.to_owned(),
+            Era::Modern => format!("stateless-{name}"),
+        }
     }
 
     /// How often the ledger says this about a key.

@@ -1,5 +1,6 @@
 //! The servers: what each is made of, and how it is installed and started.
 
+use ridethrough::Era;
 use ridethrough_lab::install::Manager;
 
 use crate::surface::Surface;
@@ -15,10 +16,21 @@ pub(crate) struct Server {
     pub(crate) package: &'static str,
     pub(crate) installer: Installer,
     pub(crate) surface: Surface,
+    /// The newest era that its SDK speaks. Whoever speaks the modern one speaks the legacy one too.
+    pub(crate) newest: Era,
     /// The script of a host on the same SDK, if there is one.
     pub(crate) host: Option<&'static str>,
-    /// Whether it is asked when nobody says which.
-    pub(crate) is_in_short_run: bool,
+    /// What it is asked when nobody says which servers are.
+    pub(crate) short_run: ShortRun,
+}
+
+/// How much a server is asked in a short run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortRun {
+    All,
+    None,
+    /// For the second server of an SDK: what only this one speaks.
+    Stateless,
 }
 
 /// Which package manager brings a server.
@@ -54,8 +66,9 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "mcp",
         installer: Installer::Pip,
         surface: Surface::Ours,
+        newest: Era::Modern,
         host: Some("host.py"),
-        is_in_short_run: true,
+        short_run: ShortRun::All,
     },
     Server {
         name: "fastmcp",
@@ -63,8 +76,9 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "fastmcp",
         installer: Installer::Pip,
         surface: Surface::Ours,
+        newest: Era::Modern,
         host: None,
-        is_in_short_run: false,
+        short_run: ShortRun::None,
     },
     Server {
         name: "typescript",
@@ -72,8 +86,9 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/sdk",
         installer: SCRIPT,
         surface: Surface::Ours,
+        newest: Era::Legacy,
         host: Some("host.mjs"),
-        is_in_short_run: true,
+        short_run: ShortRun::All,
     },
     Server {
         name: "typescript-split",
@@ -81,8 +96,9 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/server",
         installer: SCRIPT,
         surface: Surface::Ours,
+        newest: Era::Modern,
         host: Some("host.mjs"),
-        is_in_short_run: false,
+        short_run: ShortRun::Stateless,
     },
     Server {
         name: "everything",
@@ -90,8 +106,9 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/server-everything",
         installer: EVERYTHING,
         surface: Surface::Everything,
+        newest: Era::Legacy,
         host: None,
-        is_in_short_run: false,
+        short_run: ShortRun::None,
     },
     Server {
         name: "rmcp",
@@ -99,8 +116,9 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "rmcp",
         installer: Installer::Cargo,
         surface: Surface::Ours,
+        newest: Era::Modern,
         host: None,
-        is_in_short_run: true,
+        short_run: ShortRun::All,
     },
 ];
 

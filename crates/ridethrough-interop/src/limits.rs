@@ -30,6 +30,8 @@ const FORGETS: &str = "without an event store it forgets the answer of a call th
 /// Why a server without a host of its SDK is not asked for one.
 pub(crate) const NO_HOST: &str = "there is no host of this SDK";
 const NO_HTTP_SSE: &str = "its SDK has no server for HTTP+SSE";
+/// Why a server of an older SDK is not asked about the stateless era.
+pub(crate) const NOT_STATELESS: &str = "it does not speak 2026-07-28";
 const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
 const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
 
@@ -112,6 +114,11 @@ pub(crate) const LIMITS: &[Limit] = &[
         "rmcp",
         "a_stream_that_the_server_closes_is_resumed_and_the_tool_runs_once",
         "a tool is not told which stream is its own, so it cannot close it",
+    ),
+    always(
+        "typescript-split",
+        "without_sessions_a_call_that_lacks_its_headers_goes_out_again_with_them",
+        "its low-level `Server`, which this program uses, does not look at `Mcp-Param-*`, so nothing is refused",
     ),
 ];
 

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use catalog::Server;
+use catalog::{Server, ShortRun};
 
 /// Our client against servers of other SDKs, and our bridge between their hosts and servers.
 #[derive(Parser)]
@@ -37,7 +37,8 @@ struct Args {
 enum Command {
     /// Installs servers, asks each the same questions, and prints a table of the answers.
     ///
-    /// Without a flag: one server for each SDK (python, rmcp, typescript).
+    /// Without a flag: one server for each SDK (python, rmcp, typescript), and the second one of
+    /// TypeScript for the stateless era, which the first does not speak.
     Run {
         /// Every server.
         #[arg(long, conflicts_with = "server")]
@@ -63,12 +64,16 @@ enum Command {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let Command::Run { all, server, check, bridge, table, json } = Args::parse().command;
-    let servers = match (all, server.is_empty()) {
+    let is_short = !all && server.is_empty();
+    let servers = match (all, is_short) {
         (true, _) => catalog::SERVERS.iter().collect(),
-        (false, true) => catalog::SERVERS.iter().filter(|server| server.is_in_short_run).collect(),
+        (false, true) => {
+            let servers = catalog::SERVERS.iter();
+            servers.filter(|server| server.short_run != ShortRun::None).collect()
+        }
         (false, false) => server,
     };
-    let order = run::Order { servers, check, bridge, table, json };
+    let order = run::Order { servers, is_short, check, bridge, table, json };
     // Dropping the run ends the servers that it started.
     let outcome = tokio::select! {
         outcome = run::run(order) => outcome,

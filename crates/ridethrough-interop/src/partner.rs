@@ -22,11 +22,7 @@ pub(crate) struct Partner {
 }
 
 impl Partner {
-    /// A client of this server that can do all that a server may ask for.
-    pub(crate) fn of(url: &str) -> Verdict<Self> {
-        Self::built(Client::builder(url))
-    }
-
+    /// A client that can do all that a server may ask for.
     pub(crate) fn built(builder: ClientBuilder) -> Verdict<Self> {
         let asked = Arc::new(Mutex::new(0));
         let counter = asked.clone();

@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 pub(crate) enum Order {
     /// Cut the connection after so many events with an id.
     Cut { request: &'static str, events: usize },
+    /// Cut the connection after so many events, whether they have an id or not.
+    CutOff { request: &'static str, events: usize },
     /// Pass the answer on byte by byte.
     Drip { request: &'static str },
     /// Do not pass the request on, answer it with this head.
@@ -29,6 +31,7 @@ impl Order {
     const fn request(&self) -> &'static str {
         match self {
             Self::Cut { request, .. }
+            | Self::CutOff { request, .. }
             | Self::Drip { request }
             | Self::Refuse { request, .. }
             | Self::Swallow { request } => request,
@@ -154,7 +157,8 @@ enum Fault {
 impl Fault {
     const fn of(order: Option<Order>) -> Self {
         match order {
-            Some(Order::Cut { events, .. }) => Self::Cut(Cut::after(events)),
+            Some(Order::Cut { events, .. }) => Self::Cut(Cut::after(events, b"id:")),
+            Some(Order::CutOff { events, .. }) => Self::Cut(Cut::after(events, b"data:")),
             Some(Order::Drip { .. }) => Self::Drip { begun: false },
             Some(Order::Refuse { head, .. }) => Self::Refuse(head),
             Some(Order::Swallow { .. }) => Self::Swallow,
@@ -195,16 +199,17 @@ impl Fault {
     }
 }
 
-/// Counts events with an id in the bytes of an answer.
+/// Counts events in the bytes of an answer: those that have a line with this beginning.
 struct Cut {
     events: usize,
+    mark: &'static [u8],
     line: Vec<u8>,
-    has_id: bool,
+    counts: bool,
 }
 
 impl Cut {
-    const fn after(events: usize) -> Self {
-        Self { events, line: Vec::new(), has_id: false }
+    const fn after(events: usize, mark: &'static [u8]) -> Self {
+        Self { events, mark, line: Vec::new(), counts: false }
     }
 
     /// Whether the cut comes after this part. A part is never split: what the server wrote at once
@@ -221,11 +226,11 @@ impl Cut {
     }
 
     fn line_ended(&mut self) {
-        if self.line.is_empty() && self.has_id {
+        if self.line.is_empty() && self.counts {
             self.events = self.events.saturating_sub(1);
-            self.has_id = false;
+            self.counts = false;
         }
-        self.has_id |= self.line.starts_with(b"id:");
+        self.counts |= self.line.starts_with(self.mark);
         self.line.clear();
     }
 }
@@ -266,7 +271,7 @@ mod tests {
         let stream = b"HTTP/1.1 200 OK\r\n\r\n10\r\nid: 1\ndata: \n\n\r\nid: 2\ndata: {}\n\n";
 
         for size in 1..stream.len() {
-            let mut cut = Cut::after(2);
+            let mut cut = Cut::after(2, b"id:");
             let verdicts: Vec<_> = stream.chunks(size).map(|it| cut.comes_after(it)).collect();
 
             assert_eq!(
@@ -278,10 +283,12 @@ mod tests {
     }
 
     #[test]
-    fn events_without_an_id_do_not_count() {
-        let mut cut = Cut::after(1);
+    fn events_without_an_id_count_only_where_all_do() {
+        let stream = b"event: message\ndata: {}\n\n: a comment\n\n";
 
-        assert!(!cut.comes_after(b"event: message\ndata: {}\n\n: a comment\n\n"));
+        assert!(!Cut::after(1, b"id:").comes_after(stream));
+        assert!(Cut::after(1, b"data:").comes_after(stream));
+        assert!(!Cut::after(2, b"data:").comes_after(stream));
     }
 
     #[test]

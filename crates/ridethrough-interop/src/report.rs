@@ -14,6 +14,8 @@ pub(crate) enum Outcome {
     Failed(String),
     Limit(&'static str),
     LimitGone(&'static str),
+    /// Another server of the same SDK is.
+    NotAsked,
     Passed,
 }
 
@@ -26,6 +28,7 @@ impl Outcome {
         match self {
             Self::Failed(_) | Self::LimitGone(_) => "FAIL",
             Self::Limit(_) => "–",
+            Self::NotAsked => "",
             Self::Passed => "yes",
         }
     }
@@ -39,6 +42,7 @@ impl fmt::Display for Outcome {
             Self::LimitGone(reason) => {
                 write!(f, "it can, though limits.rs says: {reason}; take the limit away")
             }
+            Self::NotAsked => f.write_str("not asked"),
             Self::Passed => f.write_str("yes"),
         }
     }

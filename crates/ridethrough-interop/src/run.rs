@@ -5,19 +5,22 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
+use ridethrough::Era;
 use tokio::time::{Instant, timeout};
 
 use crate::bench::Bench;
-use crate::catalog::Server;
+use crate::catalog::{Server, ShortRun};
 use crate::checks::{CHECKS, Check};
 use crate::install::{Installed, Places, host};
-use crate::limits::{Limit, NO_HOST, limit};
+use crate::limits::{Limit, NO_HOST, NOT_STATELESS, limit};
 use crate::process::Process;
 use crate::report::{Column, Outcome, Report};
 
 /// What a person asked for.
 pub(crate) struct Order {
     pub(crate) servers: Vec<&'static Server>,
+    /// Whether some servers are asked less than others.
+    pub(crate) is_short: bool,
     pub(crate) check: String,
     /// The program `ridethrough`.
     pub(crate) bridge: Option<PathBuf>,
@@ -35,7 +38,8 @@ pub(crate) async fn run(order: Order) -> Result<bool> {
         && order.servers.iter().any(|server| server.host.is_some());
     let bridge = if needs_bridge { Some(bridge(order.bridge)?) } else { None };
     let bridge = bridge.as_deref();
-    let columns = order.servers.iter().map(|server| column(&places, server, &checks, bridge));
+    let columns =
+        order.servers.iter().map(|server| column(&places, server, &checks, bridge, order.is_short));
     report.columns = stream::iter(columns).buffered(AT_ONCE).try_collect().await?;
     println!("{}", report.text());
     if let Some(path) = &order.json {
@@ -54,6 +58,7 @@ async fn column(
     server: &Server,
     checks: &[&Check],
     bridge: Option<&Path>,
+    is_short: bool,
 ) -> Result<Column> {
     let began = Instant::now();
     let version = places.version(server)?;
@@ -72,7 +77,10 @@ async fn column(
     let host = bridge.and_then(|bridge| host(server, &recipe, bridge));
     let bench = Bench::new(server, recipe, &shared, host);
     for check in checks {
-        column.outcomes.push(ask(server, check, bench.clone()).await);
+        let is_asked = !is_short || server.short_run == ShortRun::All || check.is_stateless();
+        let outcome =
+            if is_asked { ask(server, check, bench.clone()).await } else { Outcome::NotAsked };
+        column.outcomes.push(outcome);
     }
     shared.kill().await?;
     let (install, all) = (installed.as_secs_f64(), began.elapsed().as_secs_f64());
@@ -98,6 +106,9 @@ async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
     let began = Instant::now();
     if check.is_of_a_host() && server.host.is_none() {
         return Outcome::Limit(NO_HOST);
+    }
+    if check.is_stateless() && server.newest == Era::Legacy {
+        return Outcome::Limit(NOT_STATELESS);
     }
     let limit = limit(server.name, check.name());
     if let Some(Limit { reason, is_by_chance: true, .. }) = limit {

@@ -157,6 +157,11 @@ impl Surface {
         }
     }
 
+    /// Answers the header in which its argument came.
+    pub(crate) fn route(self, region: &str, header: &str) -> Question {
+        tool("route", json!({ "region": region }), header.to_owned())
+    }
+
     pub(crate) const fn template(self) -> &'static str {
         match self {
             Self::Everything => "demo://resource/dynamic/text/{resourceId}",
@@ -179,6 +184,7 @@ impl Surface {
                 "echo",
                 "fail",
                 "log",
+                "route",
                 "slow",
                 "touch",
                 "wait",

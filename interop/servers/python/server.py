@@ -1,4 +1,4 @@
-"""The surface of ../README.md on the Python SDK, with an event store in memory so that streams resume."""
+"""The surface of ../README.md on the Python SDK, in both eras, with an event store in memory so that streams resume."""
 
 import json
 import os
@@ -11,9 +11,18 @@ import anyio
 import mcp_types as types
 import uvicorn
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import EventMessage, EventStore
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 from starlette.responses import Response
@@ -21,6 +30,7 @@ from starlette.routing import Mount, Route
 
 warnings.simplefilter("ignore")
 
+STATELESS = "2026-07-28"
 PAGE = 5
 LEVELS = ["debug", "info", "notice", "warning", "error"]
 NAMES = ["Ada", "Alan", "Grace"]
@@ -61,10 +71,16 @@ TOOLS = [
     tool("echo", True, text="string"),
     tool("fail"),
     tool("log"),
+    tool("route", True, region="string"),
     tool("slow", key="string", steps="number", pause_ms="number"),
     tool("touch"),
     tool("wait", key="string"),
 ]
+ROUTE = next(tool for tool in TOOLS if tool.name == "route")
+ROUTE.input_schema["properties"]["region"]["x-mcp-header"] = "Region"
+
+# What a stateless server tells whoever listens; one with sessions tells it on their streams.
+BUS = InMemorySubscriptionBus()
 
 
 class Memory(EventStore):
@@ -107,28 +123,50 @@ async def add(ctx: Any, arguments: dict[str, Any]) -> str:
     return str(arguments["a"] + arguments["b"])
 
 
+def prompted(arguments: dict[str, Any]) -> list[types.SamplingMessage]:
+    content = types.TextContent(type="text", text=arguments["prompt"])
+    return [types.SamplingMessage(role="user", content=content)]
+
+
 async def ask_elicitation(ctx: Any, arguments: dict[str, Any]) -> str:
-    answer = await ctx.session.elicit_form("Who is it?", FORM, ctx.request_id)
-    return json.dumps({"action": answer.action, "content": answer.content})
+    return said(await ctx.session.elicit_form("Who is it?", FORM, ctx.request_id))
 
 
 async def ask_roots(ctx: Any, arguments: dict[str, Any]) -> str:
-    answer = await ctx.session.list_roots()
-    return json.dumps([str(root.uri) for root in answer.roots])
+    return said(await ctx.session.list_roots())
 
 
 async def ask_sampling(ctx: Any, arguments: dict[str, Any]) -> str:
-    content = types.TextContent(type="text", text=arguments["prompt"])
-    answer = await ctx.session.create_message(
-        [types.SamplingMessage(role="user", content=content)], max_tokens=50, related_request_id=ctx.request_id
-    )
+    session = ctx.session
+    return said(await session.create_message(prompted(arguments), max_tokens=50, related_request_id=ctx.request_id))
+
+
+def said(answer: Any) -> str:
+    """What a tool that asks makes of the answer."""
+    if isinstance(answer, types.ElicitResult):
+        return json.dumps({"action": answer.action, "content": answer.content})
+    if isinstance(answer, types.ListRootsResult):
+        return json.dumps([str(root.uri) for root in answer.roots])
     return answer.content.text
+
+
+def question(name: str, arguments: dict[str, Any]) -> Any:
+    """What a stateless call of a tool has to be sent again with."""
+    if name == "ask_elicitation":
+        return types.ElicitRequest(params=types.ElicitRequestFormParams(message="Who is it?", requested_schema=FORM))
+    if name == "ask_roots":
+        return types.ListRootsRequest()
+    return types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(messages=prompted(arguments), max_tokens=50)
+    )
 
 
 async def change(ctx: Any, arguments: dict[str, Any]) -> str:
     await ctx.session.send_tool_list_changed()
     await ctx.session.send_prompt_list_changed()
     await ctx.session.send_resource_list_changed()
+    for event in (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()):
+        await BUS.publish(event)
     return "changed"
 
 
@@ -162,6 +200,10 @@ async def log(ctx: Any, arguments: dict[str, Any]) -> str:
     return "logged"
 
 
+async def route(ctx: Any, arguments: dict[str, Any]) -> str:
+    return ctx.request.headers.get("mcp-param-region", "no header")
+
+
 async def slow(ctx: Any, arguments: dict[str, Any]) -> str:
     note(f"ran {arguments['key']}")
     steps = int(arguments["steps"])
@@ -174,6 +216,7 @@ async def slow(ctx: Any, arguments: dict[str, Any]) -> str:
 async def touch(ctx: Any, arguments: dict[str, Any]) -> str:
     if "test://note" in session(ctx).subscribed:
         await ctx.session.send_resource_updated("test://note")
+    await BUS.publish(ResourceUpdated("test://note"))
     return "touched"
 
 
@@ -190,20 +233,39 @@ async def wait(ctx: Any, arguments: dict[str, Any]) -> str:
 RUN = {
     run.__name__: run
     for run in (
-        add, ask_elicitation, ask_roots, ask_sampling, change, count, drop_stream, echo, fail, log, slow, touch, wait
+        add, ask_elicitation, ask_roots, ask_sampling, change, count, drop_stream, echo, fail, log, route, slow, touch,
+        wait,
     )
 }  # fmt: skip
 
 
-async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-    run = RUN.get(params.name)
+async def call_tool(
+    ctx: Any, params: types.CallToolRequestParams
+) -> types.CallToolResult | types.InputRequiredResult:
+    run, arguments = RUN.get(params.name), params.arguments or {}
     if run is None:
         raise MCPError(code=-32602, message=f"no tool `{params.name}`")
+    if params.name.startswith("ask_") and ctx.protocol_version == STATELESS:
+        return in_rounds(params, arguments)
     try:
-        text, is_error = await run(ctx, params.arguments or {}), False
+        text, is_error = await run(ctx, arguments), False
     except ValueError as error:
         text, is_error = str(error), True
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
+
+
+def in_rounds(
+    params: types.CallToolRequestParams, arguments: dict[str, Any]
+) -> types.CallToolResult | types.InputRequiredResult:
+    """A tool that asks, without a session: the state comes back with the answer, or there is none."""
+    if params.input_responses is None:
+        return types.InputRequiredResult(
+            input_requests={"it": question(params.name, arguments)}, request_state=f"asked {params.name}"
+        )
+    if params.request_state != f"asked {params.name}":
+        raise MCPError(code=-32602, message=f"the state is {params.request_state!r}")
+    text = said(params.input_responses["it"])
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 
 def page(items: list[Any], params: Any) -> tuple[list[Any], str | None]:
@@ -306,7 +368,9 @@ def main() -> None:
         on_get_prompt=get_prompt,
         on_completion=complete,
         on_set_logging_level=set_level,
+        on_subscriptions_listen=ListenHandler(BUS),
     )
+    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="interop"))
     if sys.argv[1:] == ["stdio"]:
         return anyio.run(serve_stdio, server)
     is_old = sys.argv[1:] == ["sse"]

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ridethrough::machine::event::Remedy;
-use ridethrough::{Client, Event, Events, Kind, Seen, Version};
+use ridethrough::model::ToolResult;
+use ridethrough::{Client, Error, Event, Events, Kind, Seen, Version};
 use tokio::time::{Instant, sleep};
 
 use crate::bench::Bench;
@@ -49,7 +50,7 @@ pub(super) async fn an_answer_that_came_while_the_stream_was_cut_is_found_by_res
     bench: Bench,
 ) -> Verdict {
     let (proxy, key) = (bench.proxy().await?, "cut-late");
-    let partner = Partner::of(&proxy.url())?;
+    let partner = bench.partner_of(&proxy.url())?;
     partner.client.connect().await.map_err(story)?;
     proxy.order(Order::Cut { request: TOOL, events: 1 });
     // Ends before any server of ours lets a client come back, which is after 200 ms.
@@ -87,7 +88,7 @@ fn resumes(events: &mut Events) -> usize {
 
 pub(super) async fn a_question_on_a_cut_stream_is_asked_once_and_answered(bench: Bench) -> Verdict {
     let proxy = bench.proxy().await?;
-    let partner = Partner::of(&proxy.url())?;
+    let partner = bench.partner_of(&proxy.url())?;
     partner.client.connect().await.map_err(story)?;
     // The priming event is the first, the question the second.
     proxy.order(Order::Cut { request: TOOL, events: 2 });
@@ -102,7 +103,7 @@ pub(super) async fn a_question_on_a_cut_stream_is_asked_once_and_answered(bench:
 
 pub(super) async fn a_cut_standing_stream_comes_back(bench: Bench) -> Verdict {
     let proxy = bench.proxy().await?;
-    let partner = Partner::of(&proxy.url())?;
+    let partner = bench.partner_of(&proxy.url())?;
     proxy.order(Order::Cut { request: "GET /mcp", events: 1 });
     partner.client.keep_connected();
     partner.client.connect().await.map_err(story)?;
@@ -123,8 +124,8 @@ pub(super) async fn a_cut_standing_stream_comes_back(bench: Bench) -> Verdict {
 
 pub(super) async fn answers_that_arrive_byte_by_byte_are_read(bench: Bench) -> Verdict {
     let proxy = bench.proxy().await?;
-    let partner = Partner::of(&proxy.url())?;
-    proxy.order(Order::Drip { request: "initialize" });
+    let partner = bench.partner_of(&proxy.url())?;
+    proxy.order(Order::Drip { request: bench.greeting() });
 
     partner.client.connect().await.map_err(story)?;
     proxy.order(Order::Drip { request: TOOL });
@@ -134,8 +135,8 @@ pub(super) async fn answers_that_arrive_byte_by_byte_are_read(bench: Bench) -> V
 }
 
 pub(super) async fn a_503_with_a_hint_is_waited_out(bench: Bench) -> Verdict {
-    let (proxy, key) = (bench.proxy().await?, "busy");
-    let partner = Partner::of(&proxy.url())?;
+    let (proxy, key) = (bench.proxy().await?, &bench.key("busy"));
+    let partner = bench.partner_of(&proxy.url())?;
     partner.client.connect().await.map_err(story)?;
     proxy.order(Order::Refuse { request: TOOL, head: BUSY });
 
@@ -151,13 +152,13 @@ pub(super) async fn a_bare_503_ends_an_unsafe_call_and_repeats_a_safe_one(bench:
     let proxy = bench.proxy().await?;
     let refuse = || Order::Refuse { request: TOOL, head: GONE };
 
-    in_doubt(&bench, &proxy, "gone", refuse).await
+    in_doubt(&bench, &proxy, &bench.key("gone"), refuse).await
 }
 
 pub(super) async fn a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one(
     bench: Bench,
 ) -> Verdict {
-    let (proxy, key) = (bench.proxy().await?, "lost");
+    let (proxy, key) = (bench.proxy().await?, &bench.key("lost"));
 
     in_doubt(&bench, &proxy, key, || Order::Swallow { request: TOOL }).await?;
 
@@ -166,7 +167,7 @@ pub(super) async fn a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one(
 
 /// An unsafe call under this fault says that it may have run; a safe one is answered all the same.
 async fn in_doubt(bench: &Bench, proxy: &Proxy, key: &str, fault: impl Fn() -> Order) -> Verdict {
-    let partner = Partner::of(&proxy.url())?;
+    let partner = bench.partner_of(&proxy.url())?;
     partner.client.connect().await.map_err(story)?;
 
     proxy.order(fault());
@@ -175,18 +176,23 @@ async fn in_doubt(bench: &Bench, proxy: &Proxy, key: &str, fault: impl Fn() -> O
     let safe_end = partner.begin(bench.surface.echo("again")).repeatable().await;
 
     expect(proxy.done() == 2, || "the faults did not happen".to_owned())?;
-    match unsafe_end {
-        Ok(result) => return Err(format!("it was answered: {}", result.text())),
-        Err(error) => {
-            let is_interrupted = error.call().is_some_and(|it| it.kind == Kind::Interrupted);
-            expect(is_interrupted && error.may_have_run(), || story(error))?;
-        }
-    }
+    says_that_it_may_have_run(unsafe_end)?;
     holds(&safe_end.map_err(story)?, "again").map(|_| ())
 }
 
+/// A call that was cut off says so, and that it may have run.
+pub(super) fn says_that_it_may_have_run(end: Result<ToolResult, Error>) -> Verdict {
+    match end {
+        Ok(result) => Err(format!("it was answered: {}", result.text())),
+        Err(error) => {
+            let is_interrupted = error.call().is_some_and(|it| it.kind == Kind::Interrupted);
+            expect(is_interrupted && error.may_have_run(), || story(error))
+        }
+    }
+}
+
 /// What a call of a tool has in its body.
-const TOOL: &str = r#""tools/call""#;
+pub(super) const TOOL: &str = r#""tools/call""#;
 const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\n\
                     connection: close\r\n\r\n";
 const GONE: &str =

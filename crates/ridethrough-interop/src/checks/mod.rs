@@ -6,6 +6,7 @@ mod local;
 mod methods;
 mod old;
 mod restarts;
+mod stateless;
 mod talking;
 
 use futures_util::future::BoxFuture;
@@ -37,6 +38,11 @@ impl Check {
         self.name
     }
 
+    /// Whether it is about the stateless era.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.name.starts_with("without_sessions_")
+    }
+
     /// Whether it asks a host, and not our client.
     pub(crate) fn is_of_a_host(&self) -> bool {
         self.name.starts_with("through_the_bridge_")
@@ -44,12 +50,20 @@ impl Check {
 }
 
 macro_rules! checks {
-    ($($module:ident::$name:ident,)*) => {
-        &[$(Check { name: stringify!($name), run: |bench| Box::pin($module::$name(bench)) },)*]
+    ($($module:ident::$name:ident,)*; without sessions: $($stateless:ident::$same:ident,)*) => {
+        &[
+            $(Check { name: stringify!($name), run: |bench| Box::pin($module::$name(bench)) },)*
+            $(Check {
+                name: concat!("without_sessions_", stringify!($same)),
+                run: |bench| Box::pin($stateless::$same(bench.stateless())),
+            },)*
+        ]
     };
 }
 
+/// Those of the stateless era come last: most are the same questions, asked by a client that is pinned to it.
 pub(crate) const CHECKS: &[Check] = checks![
+    stateless::a_client_that_speaks_both_eras_finds_out_what_the_server_speaks,
     methods::revision_2025_03_26_is_agreed_on_and_spoken,
     methods::revision_2025_06_18_is_agreed_on_and_spoken,
     methods::revision_2025_11_25_is_agreed_on_and_spoken,
@@ -107,6 +121,42 @@ pub(crate) const CHECKS: &[Check] = checks![
     hosts::through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there,
     hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
     hosts::through_the_bridge_nothing_is_left_after_a_host_has_closed,
+    ; without sessions:
+    methods::a_ping_is_answered,
+    methods::the_tools_are_listed,
+    methods::a_list_comes_in_pages,
+    methods::tools_answer,
+    methods::a_tool_that_fails_says_so_in_its_result,
+    methods::an_unknown_tool_is_answered_with_an_error,
+    methods::a_mebibyte_comes_back_as_it_was_sent,
+    methods::text_of_every_kind_comes_back_as_it_was_sent,
+    methods::a_listed_resource_is_read,
+    methods::a_resource_of_a_template_is_read,
+    methods::a_prompt_is_listed_and_filled_in,
+    methods::an_argument_is_completed,
+    methods::log_messages_arrive,
+    methods::log_messages_below_the_level_stay_away,
+    stateless::arguments_that_a_tool_marks_are_in_headers,
+    stateless::a_call_that_lacks_its_headers_goes_out_again_with_them,
+    talking::progress_is_told_and_grows,
+    talking::a_form_comes_back_with_its_defaults,
+    talking::a_request_for_sampling_is_answered,
+    talking::a_request_for_roots_is_answered,
+    stateless::a_question_that_nobody_can_answer_ends_the_call,
+    talking::a_cancelled_call_is_cancelled_in_the_server,
+    stateless::changed_lists_are_told_to_who_listens,
+    methods::an_update_of_a_subscribed_resource_is_told,
+    methods::nothing_is_told_after_unsubscribing,
+    stateless::a_cut_subscription_comes_back_and_what_was_missed_is_told,
+    stateless::a_cut_stream_ends_an_unsafe_call_and_repeats_a_safe_one,
+    stateless::a_question_whose_answer_is_lost_is_asked_once,
+    faults::answers_that_arrive_byte_by_byte_are_read,
+    faults::a_503_with_a_hint_is_waited_out,
+    faults::a_bare_503_ends_an_unsafe_call_and_repeats_a_safe_one,
+    faults::a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one,
+    stateless::a_call_after_a_restart_is_answered,
+    restarts::calls_that_wait_for_a_dead_server_are_answered_when_it_is_back,
+    restarts::ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
 ];
 
 #[cfg(test)]
@@ -115,6 +165,14 @@ mod tests {
 
     #[test]
     fn the_name_of_a_check_reads_as_a_sentence() {
-        assert_eq!(CHECKS[0].sentence(), "revision 2025-03-26 is agreed on and spoken");
+        assert_eq!(CHECKS[1].sentence(), "revision 2025-03-26 is agreed on and spoken");
+    }
+
+    #[test]
+    fn a_check_of_the_stateless_era_is_known_by_its_name() {
+        let last = CHECKS.last().unwrap();
+
+        assert!(last.is_stateless() && last.sentence().starts_with("without sessions "));
+        assert!(!CHECKS[0].is_stateless());
     }
 }

@@ -69,7 +69,7 @@ pub(super) async fn ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice
     bench: Bench,
 ) -> Verdict {
     let (mut process, partner) = bench.own().await?;
-    let (keys, calls) = ten_calls(&bench, &partner, "killed");
+    let (keys, calls) = ten_calls(&bench, &partner, &bench.key("killed"));
 
     let (ends, back) = join(calls, async {
         for key in &keys {

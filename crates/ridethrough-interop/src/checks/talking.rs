@@ -55,7 +55,7 @@ pub(super) async fn a_request_for_roots_is_answered(bench: Bench) -> Verdict {
 
 pub(super) async fn a_cancelled_call_is_cancelled_in_the_server(bench: Bench) -> Verdict {
     let partner = bench.partner()?;
-    let key = "cancel";
+    let key = &bench.key("cancel");
 
     tokio::select! {
         began = bench.notes("began", key) => began?,

@@ -1,5 +1,7 @@
-//! The surface of ../README.md on rmcp, with the SDK's own sessions and its cache of events.
+//! The surface of ../README.md on rmcp, in both eras, with the SDK's own sessions and its cache of events.
 
+mod news;
+mod rounds;
 mod surface;
 
 use std::error::Error;

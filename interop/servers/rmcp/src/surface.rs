@@ -8,18 +8,22 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use rmcp::model::*;
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::task_manager::{TaskExit, TaskManager, TaskOptions};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-type Context = RequestContext<RoleServer>;
+use crate::news::{News, pass_on, tell};
+use crate::rounds::{Given, is_stateless};
 
-/// One session.
+pub type Context = RequestContext<RoleServer>;
+
+/// One session, or one request without any.
 #[derive(Default)]
 pub struct Surface {
     level: Mutex<Option<String>>,
@@ -27,14 +31,20 @@ pub struct Surface {
 }
 
 impl Surface {
-    async fn run(&self, name: &str, args: &Value, context: Context) -> Result<String, Failure> {
+    async fn run(
+        &self,
+        name: &str,
+        args: &Value,
+        given: Given,
+        context: Context,
+    ) -> Result<String, Failure> {
         let key = args["key"].as_str().unwrap_or_default().to_owned();
         let time = Duration::from_millis(args["pause_ms"].as_u64().unwrap_or(0));
         match name {
             "add" => Ok(sum(&args["a"], &args["b"])),
-            "ask_elicitation" => ask_elicitation(&context).await,
-            "ask_roots" => ask_roots(&context).await,
-            "ask_sampling" => ask_sampling(&context, &args["prompt"]).await,
+            "ask_elicitation" => given.ask_elicitation(&context).await,
+            "ask_roots" => given.ask_roots(&context).await,
+            "ask_sampling" => given.ask_sampling(&context, &args["prompt"]).await,
             "change" => change(&context).await,
             "count" | "drop_stream" => {
                 note(&format!("ran {key}"))?;
@@ -43,7 +53,9 @@ impl Surface {
             }
             "echo" => Ok(args["text"].as_str().unwrap_or_default().to_owned()),
             "fail" => Err(Failure::Tool("this tool always fails".to_owned())),
+            "later" => later(&context, key, time),
             "log" => self.log(&context).await,
+            "route" => Ok(header(&context, "mcp-param-region")),
             "slow" => slow(&context, key, args["steps"].as_u64().unwrap_or(1), time).await,
             "touch" => self.touch(&context).await,
             "wait" => wait(&context, key).await,
@@ -52,7 +64,15 @@ impl Surface {
     }
 
     async fn log(&self, context: &Context) -> Result<String, Failure> {
-        let least = self.level.lock().unwrap().clone().unwrap_or_else(|| LEVELS[0].to_owned());
+        let asked = if is_stateless(context) {
+            // The level comes with the request; without one, nothing may be sent.
+            let level =
+                context.meta.log_level().and_then(|level| json!(level).as_str().map(str::to_owned));
+            Some(level.unwrap_or_default())
+        } else {
+            self.level.lock().unwrap().clone()
+        };
+        let least = asked.unwrap_or_else(|| LEVELS[0].to_owned());
         let first = LEVELS.iter().position(|level| *level == least).unwrap_or(LEVELS.len());
         for level in &LEVELS[first..] {
             let data = format!("a {level} message");
@@ -68,6 +88,7 @@ impl Surface {
             let params = of(json!({ "uri": "test://note" }))?;
             context.peer.notify_resource_updated(params).await?;
         }
+        tell(News::Touched);
         Ok("touched".to_owned())
     }
 }
@@ -79,34 +100,40 @@ fn sum(a: &Value, b: &Value) -> String {
     }
 }
 
-async fn ask_elicitation(context: &Context) -> Result<String, Failure> {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "name": { "type": "string", "default": "Ada" },
-            "age": { "type": "integer", "default": 36 },
-            "keen": { "type": "boolean", "default": true },
-        },
+fn header(context: &Context, name: &str) -> String {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    let value = parts.and_then(|parts| parts.headers.get(name)?.to_str().ok());
+    value.unwrap_or("no header").to_owned()
+}
+
+/// A task, if the client knows what that is.
+fn later(context: &Context, key: String, pause: Duration) -> Result<String, Failure> {
+    if !context.client_capabilities().is_some_and(|it| it.supports_tasks()) {
+        return Err(Failure::Tool("this client declares no tasks".to_owned()));
+    }
+    let options = TaskOptions::new().with_poll_interval_ms(100);
+    let task = TASKS.spawn(options, move |task| {
+        Box::pin(async move {
+            let failed = |wrong: std::io::Error| TaskExit::Error(error(-32603, wrong.to_string()));
+            note(&format!("ran {key}")).map_err(failed)?;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = task.cancelled() => {
+                    note(&format!("cancelled {key}")).map_err(failed)?;
+                    return Err(TaskExit::Cancelled);
+                }
+            }
+            of(json!({ "content": [{ "type": "text", "text": key }] })).map_err(TaskExit::Error)
+        })
     });
-    let params = json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema });
-    let answer = context.peer.create_elicitation(of(params)?).await?;
-    Ok(json!({ "action": answer.action, "content": answer.content }).to_string())
-}
-
-async fn ask_roots(context: &Context) -> Result<String, Failure> {
-    let answer = context.peer.list_roots().await?;
-    let uris: Vec<_> = answer.roots.iter().map(|root| root.uri.as_str()).collect();
-    Ok(json!(uris).to_string())
-}
-
-async fn ask_sampling(context: &Context, prompt: &Value) -> Result<String, Failure> {
-    let message = json!({ "role": "user", "content": { "type": "text", "text": prompt } });
-    let params = of(json!({ "messages": [message], "maxTokens": 50 }))?;
-    let answer = json!(context.peer.create_message(params).await?);
-    Ok(answer["content"]["text"].as_str().unwrap_or_default().to_owned())
+    Err(Failure::Later(CreateTaskResult::new(task)))
 }
 
 async fn change(context: &Context) -> Result<String, Failure> {
+    tell(News::Changed);
+    if is_stateless(context) {
+        return Ok("changed".to_owned());
+    }
     // In a task of its own: what a handler tells goes out on the stream of its request.
     let peer = context.peer.clone();
     tokio::spawn(async move {
@@ -155,6 +182,7 @@ impl ServerHandler for Surface {
             .enable_resources()
             .enable_resources_list_changed()
             .enable_resources_subscribe()
+            .enable_tasks()
             .enable_tools()
             .enable_tool_list_changed()
             .build();
@@ -174,15 +202,23 @@ impl ServerHandler for Surface {
         of(json!({ "tools": tools, "nextCursor": next }))
     }
 
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let known = TOOLS.iter().find(|(each, ..)| *each == name)?;
+        of(tool(known)).ok()
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
+        let given = Given::by(&request);
         let args = Value::Object(request.arguments.unwrap_or_default());
-        let (text, is_error) = match self.run(&request.name, &args, context).await {
+        let (text, is_error) = match self.run(&request.name, &args, given, context).await {
             Ok(text) => (text, false),
             Err(Failure::Tool(text)) => (text, true),
+            Err(Failure::Asks(question)) => return Ok(question.into()),
+            Err(Failure::Later(task)) => return Ok(CallToolResponse::Task(task)),
             Err(Failure::Protocol(error)) => return Err(error),
         };
         let result: CallToolResult =
@@ -241,6 +277,34 @@ impl ServerHandler for Surface {
         Ok(())
     }
 
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        pass_on(&context).await;
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: Context,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(TASKS.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: Context) -> Result<(), ErrorData> {
+        TASKS.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: Context) -> Result<(), ErrorData> {
+        TASKS.cancel_task(&request.task_id)
+    }
+
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -278,8 +342,11 @@ impl ServerHandler for Surface {
     }
 }
 
-/// Why a tool gave no text: a result with `isError`, or an error of the protocol.
-enum Failure {
+/// Why a tool gave no text: it asks for input, it answers later, a result with `isError`, or an error of
+/// the protocol.
+pub enum Failure {
+    Asks(InputRequiredResult),
+    Later(CreateTaskResult),
     Protocol(ErrorData),
     Tool(String),
 }
@@ -302,7 +369,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-fn refusal(code: i32, message: String) -> Failure {
+pub fn refusal(code: i32, message: String) -> Failure {
     Failure::Protocol(error(code, message))
 }
 
@@ -310,7 +377,7 @@ fn error(code: i32, message: String) -> ErrorData {
     ErrorData::new(ErrorCode(code), message, None)
 }
 
-fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+pub fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|wrong| error(-32603, wrong.to_string()))
 }
 
@@ -322,8 +389,11 @@ fn note(line: &str) -> std::io::Result<()> {
 }
 
 fn tool((name, args, is_read_only): &(&str, &[(&str, &str)], bool)) -> Value {
-    let properties: serde_json::Map<_, _> =
+    let mut properties: serde_json::Map<_, _> =
         args.iter().map(|(key, kind)| ((*key).to_owned(), json!({ "type": kind }))).collect();
+    if let Some(region) = properties.get_mut("region") {
+        region["x-mcp-header"] = json!("Region");
+    }
     json!({
         "name": name,
         "description": format!("See {name} in the README."),
@@ -331,6 +401,9 @@ fn tool((name, args, is_read_only): &(&str, &[(&str, &str)], bool)) -> Value {
         "annotations": { "readOnlyHint": is_read_only },
     })
 }
+
+/// The tasks of the whole program: who asks for one has no session.
+static TASKS: LazyLock<TaskManager> = LazyLock::new(TaskManager::new);
 
 const PAGE: usize = 5;
 const LEVELS: [&str; 5] = ["debug", "info", "notice", "warning", "error"];
@@ -345,7 +418,9 @@ const TOOLS: &[(&str, &[(&str, &str)], bool)] = &[
     ("drop_stream", &[("key", "string")], false),
     ("echo", &[("text", "string")], true),
     ("fail", &[], false),
+    ("later", &[("key", "string"), ("pause_ms", "number")], false),
     ("log", &[], false),
+    ("route", &[("region", "string")], true),
     ("slow", &[("key", "string"), ("steps", "number"), ("pause_ms", "number")], false),
     ("touch", &[], false),
     ("wait", &[("key", "string")], false),
