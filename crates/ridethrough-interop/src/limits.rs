@@ -33,6 +33,7 @@ const NO_HTTP_SSE: &str = "its SDK has no server for HTTP+SSE";
 /// Why a server of an older SDK is not asked about the stateless era.
 pub(crate) const NOT_STATELESS: &str = "it does not speak 2026-07-28";
 const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
+const NO_LISTENING: &str = "FastMCP has no `subscriptions/listen`, and its capabilities say so";
 const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
 
 pub(crate) const LIMITS: &[Limit] = &[
@@ -108,6 +109,14 @@ pub(crate) const LIMITS: &[Limit] = &[
     ),
     always("fastmcp", "an_update_of_a_subscribed_resource_is_told", NO_SUBSCRIPTIONS),
     always("fastmcp", "nothing_is_told_after_unsubscribing", NO_SUBSCRIPTIONS),
+    always("fastmcp", "without_sessions_changed_lists_are_told_to_who_listens", NO_LISTENING),
+    always("fastmcp", "without_sessions_an_update_of_a_subscribed_resource_is_told", NO_LISTENING),
+    always("fastmcp", "without_sessions_nothing_is_told_after_unsubscribing", NO_LISTENING),
+    always(
+        "fastmcp",
+        "without_sessions_a_cut_subscription_comes_back_and_what_was_missed_is_told",
+        NO_LISTENING,
+    ),
     always("rmcp", "an_answer_that_came_while_the_stream_was_cut_is_found_by_resuming", FORGETS),
     by_chance("rmcp", "a_question_on_a_cut_stream_is_asked_once_and_answered", FORGETS),
     always(

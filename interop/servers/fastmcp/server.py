@@ -1,4 +1,4 @@
-"""The surface of ../README.md on FastMCP, with its own event store. Pages and subscriptions are FastMCP's to offer."""
+"""The surface of ../README.md on FastMCP, in both eras, with its own event store. Pages and subscriptions are FastMCP's to offer."""
 
 import asyncio
 import json
@@ -7,16 +7,18 @@ import socket
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import mcp_types as types
 import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.event_store import EventStore
+from pydantic import Field, TypeAdapter
 
 warnings.simplefilter("ignore")
 
+STATELESS = "2026-07-28"
 LEVELS = ["debug", "info", "notice", "warning", "error"]
 NAMES = ["Ada", "Alan", "Grace"]
 
@@ -42,25 +44,54 @@ async def add(a: int, b: int) -> str:
     return str(a + b)
 
 
-@mcp.tool
-async def ask_elicitation(ctx: Context) -> str:
+def in_rounds(ctx: Context, question: Any) -> Any:
+    """A question without a session: the result of a tool that wants to be called again, or the answer."""
+    if ctx.input_responses is None:
+        return types.InputRequiredResult(input_requests={"it": question}, request_state="asked")
+    if ctx.request_state != "asked":
+        raise ToolError(f"the state is {ctx.request_state!r}")
+    return said(ctx.input_responses["it"])
+
+
+def said(answer: Any) -> str:
+    """What a tool that asks makes of the answer."""
+    if isinstance(answer, types.ElicitResult):
+        return json.dumps({"action": answer.action, "content": answer.content})
+    if isinstance(answer, types.ListRootsResult):
+        return json.dumps([str(root.uri) for root in answer.roots])
+    return answer.content.text
+
+
+def is_stateless(ctx: Context) -> bool:
+    return ctx.request_context.protocol_version == STATELESS
+
+
+@mcp.tool(output_schema=None)
+async def ask_elicitation(ctx: Context) -> Any:
+    if is_stateless(ctx):
+        schema = TypeAdapter(Form).json_schema()
+        params = types.ElicitRequestFormParams(message="Who is it?", requested_schema=schema)
+        return in_rounds(ctx, types.ElicitRequest(params=params))
     answer = await ctx.elicit("Who is it?", Form)
     content = vars(answer.data) if answer.action == "accept" else None
     return json.dumps({"action": answer.action, "content": content})
 
 
-@mcp.tool
-async def ask_roots(ctx: Context) -> str:
-    answer = await ctx.session.list_roots()
-    return json.dumps([str(root.uri) for root in answer.roots])
+@mcp.tool(output_schema=None)
+async def ask_roots(ctx: Context) -> Any:
+    if is_stateless(ctx):
+        return in_rounds(ctx, types.ListRootsRequest())
+    return said(await ctx.session.list_roots())
 
 
-@mcp.tool
-async def ask_sampling(prompt: str, ctx: Context) -> str:
+@mcp.tool(output_schema=None)
+async def ask_sampling(prompt: str, ctx: Context) -> Any:
     content = types.TextContent(type="text", text=prompt)
     message = types.SamplingMessage(role="user", content=content)
-    answer = await ctx.session.create_message([message], max_tokens=50, related_request_id=ctx.request_id)
-    return answer.content.text
+    if is_stateless(ctx):
+        params = types.CreateMessageRequestParams(messages=[message], max_tokens=50)
+        return in_rounds(ctx, types.CreateMessageRequest(params=params))
+    return said(await ctx.session.create_message([message], max_tokens=50, related_request_id=ctx.request_id))
 
 
 @mcp.tool
@@ -101,6 +132,11 @@ async def log(ctx: Context) -> str:
     for level in LEVELS:
         await ctx.log(f"a {level} message", level=level, logger_name="interop")
     return "logged"
+
+
+@mcp.tool(annotations=READ_ONLY)
+async def route(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})], ctx: Context) -> str:
+    return ctx.request_context.request.headers.get("mcp-param-region", "no header")
 
 
 @mcp.tool
