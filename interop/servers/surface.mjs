@@ -256,7 +256,8 @@ async function open(sdk, transports) {
 
 function streamableHttp(sdk) {
     const transports = new Map();
-    const stateless = sdk.stateless?.(news => serverFor(sdk, news));
+    const isRolledBack = process.env.INTEROP_ERA === 'legacy';
+    const stateless = isRolledBack ? undefined : sdk.stateless?.(news => serverFor(sdk, news));
     return createServer(async (request, response) => {
         if (!request.url.startsWith('/mcp')) return error(response, 404, 'Not found');
         const isStateless = request.headers['mcp-protocol-version'] === STATELESS;

@@ -62,6 +62,11 @@ impl Bench {
         Partner::built(Client::builder(url).eras(self.era))
     }
 
+    /// A client that follows tasks.
+    pub(crate) fn follower_of(&self, url: &str) -> Verdict<Partner> {
+        Partner::built(Client::builder(url).eras(self.era).tasks())
+    }
+
     /// What a client asks a server before anything else.
     pub(crate) const fn greeting(&self) -> &'static str {
         match self.era {
@@ -118,7 +123,7 @@ impl Bench {
     /// The same over HTTP+SSE.
     pub(crate) async fn old(&self) -> Verdict<(Process, Partner)> {
         let process = Process::start(self.recipe.old()).await.map_err(words)?;
-        let partner = Partner::built(Client::builder(process.old_url()))?;
+        let partner = Partner::built(Client::builder(&process.old_url()))?;
         partner.client.connect().await.map_err(words)?;
         Ok((process, partner))
     }

@@ -34,6 +34,8 @@ const NO_HTTP_SSE: &str = "its SDK has no server for HTTP+SSE";
 pub(crate) const NOT_STATELESS: &str = "it does not speak 2026-07-28";
 const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
 const NO_LISTENING: &str = "FastMCP has no `subscriptions/listen`, and its capabilities say so";
+const NO_ROLLBACK: &str = "it speaks both eras on one endpoint, and nothing turns the new one off";
+const NO_TASKS: &str = "it has no tasks, or only as an extra that is not installed here";
 const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
 
 pub(crate) const LIMITS: &[Limit] = &[
@@ -109,6 +111,16 @@ pub(crate) const LIMITS: &[Limit] = &[
     ),
     always("fastmcp", "an_update_of_a_subscribed_resource_is_told", NO_SUBSCRIPTIONS),
     always("fastmcp", "nothing_is_told_after_unsubscribing", NO_SUBSCRIPTIONS),
+    always(
+        "fastmcp",
+        "without_sessions_a_server_that_is_rolled_back_and_rolled_out_again_is_followed",
+        NO_ROLLBACK,
+    ),
+    always(
+        "python",
+        "without_sessions_a_server_that_is_rolled_back_and_rolled_out_again_is_followed",
+        NO_ROLLBACK,
+    ),
     always("fastmcp", "without_sessions_changed_lists_are_told_to_who_listens", NO_LISTENING),
     always("fastmcp", "without_sessions_an_update_of_a_subscribed_resource_is_told", NO_LISTENING),
     always("fastmcp", "without_sessions_nothing_is_told_after_unsubscribing", NO_LISTENING),
@@ -128,6 +140,54 @@ pub(crate) const LIMITS: &[Limit] = &[
         "typescript-split",
         "without_sessions_a_call_that_lacks_its_headers_goes_out_again_with_them",
         "its low-level `Server`, which this program uses, does not look at `Mcp-Param-*`, so nothing is refused",
+    ),
+    always(
+        "fastmcp",
+        "without_sessions_a_call_that_becomes_a_task_is_followed_to_its_end",
+        NO_TASKS,
+    ),
+    always("fastmcp", "without_sessions_a_task_that_asks_is_answered", NO_TASKS),
+    always(
+        "fastmcp",
+        "without_sessions_a_task_is_followed_by_another_client_through_lost_answers",
+        NO_TASKS,
+    ),
+    always(
+        "fastmcp",
+        "without_sessions_a_task_that_is_cancelled_is_cancelled_in_the_server",
+        NO_TASKS,
+    ),
+    always(
+        "python",
+        "without_sessions_a_call_that_becomes_a_task_is_followed_to_its_end",
+        NO_TASKS,
+    ),
+    always("python", "without_sessions_a_task_that_asks_is_answered", NO_TASKS),
+    always(
+        "python",
+        "without_sessions_a_task_is_followed_by_another_client_through_lost_answers",
+        NO_TASKS,
+    ),
+    always(
+        "python",
+        "without_sessions_a_task_that_is_cancelled_is_cancelled_in_the_server",
+        NO_TASKS,
+    ),
+    always(
+        "typescript-split",
+        "without_sessions_a_call_that_becomes_a_task_is_followed_to_its_end",
+        NO_TASKS,
+    ),
+    always("typescript-split", "without_sessions_a_task_that_asks_is_answered", NO_TASKS),
+    always(
+        "typescript-split",
+        "without_sessions_a_task_is_followed_by_another_client_through_lost_answers",
+        NO_TASKS,
+    ),
+    always(
+        "typescript-split",
+        "without_sessions_a_task_that_is_cancelled_is_cancelled_in_the_server",
+        NO_TASKS,
     ),
 ];
 

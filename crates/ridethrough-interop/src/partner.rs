@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ridethrough::model::{Content, Elicited, Notification, Root, SamplingResult, ToolResult};
-use ridethrough::{Call, Client, ClientBuilder, Error, Event, Events, Notifications, Seen};
+use ridethrough::{Call, Client, ClientBuilder, Era, Error, Event, Events, Notifications, Seen};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -94,6 +94,17 @@ impl Partner {
             sessions += usize::from(is_session);
         }
         sessions
+    }
+
+    /// The eras that were found since the last look.
+    pub(crate) fn eras(&mut self) -> Vec<Era> {
+        let mut eras = Vec::new();
+        while let Some(seen) = self.events.try_next() {
+            if let Seen::Event { event: Event::EraFound { era, .. }, .. } = seen {
+                eras.push(era);
+            }
+        }
+        eras
     }
 
     pub(crate) async fn close(self) {

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use ridethrough::Era;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
@@ -21,6 +22,8 @@ pub(crate) struct Recipe {
     pub(crate) log: PathBuf,
     /// Whether it says where it listens; otherwise it must be given a port and asked.
     pub(crate) announces: bool,
+    /// The newest era that it is to speak, as if a release were rolled back or rolled out.
+    pub(crate) era: Era,
 }
 
 impl Recipe {
@@ -78,6 +81,7 @@ impl Process {
             .args(&recipe.arguments)
             .current_dir(&recipe.folder)
             .env("PORT", port.to_string())
+            .env("INTEROP_ERA", if recipe.era == Era::Legacy { "legacy" } else { "modern" })
             .env("INTEROP_LEDGER", &recipe.ledger)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -144,6 +148,12 @@ impl Process {
             self.kill().await?;
         }
         Ok(ended)
+    }
+
+    /// Starts it again where it was, as a release that speaks no newer era than this.
+    pub(crate) async fn come_back_as(&mut self, era: Era) -> Result<()> {
+        self.recipe.era = era;
+        self.come_back().await
     }
 
     /// Starts it again where it was.

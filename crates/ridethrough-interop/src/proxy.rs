@@ -64,6 +64,11 @@ impl Proxy {
         self.desk.lock().open.push_back(order);
     }
 
+    /// The heads of all requests so far, in small letters.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.desk.lock().heads.clone()
+    }
+
     /// How many orders were carried out.
     pub(crate) fn done(&self) -> usize {
         self.desk.lock().done
@@ -83,6 +88,7 @@ struct Desk(Arc<Mutex<Orders>>);
 struct Orders {
     open: VecDeque<Order>,
     done: usize,
+    heads: Vec<String>,
 }
 
 impl Desk {
@@ -90,9 +96,12 @@ impl Desk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first open order, if it is for this request.
+    /// The first open order, if it is for this request, which is remembered.
     fn take(&self, request: &[u8]) -> Option<Order> {
         let mut orders = self.lock();
+        let text = String::from_utf8_lossy(request);
+        let head = text.split("\r\n\r\n").next().unwrap_or_default();
+        orders.heads.push(head.to_ascii_lowercase());
         let is_meant = orders.open.front().is_some_and(|order| holds(request, order.request()));
         if is_meant { orders.open.pop_front() } else { None }
     }

@@ -112,6 +112,13 @@ impl Surface {
         }
     }
 
+    /// A task that ends after this long, and may ask for a form before.
+    pub(crate) fn later(self, key: &str, pause_ms: u64, asks: bool) -> Question {
+        let answer = if asks { self.defaults()[0] } else { key };
+        let arguments = json!({ "key": key, "pause_ms": pause_ms, "asks": asks });
+        tool("later", arguments, answer.to_owned())
+    }
+
     /// Makes the server send log messages.
     pub(crate) fn log(self) -> Question {
         let name = if self == Self::Everything { "toggle-simulated-logging" } else { "log" };

@@ -8,6 +8,7 @@ mod old;
 mod restarts;
 mod stateless;
 mod talking;
+mod tasks;
 
 use futures_util::future::BoxFuture;
 
@@ -154,9 +155,15 @@ pub(crate) const CHECKS: &[Check] = checks![
     faults::a_503_with_a_hint_is_waited_out,
     faults::a_bare_503_ends_an_unsafe_call_and_repeats_a_safe_one,
     faults::a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one,
+    stateless::only_calls_are_sent_and_none_names_a_session,
     stateless::a_call_after_a_restart_is_answered,
+    stateless::a_server_that_is_rolled_back_and_rolled_out_again_is_followed,
     restarts::calls_that_wait_for_a_dead_server_are_answered_when_it_is_back,
     restarts::ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
+    tasks::a_call_that_becomes_a_task_is_followed_to_its_end,
+    tasks::a_task_that_asks_is_answered,
+    tasks::a_task_is_followed_by_another_client_through_lost_answers,
+    tasks::a_task_that_is_cancelled_is_cancelled_in_the_server,
 ];
 
 #[cfg(test)]

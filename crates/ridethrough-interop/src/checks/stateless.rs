@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::faults::{TOOL, says_that_it_may_have_run};
 use crate::bench::Bench;
-use crate::partner::{Partner, Verdict, expect, holds, story, words};
+use crate::partner::{Partner, Verdict, expect, holds, short, story, words};
 use crate::proxy::Order;
 
 /// Asked with the defaults of the client; the other checks pin it to an era.
@@ -151,4 +151,52 @@ pub(super) async fn a_call_after_a_restart_is_answered(bench: Bench) -> Verdict 
     let sessions = partner.sessions();
     expect(sessions == 0, || format!("{sessions} sessions were made"))?;
     bench.ran_once(&key)
+}
+
+/// A server that goes back to the old era and comes out with the new one again; the client stays.
+pub(super) async fn a_server_that_is_rolled_back_and_rolled_out_again_is_followed(
+    bench: Bench,
+) -> Verdict {
+    let mut process = bench.process().await?;
+    let mut partner = Partner::built(Client::builder(&process.url()).eras(Eras::Either))?;
+    partner.client.connect().await.map_err(story)?;
+    expect(partner.eras() == [Era::Modern], || "it is not found stateless".to_owned())?;
+
+    for era in [Era::Legacy, Era::Modern] {
+        let key = bench.key(&format!("as-{era:?}"));
+        process.kill().await.map_err(words)?;
+        process.come_back_as(era).await.map_err(words)?;
+        partner.call(bench.surface.count(&key, 0)).await?;
+        let found = partner.eras();
+        expect(found == [era], || format!("{era:?} is spoken, found {found:?}"))?;
+        bench.ran_once(&key)?;
+    }
+    Ok(())
+}
+
+pub(super) async fn only_calls_are_sent_and_none_names_a_session(bench: Bench) -> Verdict {
+    let (proxy, key) = (bench.proxy().await?, &bench.key("only-calls"));
+    let partner = bench.partner_of(&proxy.url())?;
+    let (watched, _) = bench.surface.listed();
+
+    partner.client.connect().await.map_err(story)?;
+    // Where there are no subscriptions, asking for one is a call like any other.
+    let _ = partner.client.subscribe(watched).await;
+    partner.call(bench.surface.ask_elicitation()).await?;
+    tokio::select! {
+        began = bench.notes("began", key) => began?,
+        end = partner.begin(bench.surface.wait(key)).into_future() => {
+            return Err(format!("it ended before it was cancelled: {end:?}"));
+        }
+    }
+    bench.notes("cancelled", key).await?;
+    partner.close().await;
+
+    let is_call = |head: &String| {
+        let is_about_a_call = !head.contains("mcp-method: notifications/");
+        head.starts_with("post ") && !head.contains("mcp-session-id") && is_about_a_call
+    };
+    let heads = proxy.heads();
+    expect(heads.len() >= 4, || format!("{} requests were seen", heads.len()))?;
+    heads.iter().find(|head| !is_call(head)).map_or(Ok(()), |head| Err(short(head)))
 }

@@ -3,6 +3,8 @@
 mod news;
 mod rounds;
 mod surface;
+mod tasks;
+mod tools;
 
 use std::error::Error;
 use std::sync::Arc;

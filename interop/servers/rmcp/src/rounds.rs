@@ -19,16 +19,7 @@ impl Given {
     }
 
     pub async fn ask_elicitation(&self, context: &Context) -> Result<String, Failure> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "name": { "type": "string", "default": "Ada" },
-                "age": { "type": "integer", "default": 36 },
-                "keen": { "type": "boolean", "default": true },
-            },
-        });
-        let params = json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema });
-        let answer = self.ask(context, "elicitation/create", Some(params)).await?;
+        let answer = self.ask(context, "elicitation/create", Some(form())).await?;
         Ok(json!({ "action": answer["action"], "content": answer["content"] }).to_string())
     }
 
@@ -72,6 +63,19 @@ impl Given {
         }
         Ok(answers.get("it").cloned().unwrap_or_default())
     }
+}
+
+/// A form of which every field has a default.
+pub fn form() -> Value {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "default": "Ada" },
+            "age": { "type": "integer", "default": 36 },
+            "keen": { "type": "boolean", "default": true },
+        },
+    });
+    json!({ "mode": "form", "message": "Who is it?", "requestedSchema": schema })
 }
 
 pub fn is_stateless(context: &Context) -> bool {

@@ -6,20 +6,22 @@
     reason = "logging, roots and sampling go with 2026-07-28; they are tested here"
 )]
 
+use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::sync::{LazyLock, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext};
-use rmcp::task_manager::{TaskExit, TaskManager, TaskOptions};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::news::{News, pass_on, tell};
 use crate::rounds::{Given, is_stateless};
+use crate::tasks::{TASKS, later};
+use crate::tools::{TOOLS, tool};
 
 pub type Context = RequestContext<RoleServer>;
 
@@ -53,7 +55,7 @@ impl Surface {
             }
             "echo" => Ok(args["text"].as_str().unwrap_or_default().to_owned()),
             "fail" => Err(Failure::Tool("this tool always fails".to_owned())),
-            "later" => later(&context, key, time),
+            "later" => later(&context, key, time, args["asks"] == true),
             "log" => self.log(&context).await,
             "route" => Ok(header(&context, "mcp-param-region")),
             "slow" => slow(&context, key, args["steps"].as_u64().unwrap_or(1), time).await,
@@ -104,29 +106,6 @@ fn header(context: &Context, name: &str) -> String {
     let parts = context.extensions.get::<axum::http::request::Parts>();
     let value = parts.and_then(|parts| parts.headers.get(name)?.to_str().ok());
     value.unwrap_or("no header").to_owned()
-}
-
-/// A task, if the client knows what that is.
-fn later(context: &Context, key: String, pause: Duration) -> Result<String, Failure> {
-    if !context.client_capabilities().is_some_and(|it| it.supports_tasks()) {
-        return Err(Failure::Tool("this client declares no tasks".to_owned()));
-    }
-    let options = TaskOptions::new().with_poll_interval_ms(100);
-    let task = TASKS.spawn(options, move |task| {
-        Box::pin(async move {
-            let failed = |wrong: std::io::Error| TaskExit::Error(error(-32603, wrong.to_string()));
-            note(&format!("ran {key}")).map_err(failed)?;
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = task.cancelled() => {
-                    note(&format!("cancelled {key}")).map_err(failed)?;
-                    return Err(TaskExit::Cancelled);
-                }
-            }
-            of(json!({ "content": [{ "type": "text", "text": key }] })).map_err(TaskExit::Error)
-        })
-    });
-    Err(Failure::Later(CreateTaskResult::new(task)))
 }
 
 async fn change(context: &Context) -> Result<String, Failure> {
@@ -187,6 +166,13 @@ impl ServerHandler for Surface {
             .enable_tool_list_changed()
             .build();
         ServerConfig::new(capabilities)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let is_rolled_back = std::env::var("INTEROP_ERA").is_ok_and(|era| era == "legacy");
+        let newest =
+            if is_rolled_back { ProtocolVersion::V_2025_11_25 } else { ProtocolVersion::LATEST };
+        ProtocolVersion::known_up_to(&newest).to_vec().into()
     }
 
     async fn list_tools(
@@ -373,7 +359,7 @@ pub fn refusal(code: i32, message: String) -> Failure {
     Failure::Protocol(error(code, message))
 }
 
-fn error(code: i32, message: String) -> ErrorData {
+pub fn error(code: i32, message: String) -> ErrorData {
     ErrorData::new(ErrorCode(code), message, None)
 }
 
@@ -382,46 +368,12 @@ pub fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
 }
 
 /// A line that survives us: one write to a file opened for appending.
-fn note(line: &str) -> std::io::Result<()> {
+pub fn note(line: &str) -> std::io::Result<()> {
     let path = std::env::var("INTEROP_LEDGER").map_err(std::io::Error::other)?;
     let mut ledger = OpenOptions::new().create(true).append(true).open(path)?;
     ledger.write_all(format!("{line}\n").as_bytes())
 }
 
-fn tool((name, args, is_read_only): &(&str, &[(&str, &str)], bool)) -> Value {
-    let mut properties: serde_json::Map<_, _> =
-        args.iter().map(|(key, kind)| ((*key).to_owned(), json!({ "type": kind }))).collect();
-    if let Some(region) = properties.get_mut("region") {
-        region["x-mcp-header"] = json!("Region");
-    }
-    json!({
-        "name": name,
-        "description": format!("See {name} in the README."),
-        "inputSchema": { "type": "object", "properties": properties },
-        "annotations": { "readOnlyHint": is_read_only },
-    })
-}
-
-/// The tasks of the whole program: who asks for one has no session.
-static TASKS: LazyLock<TaskManager> = LazyLock::new(TaskManager::new);
-
 const PAGE: usize = 5;
 const LEVELS: [&str; 5] = ["debug", "info", "notice", "warning", "error"];
 const NAMES: [&str; 3] = ["Ada", "Alan", "Grace"];
-const TOOLS: &[(&str, &[(&str, &str)], bool)] = &[
-    ("add", &[("a", "number"), ("b", "number")], true),
-    ("ask_elicitation", &[], false),
-    ("ask_roots", &[], false),
-    ("ask_sampling", &[("prompt", "string")], false),
-    ("change", &[], false),
-    ("count", &[("key", "string"), ("pause_ms", "number")], false),
-    ("drop_stream", &[("key", "string")], false),
-    ("echo", &[("text", "string")], true),
-    ("fail", &[], false),
-    ("later", &[("key", "string"), ("pause_ms", "number")], false),
-    ("log", &[], false),
-    ("route", &[("region", "string")], true),
-    ("slow", &[("key", "string"), ("steps", "number"), ("pause_ms", "number")], false),
-    ("touch", &[], false),
-    ("wait", &[("key", "string")], false),
-];
