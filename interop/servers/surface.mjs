@@ -256,12 +256,12 @@ async function open(sdk, transports) {
 
 function streamableHttp(sdk) {
     const transports = new Map();
-    const isRolledBack = process.env.INTEROP_ERA === 'legacy';
-    const stateless = isRolledBack ? undefined : sdk.stateless?.(news => serverFor(sdk, news));
+    const only = process.env.INTEROP_ERA;
+    const stateless = only === 'Legacy' ? undefined : sdk.stateless?.(news => serverFor(sdk, news));
     return createServer(async (request, response) => {
         if (!request.url.startsWith('/mcp')) return error(response, 404, 'Not found');
         const isStateless = request.headers['mcp-protocol-version'] === STATELESS;
-        if (stateless && isStateless) return stateless.serve(request, response);
+        if (stateless && (isStateless || only === 'Modern')) return stateless.serve(request, response);
         const id = request.headers['mcp-session-id'];
         const transport = id ? transports.get(id) : await open(sdk, transports);
         if (!transport) return error(response, 404, 'Session not found');

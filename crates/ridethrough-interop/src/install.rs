@@ -141,6 +141,6 @@ fn recipe(server: &Server, folder: &Path) -> Recipe {
         ledger: folder.join("ledger"),
         log: folder.join("log"),
         announces,
-        era: server.newest,
+        only: None,
     }
 }

@@ -22,8 +22,8 @@ pub(crate) struct Recipe {
     pub(crate) log: PathBuf,
     /// Whether it says where it listens; otherwise it must be given a port and asked.
     pub(crate) announces: bool,
-    /// The newest era that it is to speak, as if a release were rolled back or rolled out.
-    pub(crate) era: Era,
+    /// The only era that it is to speak, as if a release were rolled back or rolled out.
+    pub(crate) only: Option<Era>,
 }
 
 impl Recipe {
@@ -81,7 +81,7 @@ impl Process {
             .args(&recipe.arguments)
             .current_dir(&recipe.folder)
             .env("PORT", port.to_string())
-            .env("INTEROP_ERA", if recipe.era == Era::Legacy { "legacy" } else { "modern" })
+            .env("INTEROP_ERA", recipe.only.map(|era| format!("{era:?}")).unwrap_or_default())
             .env("INTEROP_LEDGER", &recipe.ledger)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -150,9 +150,9 @@ impl Process {
         Ok(ended)
     }
 
-    /// Starts it again where it was, as a release that speaks no newer era than this.
+    /// Starts it again where it was, as a release that speaks this era only.
     pub(crate) async fn come_back_as(&mut self, era: Era) -> Result<()> {
-        self.recipe.era = era;
+        self.recipe.only = Some(era);
         self.come_back().await
     }
 

@@ -169,10 +169,11 @@ impl ServerHandler for Surface {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        let is_rolled_back = std::env::var("INTEROP_ERA").is_ok_and(|era| era == "legacy");
-        let newest =
-            if is_rolled_back { ProtocolVersion::V_2025_11_25 } else { ProtocolVersion::LATEST };
-        ProtocolVersion::known_up_to(&newest).to_vec().into()
+        match std::env::var("INTEROP_ERA").as_deref() {
+            Ok("Legacy") => ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25).into(),
+            Ok("Modern") => Cow::Borrowed(&[ProtocolVersion::V_2026_07_28]),
+            _ => Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS),
+        }
     }
 
     async fn list_tools(
