@@ -97,6 +97,14 @@ impl Round {
         (number <= MOST_ROUNDS).then_some(Self { number, base, state, inputs: BTreeMap::new() })
     }
 
+    /// The call begins anew, in an era without rounds: its params are those before the first one. The
+    /// rounds that it had still count.
+    pub(crate) fn leave(&mut self) -> Option<Json> {
+        let Self { number, base, .. } = std::mem::take(self);
+        self.number = number;
+        base
+    }
+
     /// The application is asked for this.
     pub(crate) fn ask(&mut self, key: String, question: QuestionId) {
         self.inputs.insert(key, Input::Asked(question));

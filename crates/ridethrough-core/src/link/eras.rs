@@ -106,20 +106,33 @@ impl Link {
         reading: PostReading,
         is_renewed: bool,
     ) -> PostReading {
-        let answer = match &reading {
+        match is_renewed || !self.met_the_other_era(&sent.to, head, &reading) {
+            true => reading,
+            false => PostReading::SessionLost,
+        }
+    }
+
+    /// Whether an answer shows that the server has left the era that a request was sent in.
+    pub(super) fn met_the_other_era(
+        &mut self,
+        to: &Address,
+        head: &AnswerHead,
+        reading: &PostReading,
+    ) -> bool {
+        let answer = match reading {
             PostReading::Answer(answer) => Some(answer),
             PostReading::Rejected(_) => None,
-            _ => return reading,
+            _ => return false,
         };
         let is_pinned = self.known_era.allowed != Eras::Either;
-        if is_pinned || is_renewed || !is_from_the_other_era(sent.era(), head.status, answer) {
-            return reading;
+        if is_pinned || !is_from_the_other_era(to.era(), head.status, answer) {
+            return false;
         }
-        let is_current = self.session.ready().map(Ready::generation) == Some(sent.generation());
+        let is_current = self.session.ready().map(Ready::generation) == Some(to.generation);
         if is_current {
             self.known_era.forget();
         }
-        PostReading::SessionLost
+        true
     }
 
     /// Makes of an answer to `server/discover` what it means.
@@ -156,14 +169,17 @@ impl Link {
         }
     }
 
-    /// What was believed of the server's era is in doubt. Returns whether it is asked again: not if it
-    /// has just been asked.
-    pub(super) fn doubts_era(&mut self, now: Moment, head: &AnswerHead, answer: &Answer) -> bool {
+    /// `initialize` was refused: perhaps the server has left its era. Returns whether it is asked again:
+    /// not if it has just been asked.
+    pub(super) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
         let Some(renewal) = self.session.renewal() else { return false };
         let is_new = renewal.is_discovered;
-        let is_other = is_from_the_other_era(Era::Legacy, head.status, Some(answer))
-            || answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND);
-        if is_new || !is_other || self.known_era.allowed != Eras::Either {
+        let is_refused = match reading {
+            PostReading::Answer(answer) => answer.error().is_some(),
+            PostReading::Rejected(status) => is_refusal(*status),
+            _ => false,
+        };
+        if is_new || !is_refused || self.known_era.allowed != Eras::Either {
             return false;
         }
         self.known_era.forget();
@@ -213,7 +229,12 @@ fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option<&Answer>) 
         (_, Some(None)) => false,
         (Era::Legacy, Some(Some(code))) => {
             let verdict = discovery::verdict(status, answer);
-            code == UNSUPPORTED_VERSION && matches!(verdict, Verdict::Modern(_))
+            match code {
+                UNSUPPORTED_VERSION => matches!(verdict, Verdict::Modern(_)),
+                // It misses headers that a session does not have.
+                HEADER_MISMATCH => is_refusal(status),
+                _ => false,
+            }
         }
         (Era::Legacy, None) => false,
         (Era::Modern, Some(Some(UNSUPPORTED_VERSION))) => {
@@ -221,14 +242,18 @@ fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option<&Answer>) 
         }
         // It wants a session, or does not know the revision; a modern one has codes for what is wrong.
         (Era::Modern, code) => {
-            let is_refusal = matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415);
             let is_modern_word = matches!(
                 code.flatten(),
                 Some(METHOD_NOT_FOUND | INVALID_PARAMS | FIRST_MODERN..=LAST_MODERN)
             );
-            is_refusal && !is_modern_word
+            is_refusal(status) && !is_modern_word
         }
     }
+}
+
+/// Whether a server says so what it thinks of a request that it did not understand.
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415)
 }
 
 /// A server that is upgraded may go on answering in the old era for as long as nobody asks.
@@ -236,6 +261,7 @@ pub(super) const LEGACY_LASTS: Duration = Duration::from_secs(3600);
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const INVALID_PARAMS: i64 = -32602;
 const UNSUPPORTED_VERSION: i64 = -32022;
+const HEADER_MISMATCH: i64 = -32020;
 /// The codes that the stateless revision keeps for itself.
 pub(super) const FIRST_MODERN: i64 = -32099;
 pub(super) const LAST_MODERN: i64 = -32020;

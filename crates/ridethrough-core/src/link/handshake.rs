@@ -179,11 +179,13 @@ impl Link {
         head: &AnswerHead,
         reading: PostReading,
     ) {
+        if !head.status.is_server_error() && self.doubts_era(now, &reading) {
+            return;
+        }
         match reading {
             PostReading::Answer(Answer::Error(_)) if head.status.is_server_error() => {
                 self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
             }
-            PostReading::Answer(answer) if self.doubts_era(now, head, &answer) => {}
             PostReading::Answer(answer) => self.initialize_replied(now, head, &answer),
             PostReading::Deferred { status, hint } => self.handshake_deferred(now, status, hint),
             PostReading::Interrupted { status, hint } => {

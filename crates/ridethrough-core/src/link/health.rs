@@ -14,7 +14,7 @@ use crate::head::AnswerHead;
 use crate::ids::{ExchangeId, Generation};
 use crate::message::{Message, Params};
 use crate::moment::Moment;
-use crate::output::Verb;
+use crate::output::{Address, Verb};
 use crate::session::{Carried, names_a_lost_session};
 
 impl Link {
@@ -120,11 +120,15 @@ impl Link {
     /// A ping was answered by a body.
     pub(super) fn pulse_body(&mut self, now: Moment, body: &Bytes) {
         let Some((ping, head)) = self.pulse.ping().zip(self.pulse.head.take()) else { return };
-        let ready = self.session.ready();
-        let carried = ready.map_or(Carried::NoSession, |ready| ready.address.carried());
+        let ready = self.session.ready().map(|ready| ready.address.clone());
+        let carried = ready.as_ref().map_or(Carried::NoSession, Address::carried);
         let asked = Asked { wire_id: ping.wire_id, carried, assume_unexecuted: &[] };
         let answer = read_post(&head, body, asked);
+        let ready = ready.filter(|to| to.generation == ping.generation);
+        let is_other = ready.is_some_and(|to| self.met_the_other_era(&to, &head, &answer.reading));
         let sign = match answer.reading {
+            // No call can find that out while the breaker refuses calls.
+            _ if is_other => Sign::Lost,
             PostReading::Answer(_) => Sign::Reply,
             PostReading::SessionLost | PostReading::Suspected(_) => Sign::Lost,
             _ => Sign::Http,

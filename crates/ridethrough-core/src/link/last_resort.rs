@@ -67,9 +67,7 @@ impl Link {
         if !self.known_era.last_resort.is_possible || !is_refused(head.status, &reading) {
             return self.initialize_answered(now, head, reading);
         }
-        if let PostReading::Answer(answer) = &reading
-            && self.doubts_era(now, head, answer)
-        {
+        if self.doubts_era(now, &reading) {
             return;
         }
         if let Some(renewal) = self.session.renewal() {

@@ -79,6 +79,14 @@ impl Link {
         }
     }
 
+    /// The call goes to a server that knows no rounds: nothing of them may be left in it.
+    pub(super) fn leave_rounds(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        if let Some(params) = exchange.round.leave() {
+            exchange.params = Params::new(Some(params), exchange.params.has_token());
+        }
+    }
+
     fn begin_round(
         &mut self,
         now: Moment,
@@ -103,6 +111,8 @@ impl Link {
         }
         if let Some(exchange) = self.exchanges.get_mut(&id) {
             exchange.round = round;
+            // It has begun with the call, and nobody knows how far it came.
+            exchange.ledger.note(Delivery::Unknown);
         }
         self.go_on_if_complete(now, id);
     }

@@ -56,7 +56,8 @@ impl Link {
     /// The headers of a call: its own and, in the stateless era, those that say what it is about.
     pub(super) fn headers_of(&self, id: ExchangeId) -> Headers {
         let Some(exchange) = self.exchanges.get(&id) else { return Headers::default() };
-        if self.era() == Era::Legacy {
+        // Of the era it was sent in: what is left of a stream is asked for in the old session.
+        if exchange.era() == Era::Legacy {
             return exchange.headers.clone();
         }
         let (method, params) = (on_the_wire(&exchange.call.method), exchange.params.text());

@@ -1,7 +1,7 @@
 //! The breaker as part of the link.
 
 use ridethrough_core::breaker::State;
-use ridethrough_core::{Kind, RecoveryPolicy};
+use ridethrough_core::{Eras, Kind, RecoveryPolicy};
 
 use crate::rig::{Rig, method, millis, secs, session};
 
@@ -92,6 +92,32 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
     let again = rig.post();
     assert!(again.credentials > ping.credentials);
     rig.reply(&again, "{}");
+    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+}
+
+#[test]
+fn a_probe_that_meets_the_other_era_leads_to_a_handshake_because_no_call_can() {
+    // Found by the simulator, seed 807 of both eras: a server that is rolled back while the breaker is
+    // open refuses every probe by a bare status, which would keep it open for ever.
+    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    rig.call("deploy");
+    let question = rig.post();
+    rig.reply(&question, r#"{"supportedVersions":["2026-07-28"]}"#);
+    let call = rig.post();
+    rig.status(&call, 502);
+    strikes(&mut rig, 4);
+    rig.advance_to_send();
+    let probe = rig.post();
+    assert_eq!(method(&probe).as_deref(), Some("server/discover"));
+
+    rig.status(&probe, 400);
+    rig.advance_to_send();
+    let question = rig.post();
+    rig.status(&question, 400);
+
+    let ping = rig.post();
+    assert_eq!((method(&ping).as_deref(), session(&ping)), (Some("ping"), Some("s1")));
+    rig.reply(&ping, "{}");
     assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
 }
 

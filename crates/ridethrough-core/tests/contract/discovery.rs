@@ -197,20 +197,93 @@ fn a_legacy_server_that_was_upgraded_is_followed() {
 }
 
 #[test]
-fn a_server_that_was_upgraded_between_two_sessions_is_asked_again() {
+fn a_server_that_was_upgraded_between_two_sessions_is_asked_again_whatever_it_says() {
+    for refusal in 0..7 {
+        let mut rig = either();
+        rig.call("deploy");
+        let question = rig.post();
+        rig.refuse(&question, 404, -32601, "Method not found");
+        let call = rig.post();
+        rig.plays_handshake = false;
+
+        rig.refuse(&call, 404, -32001, "Session not found");
+        let initialize = rig.post();
+        assert_eq!(method(&initialize).as_deref(), Some("initialize"));
+        match refusal {
+            0 => rig.refuse(&initialize, 404, -32601, "Method not found"),
+            1 => rig.refuse(&initialize, 400, -32602, "_meta is missing"),
+            2 => rig.refuse(&initialize, 400, -32020, "Mcp-Method is missing"),
+            3 => unsupported(&mut rig, &initialize, "2026-07-28"),
+            4 => rig.status(&initialize, 400),
+            5 => rig.status(&initialize, 404),
+            _ => rig.status(&initialize, 405),
+        }
+
+        assert_eq!(method(&rig.post()).as_deref(), Some("server/discover"), "{refusal}");
+    }
+}
+
+#[test]
+fn an_initialize_that_stays_refused_after_the_era_was_asked_is_refused() {
+    for (code, kind) in [(None, Kind::Rejected { status: 400 }), (Some(-32602), Kind::Incompatible)]
+    {
+        let mut rig = either();
+        rig.plays_handshake = false;
+        let id = rig.call("deploy");
+        let question = rig.post();
+        rig.refuse(&question, 404, -32601, "Method not found");
+
+        let initialize = rig.post();
+        match code {
+            None => rig.status(&initialize, 400),
+            Some(code) => rig.refuse(&initialize, 400, code, "no"),
+        }
+
+        assert_eq!(rig.kind(id), kind);
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_session_that_a_modern_server_refuses_for_its_form_is_left() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let call = rig.post();
+
+    rig.refuse(&call, 400, -32020, "Mcp-Method is missing");
+    let question = rig.post();
+    modern(&mut rig, &question);
+
+    let again = rig.post();
+    assert_eq!(again.to.version, Some(Version::V2026_07_28));
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn the_rest_of_a_stream_is_asked_for_in_the_era_that_it_began_in() {
     let mut rig = either();
     rig.call("deploy");
     let question = rig.post();
     rig.refuse(&question, 404, -32601, "Method not found");
-    let call = rig.post();
-    rig.plays_handshake = false;
+    let streaming = rig.post();
+    rig.open(&streaming);
+    rig.event_id(&streaming, "e1", r#"{"method":"notifications/message"}"#);
+    rig.call("deploy");
+    let upgraded = rig.post();
+    unsupported(&mut rig, &upgraded, "2026-07-28");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    rig.post();
 
-    rig.refuse(&call, 404, -32001, "Session not found");
-    let initialize = rig.post();
-    assert_eq!(method(&initialize).as_deref(), Some("initialize"));
-    rig.refuse(&initialize, 404, -32601, "Method not found");
+    rig.reset(&streaming);
+    rig.advance_to_send();
 
-    assert_eq!(method(&rig.post()).as_deref(), Some("server/discover"));
+    let rest = rig.get();
+    assert_eq!(rest.to.session, streaming.to.session);
+    assert!(rest.headers.is_empty(), "{:?}", rest.headers);
 }
 
 #[test]

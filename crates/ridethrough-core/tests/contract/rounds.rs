@@ -1,7 +1,9 @@
 //! L17: a stateless call that needs input before it can end.
 
 use ridethrough_core::message::Answer;
-use ridethrough_core::{CallOptions, Delivered, Identity, Kind, QuestionId, Request};
+use ridethrough_core::{
+    CallOptions, Delivered, Delivery, Eras, Identity, Kind, QuestionId, RecoveryPolicy, Request,
+};
 
 use crate::rig::{Rig, json, method as said, params, secs, wire_id};
 
@@ -68,6 +70,43 @@ fn a_server_that_sends_us_away_with_its_state_is_asked_again_after_a_pause() {
     let again = params(&rig.post());
     assert_eq!(again.member("requestState").unwrap().as_str(), r#""s""#);
     assert_eq!(again.member("inputResponses"), None);
+}
+
+#[test]
+fn a_call_that_moves_to_a_session_takes_nothing_of_its_rounds_along() {
+    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    call(&mut rig);
+    let question = rig.post();
+    rig.reply(&question, r#"{"supportedVersions":["2026-07-28"]}"#);
+    let first = rig.post();
+    rig.reply(&first, r#"{"resultType":"input_required","requestState":"s"}"#);
+    rig.advance_to_send();
+    let second = rig.post();
+
+    rig.status(&second, 400);
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+
+    let third = rig.post();
+    assert!(third.to.session.is_some());
+    assert_eq!(params(&third).as_str(), r#"{"name":"deploy","arguments":{}}"#);
+}
+
+#[test]
+fn a_call_that_was_asked_for_input_may_have_done_something() {
+    let mut rig = Rig::modern();
+    let (cancelled, refused) = (call(&mut rig), call(&mut rig));
+    let (first, second) = (rig.post(), rig.post());
+    rig.reply(&first, NEEDS_TWO);
+    rig.reply(&second, r#"{"resultType":"input_required","requestState":"s"}"#);
+
+    rig.cancel(cancelled);
+    rig.advance_to_send();
+    let again = rig.post();
+    rig.status(&again, 413);
+
+    assert_eq!(rig.error(cancelled).delivery, Delivery::Unknown);
+    assert_eq!(rig.error(refused).delivery, Delivery::Unknown);
 }
 
 #[test]
