@@ -10,15 +10,19 @@
 //!             └─────▶ Oracle                          what must hold, whatever it meets
 //! ```
 
+mod eras;
 mod faults;
 mod oracle;
 mod run;
 mod script;
 mod server;
+mod stateless;
 pub mod story;
 mod streams;
+mod wire;
 mod world;
 
+pub use eras::{Fleet, Setting};
 pub use faults::Faults;
 pub use oracle::Violation;
-pub use run::{Plan, Summary, run, run_seed, run_world};
+pub use run::{Plan, Summary, Worlds, run, run_seed, run_world};

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ridethrough_sim::{Plan, run, run_seed, story};
+use ridethrough_sim::{Plan, Worlds, run, run_seed, story};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Ok(Command::Replay { seed, calls }) => replay(seed, calls),
+        Ok(Command::Replay(plan)) => replay(plan),
         Ok(Command::Run(plan)) => simulate(plan),
         Ok(Command::Story) => tell_story(),
         Err(wrong) => {
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 
 enum Command {
     Help,
-    Replay { seed: u64, calls: u64 },
+    Replay(Plan),
     Run(Plan),
     Story,
 }
@@ -47,6 +47,7 @@ fn parse(words: &[&str]) -> Result<Command, String> {
         match *flag {
             "--calls" => plan.calls = number(flag, value)?,
             "--first-seed" => plan.first_seed = number(flag, value)?,
+            "--eras" => plan.worlds = worlds(value)?,
             "--calls-per-seed" => plan.calls_per_seed = number(flag, value)?.max(1),
             other => return Err(format!("`{other}` is no option")),
         }
@@ -56,13 +57,21 @@ fn parse(words: &[&str]) -> Result<Command, String> {
         return Err(format!("`{flag}` needs a value"));
     }
     Ok(match command {
-        "replay" => Command::Replay { seed: plan.first_seed, calls: plan.calls_per_seed },
+        "replay" => Command::Replay(plan),
         _ => Command::Run(plan),
     })
 }
 
 fn number(name: &str, value: &str) -> Result<u64, String> {
     value.parse().map_err(|_| format!("`{name}` is `{value}`, must be a whole number"))
+}
+
+fn worlds(value: &str) -> Result<Worlds, String> {
+    match value {
+        "both" => Ok(Worlds::Both),
+        "legacy" => Ok(Worlds::Legacy),
+        _ => Err(format!("`--eras` is `{value}`, must be `both` or `legacy`")),
+    }
 }
 
 fn simulate(plan: Plan) -> ExitCode {
@@ -82,19 +91,24 @@ fn simulate(plan: Plan) -> ExitCode {
     for (kind, count) in &summary.endings {
         println!("  {count:>9}  {kind}");
     }
+    for (promise, times) in summary.broken_promises() {
+        println!("broken {times} times: {promise}");
+    }
     for violation in summary.violations.iter().take(20) {
         println!("violation: {violation}");
         println!(
-            "  again: ridethrough-sim replay {} --calls-per-seed {}",
-            violation.seed, plan.calls_per_seed
+            "  again: ridethrough-sim replay {} --calls-per-seed {} --eras {}",
+            violation.seed,
+            plan.calls_per_seed,
+            if plan.worlds == Worlds::Both { "both" } else { "legacy" }
         );
     }
     println!("{summary} ({:.1} s)", began.elapsed().as_secs_f64());
     exit(summary.violations.is_empty())
 }
 
-fn replay(seed: u64, calls: u64) -> ExitCode {
-    let summary = run_seed(seed, calls);
+fn replay(plan: Plan) -> ExitCode {
+    let summary = run_seed(plan.first_seed, plan.worlds, plan.calls_per_seed);
     for violation in &summary.violations {
         println!("violation: {violation}");
     }
@@ -136,8 +150,11 @@ const STORY_CALLS: u64 = 100_000;
 const USAGE: &str = "\
 Runs the recovery machine through simulated worlds and reports broken promises.
 
-  ridethrough-sim run [--calls N] [--calls-per-seed N] [--first-seed N]
-  ridethrough-sim replay SEED [--calls-per-seed N]
+  ridethrough-sim run [--calls N] [--calls-per-seed N] [--first-seed N] [--eras WHICH]
+  ridethrough-sim replay SEED [--calls-per-seed N] [--eras WHICH]
   ridethrough-sim story
+
+--eras legacy (the default): servers with sessions. --eras both: servers and clients of
+either era, and servers that change theirs at any point.
 
 Exit codes: 0 all promises kept, 1 some broken, 2 wrong usage.";

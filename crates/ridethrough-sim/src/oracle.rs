@@ -3,12 +3,14 @@
 //! The oracle stands outside the machine: it sees what the server ran, what went over the wire and
 //! how each call ended, and knows nothing of how the machine decides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Delivery, Kind, Moment, Outcome};
+use ridethrough_core::{AttemptId, Delivery, Era, Eras, Kind, Moment, Outcome, Outgoing};
+
+use crate::wire;
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +35,14 @@ pub(crate) struct Oracle {
     seed: u64,
     calls: BTreeMap<u64, Call>,
     pub(crate) violations: Vec<Violation>,
-    handshakes_out: u32,
+    /// What the machine may speak.
+    eras: Eras,
+    wire_ids: BTreeSet<u64>,
+    /// Handshakes that are out, and since when.
+    handshakes: BTreeMap<AttemptId, Moment>,
+    /// Handshakes in a row that followed each other at once and that no call asked for.
+    hurried: u32,
+    handshake_over: Moment,
     /// Executions that the server denied.
     pub(crate) lies: u64,
     pub(crate) executions: u64,
@@ -48,6 +57,8 @@ struct Call {
     /// Each execution, by the session generation it was asked under.
     executions: Vec<u64>,
     lies: usize,
+    /// Times that it met a server of the other era.
+    strangers: u32,
     arrivals: u32,
     /// The newest session generation it arrived under.
     generation: u64,
@@ -55,16 +66,25 @@ struct Call {
     last_resume: Option<Moment>,
     /// The server asked to be left alone with this call until then.
     not_before: Moment,
+    /// The state that the server gave last, if it has asked for input.
+    state: Option<Option<String>>,
+    is_cancelled: bool,
     is_over: bool,
+    /// It ended with the claim that the server has not run it.
+    is_denied: bool,
 }
 
 impl Oracle {
-    pub(crate) const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64, eras: Eras) -> Self {
         Self {
             seed,
             calls: BTreeMap::new(),
             violations: Vec::new(),
-            handshakes_out: 0,
+            eras,
+            wire_ids: BTreeSet::new(),
+            handshakes: BTreeMap::new(),
+            hurried: 0,
+            handshake_over: Moment::START,
             lies: 0,
             executions: 0,
         }
@@ -77,18 +97,78 @@ impl Oracle {
             deadline,
             executions: Vec::new(),
             lies: 0,
+            strangers: 0,
             arrivals: 0,
             generation: 0,
             resumes: 0,
             last_resume: None,
             not_before: Moment::START,
+            state: None,
+            is_cancelled: false,
             is_over: false,
+            is_denied: false,
         };
+        self.hurried = 0;
         self.calls.insert(call, history);
+    }
+
+    /// The machine sent something. `wire_id` is that of a request.
+    pub(crate) fn sent(&mut self, request: &Outgoing, wire_id: Option<u64>) {
+        if let Some(fault) = wire::fault(request) {
+            self.broken("a request keeps to its era", fault);
+        }
+        let era = request.to.era();
+        if matches!(self.eras, Eras::Only(only) if only != era) {
+            self.broken("a pinned link keeps to its era", format!("{era:?} was spoken"));
+        }
+        if let Some(wire_id) = wire_id
+            && !self.wire_ids.insert(wire_id)
+        {
+            self.broken("each request has an id of its own", format!("{wire_id} was used again"));
+        }
+    }
+
+    /// The server asked for input, and the machine heard it: the call goes out again with this.
+    pub(crate) fn asked(&mut self, call: u64, state: Option<String>) {
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        history.state = Some(state);
+        history.arrivals = 0;
+    }
+
+    /// A call went out in this era and sent this state back.
+    pub(crate) fn echoed(&mut self, call: u64, era: Era, state: Option<String>) {
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        if era == Era::Legacy {
+            // A session knows no rounds: the call begins anew in it.
+            history.state = None;
+        }
+        let given = history.state.clone().flatten();
+        if given != state {
+            let what = format!("call {call} sent {state:?} back for {given:?}");
+            self.broken("the server's state is sent back byte for byte", what);
+        }
+    }
+
+    /// The application gave a call up; `is_out` if its connection is still open.
+    pub(crate) fn cancelled(&mut self, call: u64, is_out: bool) {
+        if is_out {
+            self.broken("a cancel closes what is out", format!("call {call} is still out"));
+        }
+        if self.calls.get(&call).is_some_and(|history| !history.is_over) {
+            self.broken("a cancel is the end", format!("call {call} goes on"));
+        }
+    }
+
+    /// The application is about to give a call up.
+    pub(crate) fn cancels(&mut self, call: u64) {
+        if let Some(history) = self.calls.get_mut(&call) {
+            history.is_cancelled = true;
+        }
     }
 
     /// The machine sent the request of a call.
     pub(crate) fn posted(&mut self, call: u64, now: Moment) {
+        self.hurried = 0;
         let Some(history) = self.calls.get(&call) else { return };
         let (is_over, not_before) = (history.is_over, history.not_before);
         if is_over {
@@ -99,6 +179,17 @@ impl Oracle {
                 "hints are never undercut",
                 format!("call {call} sent at {now}, asked for {not_before}"),
             );
+        }
+    }
+
+    /// A call met a server of the other era, which refused it.
+    pub(crate) fn misunderstood(&mut self, call: u64) {
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        history.strangers += 1;
+        // The first refusal, the one that stays, and 3 that were lost on the way.
+        if history.strangers > 5 {
+            let what = format!("call {call} met the other era {} times", history.strangers);
+            self.broken("a change of era is followed once", what);
         }
     }
 
@@ -115,7 +206,7 @@ impl Oracle {
             );
         }
         // The first send, 3 re-sends, one each for a renewed session, for renewed credentials and
-        // for a stream that was gone.
+        // for a stream that was gone. A server that asked for input wants to be sent to again.
         if arrivals > 7 {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
@@ -127,9 +218,13 @@ impl Oracle {
         let Some(history) = self.calls.get_mut(&call) else { return };
         history.executions.push(history.generation);
         let honest = history.executions.len().saturating_sub(history.lies);
+        let is_denied = history.is_denied && honest > 0;
         if !history.is_safe && honest > 1 {
             let runs = format!("call {call} ran under generations {:?}", history.executions);
             self.broken("an unsafe call runs once", runs);
+        }
+        if is_denied {
+            self.broken(DOUBT_IS_TOLD, format!("call {call} ran after that was ruled out"));
         }
     }
 
@@ -163,15 +258,26 @@ impl Oracle {
         }
     }
 
-    pub(crate) fn handshake_began(&mut self) {
-        self.handshakes_out += 1;
-        if self.handshakes_out > 1 {
-            self.broken("one renewal at a time", format!("{} are out", self.handshakes_out));
+    pub(crate) fn handshake_began(&mut self, attempt: AttemptId, now: Moment) {
+        self.handshakes.insert(attempt, now);
+        // After 15 s a handshake is abandoned; it is only listened to, so as to delete its session.
+        let is_new = |since: &&Moment| now.since(**since) < Duration::from_secs(15);
+        let out = self.handshakes.values().filter(is_new).count();
+        if out > 1 {
+            self.broken("one renewal at a time", format!("{out} are out"));
+        }
+        let is_hurried = now.since(self.handshake_over) < Duration::from_millis(50);
+        self.hurried = if is_hurried { self.hurried + 1 } else { 0 };
+        // An era that was wrong, its question, credentials: each once. The rest waits between its tries.
+        if self.hurried > 8 {
+            let what = format!("{} in a row that nobody asked for", self.hurried);
+            self.broken("handshakes are bounded", what);
         }
     }
 
-    pub(crate) const fn handshake_ended(&mut self) {
-        self.handshakes_out = self.handshakes_out.saturating_sub(1);
+    pub(crate) fn handshake_ended(&mut self, attempt: AttemptId, now: Moment) {
+        self.handshakes.remove(&attempt);
+        self.handshake_over = now;
     }
 
     /// The call ended.
@@ -180,6 +286,9 @@ impl Oracle {
         let is_second = std::mem::replace(&mut history.is_over, true);
         let elapsed = now.since(history.began);
         let (deadline, lies) = (history.deadline, history.lies);
+        let is_cancelled = history.is_cancelled;
+        history.is_denied =
+            outcome.as_ref().is_err_and(|error| error.delivery != Delivery::Unknown);
         let executions = history.executions.len();
         if is_second {
             self.broken("exactly one outcome", format!("call {call} ended again"));
@@ -189,15 +298,18 @@ impl Oracle {
         }
         match outcome {
             Ok(Answer::Result(result)) => {
-                let expected = format!(r#"{{"call":{call}}}"#);
-                if result.as_str() != expected {
+                let expected = format!(r#""call":{call}}}"#);
+                if !result.as_str().ends_with(&expected) {
                     self.broken("answers are never mixed", format!("call {call} got another's"));
                 }
             }
             Ok(Answer::Error(_)) => {}
+            Err(error) if error.kind == Kind::Cancelled && !is_cancelled => {
+                self.broken("a loss is no cancel", format!("nobody cancelled call {call}"));
+            }
             Err(error) if error.delivery != Delivery::Unknown && executions > lies => {
                 self.broken(
-                    "an error says whether the server may have run it",
+                    DOUBT_IS_TOLD,
                     format!("call {call} ran, and ended {:?} {:?}", error.kind, error.delivery),
                 );
             }
@@ -220,9 +332,11 @@ impl Oracle {
 
     /// Whether a call that ended so may be tried again by the application while it heals.
     pub(crate) const fn is_passing(kind: Kind) -> bool {
-        !matches!(kind, Kind::Closed | Kind::Incompatible)
+        !matches!(kind, Kind::Closed)
     }
 }
+
+const DOUBT_IS_TOLD: &str = "an error says whether the server may have run it";
 
 #[cfg(test)]
 mod tests {
@@ -312,15 +426,80 @@ mod tests {
     fn a_call_that_never_ends_and_a_second_renewal_are_noticed() {
         let mut oracle = watched(false);
 
-        oracle.handshake_began();
-        oracle.handshake_began();
+        oracle.handshake_began(AttemptId::new(1), Moment::START);
+        oracle.handshake_began(AttemptId::new(2), Moment::START);
         oracle.closed();
 
         assert_eq!(promises(&oracle), ["one renewal at a time", "every call ends"]);
     }
 
+    #[test]
+    fn a_handshake_that_follows_another_at_once_and_again_is_noticed() {
+        let mut oracle = watched(false);
+        let mut shake = |millis: u64| {
+            let (attempt, now) = (AttemptId::new(millis), Moment::millis(millis));
+            oracle.handshake_began(attempt, now);
+            oracle.handshake_ended(attempt, now);
+            oracle.violations.len()
+        };
+
+        assert_eq!((1..=20).map(|each| shake(each * 50)).max(), Some(0), "each waits");
+        assert_eq!((1..=10).map(|each| shake(1000 + each * 20)).max(), Some(2), "none waits");
+    }
+
+    #[test]
+    fn a_state_that_is_not_sent_back_as_it_was_is_noticed() {
+        let mut oracle = watched(false);
+        oracle.asked(1, Some(r#""a\u004a""#.to_owned()));
+
+        oracle.echoed(1, Era::Modern, Some(r#""a\u004a""#.to_owned()));
+        assert_eq!(oracle.violations, []);
+        oracle.echoed(1, Era::Modern, Some(r#""aJ""#.to_owned()));
+        oracle.echoed(1, Era::Modern, None);
+
+        assert_eq!(promises(&oracle), ["the server's state is sent back byte for byte"; 2]);
+    }
+
+    #[test]
+    fn a_cancel_that_leaves_something_out_and_one_that_nobody_wished_are_noticed() {
+        let mut oracle = watched(false);
+        let mut cancelled = error(Delivery::Unknown);
+        cancelled.kind = Kind::Cancelled;
+
+        oracle.ended(1, Moment::secs(1), &Err(cancelled));
+        oracle.begun(2, false, Moment::START, Duration::from_secs(60));
+        oracle.cancelled(1, true);
+        oracle.cancelled(2, false);
+
+        assert_eq!(
+            promises(&oracle),
+            ["a loss is no cancel", "a cancel closes what is out", "a cancel is the end"]
+        );
+    }
+
+    #[test]
+    fn a_run_that_follows_its_denial_is_noticed() {
+        let mut oracle = watched(false);
+        oracle.ended(1, Moment::secs(1), &Err(error(Delivery::Refused)));
+
+        oracle.executed(1);
+
+        assert_eq!(promises(&oracle), [DOUBT_IS_TOLD]);
+    }
+
+    #[test]
+    fn a_call_that_meets_the_other_era_again_and_again_is_noticed() {
+        let mut oracle = watched(false);
+
+        (0..5).for_each(|_| oracle.misunderstood(1));
+        assert_eq!(oracle.violations, []);
+        oracle.misunderstood(1);
+
+        assert_eq!(promises(&oracle), ["a change of era is followed once"]);
+    }
+
     fn watched(is_safe: bool) -> Oracle {
-        let mut oracle = Oracle::new(7);
+        let mut oracle = Oracle::new(7, Eras::Either);
         oracle.begun(1, is_safe, Moment::START, Duration::from_secs(60));
         oracle
     }

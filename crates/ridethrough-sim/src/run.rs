@@ -5,7 +5,9 @@ use std::fmt;
 
 use ridethrough_core::Moment;
 use ridethrough_core::dice::Dice;
+use ridethrough_core::message::Answer;
 
+use crate::eras::Setting;
 use crate::faults::Faults;
 use crate::oracle::{Oracle, Violation};
 use crate::world::World;
@@ -19,11 +21,33 @@ pub struct Plan {
     pub calls: u64,
     /// How many of them in each world.
     pub calls_per_seed: u64,
+    /// Which worlds.
+    pub worlds: Worlds,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { first_seed: 1, calls: 1_000_000, calls_per_seed: 200 }
+        let worlds = Worlds::Legacy;
+        Self { first_seed: 1, calls: 1_000_000, calls_per_seed: 200, worlds }
+    }
+}
+
+/// Which eras a seed's world may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worlds {
+    /// Both, on either side, and servers that change theirs at any point.
+    Both,
+    /// Sessions only.
+    Legacy,
+}
+
+impl Worlds {
+    /// The eras of a seed's world.
+    pub fn setting(self, seed: u64) -> Setting {
+        match self {
+            Self::Both => Setting::draw(&mut Dice::new(seed ^ 0x0e7a_5eed)),
+            Self::Legacy => Setting::legacy(),
+        }
     }
 }
 
@@ -50,6 +74,17 @@ pub struct Summary {
     pub violations: Vec<Violation>,
 }
 
+impl Summary {
+    /// How often each promise was broken.
+    pub fn broken_promises(&self) -> BTreeMap<&'static str, u64> {
+        let mut broken = BTreeMap::new();
+        for violation in &self.violations {
+            *broken.entry(violation.promise).or_default() += 1;
+        }
+        broken
+    }
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -73,7 +108,7 @@ pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
     let mut summary = Summary::default();
     let mut seed = plan.first_seed;
     while summary.calls < plan.calls {
-        add(&mut summary, run_seed(seed, plan.calls_per_seed));
+        add(&mut summary, run_seed(seed, plan.worlds, plan.calls_per_seed));
         seed += 1;
         progress(summary.calls);
     }
@@ -81,13 +116,15 @@ pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
 }
 
 /// Lives through the world that a seed draws.
-pub fn run_seed(seed: u64, calls: u64) -> Summary {
-    run_world(seed, Faults::draw(&mut Dice::new(seed ^ 0xfa17_5eed)), calls)
+pub fn run_seed(seed: u64, worlds: Worlds, calls: u64) -> Summary {
+    let faults = Faults::draw(&mut Dice::new(seed ^ 0xfa17_5eed));
+    run_world(seed, faults, worlds.setting(seed), calls)
 }
 
 /// Lives through one world: chaos, healing, and the end.
-pub fn run_world(seed: u64, faults: Faults, calls: u64) -> Summary {
-    let mut world = World::new(seed, faults);
+pub fn run_world(seed: u64, faults: Faults, setting: Setting, calls: u64) -> Summary {
+    let mut world = World::new(seed, faults, setting);
+    world.listen();
     world.plan(calls);
     world.live();
     world.heal();
@@ -99,17 +136,24 @@ pub fn run_world(seed: u64, faults: Faults, calls: u64) -> Summary {
 /// With a server that heals, a link must come back by itself, within minutes and without help.
 fn recover(world: &mut World) {
     let began = world.now;
+    let mut last = String::new();
     while world.now.since(began).as_secs() < 180 {
         match world.call_and_wait() {
-            Ok(_) => return,
+            Ok(Answer::Result(_)) => return,
+            Ok(Answer::Error(error)) => {
+                last = error.as_str().to_owned();
+                world.pass(std::time::Duration::from_millis(100));
+            }
             Err(error) if Oracle::is_passing(error.kind) => {
+                last = error.report();
                 let wait = error.retry_after.unwrap_or_default();
                 world.pass(wait + std::time::Duration::from_millis(100));
             }
             Err(_) => break,
         }
     }
-    world.oracle.broken("a healed server is used again", "no call succeeded for 3 min".into());
+    let what = format!("no call succeeded for 3 min; the last one: {last}");
+    world.oracle.broken("a healed server is used again", what);
 }
 
 fn summarise(world: World) -> Summary {

@@ -10,8 +10,9 @@ use bytes::Bytes;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::head::Content;
 use ridethrough_core::session::SessionId;
-use ridethrough_core::{Cause, Moment, Outgoing, Verb};
+use ridethrough_core::{Cause, Era, Moment, Outgoing, Verb};
 
+use crate::eras::{Fleet, Setting};
 use crate::faults::Faults;
 use crate::oracle::Oracle;
 use crate::script::{News, Script, head};
@@ -26,10 +27,19 @@ pub(crate) struct Server {
     sessions: BTreeSet<u64>,
     next_session: u64,
     /// Credentials below this number are refused.
-    required_credentials: u64,
+    pub(crate) required_credentials: u64,
     streams: Streams,
     /// Answers that were promised by a 202 and wait for the standing stream.
     pub(crate) elsewhere: Vec<(Moment, u64, String)>,
+    pub(crate) fleet: Fleet,
+    /// Of a thousand stateless calls: input is needed first.
+    pub(crate) rounds: u64,
+    /// How it refuses what it does not understand.
+    pub(crate) manner: u64,
+    /// States that were given out.
+    pub(crate) states: u64,
+    /// Stateless calls that will run, unless their connection is closed before.
+    pub(crate) runs: Vec<(Duration, u64)>,
 }
 
 /// What a client meets while the server is down.
@@ -42,15 +52,17 @@ pub(crate) enum Outage {
 
 /// A request of the application, as the server reads it.
 #[derive(Clone, Copy, Debug)]
-struct Call {
-    number: u64,
-    wire_id: u64,
-    session: Option<u64>,
-    generation: u64,
+pub(crate) struct Call {
+    pub(crate) number: u64,
+    pub(crate) wire_id: u64,
+    pub(crate) session: Option<u64>,
+    pub(crate) generation: u64,
+    /// The era of the server that took it in.
+    pub(crate) era: Era,
 }
 
 impl Server {
-    pub(crate) fn new(faults: Faults, seed: u64) -> Self {
+    pub(crate) fn new(faults: Faults, setting: &Setting, seed: u64) -> Self {
         Self {
             faults,
             dice: Dice::new(seed),
@@ -60,6 +72,11 @@ impl Server {
             required_credentials: 0,
             streams: Streams::default(),
             elsewhere: Vec::new(),
+            fleet: setting.fleet,
+            rounds: setting.rounds,
+            manner: Dice::new(!seed).roll(),
+            states: 0,
+            runs: Vec::new(),
         }
     }
 
@@ -92,6 +109,22 @@ impl Server {
         if self.hits(self.faults.unauthorized) {
             self.required_credentials = request.credentials.number() + 1;
         }
+        let asked = request.to.era();
+        match (asked, self.fleet.meets(asked, &mut self.dice)) {
+            (Era::Legacy, Era::Legacy) => self.in_session(now, latency, request, oracle),
+            (Era::Legacy, Era::Modern) => self.too_old(request, oracle),
+            (Era::Modern, Era::Legacy) => self.too_new(now, request, oracle),
+            (Era::Modern, Era::Modern) => self.stateless(now, request, oracle),
+        }
+    }
+
+    fn in_session(
+        &mut self,
+        now: Moment,
+        latency: Duration,
+        request: &Outgoing,
+        oracle: &mut Oracle,
+    ) -> Script {
         match &request.verb {
             Verb::Delete => Script::status(latency, 200),
             Verb::Get { last_event_id: None } => self.listen(latency),
@@ -130,7 +163,8 @@ impl Server {
         match number_after(text, r#""call":"#) {
             Some(number) => {
                 let generation = request.to.generation.number();
-                self.call(now, Call { number, wire_id, session, generation }, oracle)
+                let era = Era::Legacy;
+                self.call(now, Call { number, wire_id, session, generation, era }, oracle)
             }
             None => Script::json(latency, 200, answer(wire_id, "{}")),
         }
@@ -154,7 +188,7 @@ impl Server {
     }
 
     /// Notifications and answers: taken, or lost on the way.
-    fn control(&mut self, latency: Duration) -> Script {
+    pub(crate) fn control(&mut self, latency: Duration) -> Script {
         if self.hits(self.faults.gateway_before) {
             return Script::status(latency, 502);
         }
@@ -182,7 +216,7 @@ impl Server {
     }
 
     /// A call of the application: the heart of the model.
-    fn call(&mut self, now: Moment, call: Call, oracle: &mut Oracle) -> Script {
+    pub(crate) fn call(&mut self, now: Moment, call: Call, oracle: &mut Oracle) -> Script {
         let latency = self.latency();
         let faults = self.faults.clone();
         if self.hits(faults.cut_before) {
@@ -197,7 +231,7 @@ impl Server {
         }
         if self.hits(faults.black_hole) {
             if self.dice.below(2) == 0 {
-                oracle.executed(call.number);
+                self.run(call, latency, oracle);
             }
             return Script::silence();
         }
@@ -212,15 +246,31 @@ impl Server {
             self.sessions.clear();
             return Script::status(latency, 404);
         }
-        oracle.executed(call.number);
-        self.answer_call(now, latency, call)
+        if call.era == Era::Modern && self.hits(self.rounds) {
+            return self.input_required(latency, call);
+        }
+        let work = self.work();
+        self.run(call, latency + work / 2, oracle);
+        self.answer_call(now, (latency, work), call)
+    }
+
+    /// Runs a call: at once, or, where closing is the cancel, if nobody closes before.
+    fn run(&mut self, call: Call, after: Duration, oracle: &mut Oracle) {
+        match call.era {
+            Era::Legacy => oracle.executed(call.number),
+            Era::Modern => self.runs.push((after, call.number)),
+        }
     }
 
     /// The call was run; whether the client hears of it is another matter.
-    fn answer_call(&mut self, now: Moment, latency: Duration, call: Call) -> Script {
-        let faults = self.faults.clone();
-        let work = self.work();
+    fn answer_call(
+        &mut self,
+        now: Moment,
+        (latency, work): (Duration, Duration),
+        call: Call,
+    ) -> Script {
         let after = latency + work;
+        let faults = self.faults.clone();
         let text = answer(call.wire_id, &format!(r#"{{"call":{}}}"#, call.number));
         if self.hits(faults.cut_after) {
             return Script::reset(after);
@@ -256,7 +306,7 @@ impl Server {
         stream.play(now, 0, &faults, &mut self.dice)
     }
 
-    fn defer(&mut self, latency: Duration) -> Script {
+    pub(crate) fn defer(&mut self, latency: Duration) -> Script {
         let hint = self.dice.between(Duration::from_millis(10), Duration::from_secs(3));
         let status = [429, 425, 503][self.dice.below(3) as usize];
         if status != 503 && self.dice.below(3) == 0 {
@@ -311,11 +361,11 @@ impl Server {
         }
     }
 
-    fn gateway_status(&mut self) -> u16 {
+    pub(crate) fn gateway_status(&mut self) -> u16 {
         [502, 503, 504, 408][self.dice.below(4) as usize]
     }
 
-    fn latency(&mut self) -> Duration {
+    pub(crate) fn latency(&mut self) -> Duration {
         self.dice.between(Duration::from_micros(200), Duration::from_millis(30))
     }
 
@@ -324,12 +374,12 @@ impl Server {
         self.dice.between(Duration::ZERO, Duration::from_millis(most))
     }
 
-    fn hits(&mut self, rate: u64) -> bool {
+    pub(crate) fn hits(&mut self, rate: u64) -> bool {
         rate > 0 && self.dice.below(1000) < rate
     }
 }
 
-fn answer(wire_id: u64, result: &str) -> String {
+pub(crate) fn answer(wire_id: u64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"result":{result}}}"#)
 }
 

@@ -1,5 +1,8 @@
 //! One world: a machine, a server, and time that jumps from one happening to the next.
 
+mod application;
+mod plan;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
@@ -7,14 +10,16 @@ use std::time::Duration;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Json;
 use ridethrough_core::{
-    Action, AttemptId, CallOptions, Cause, CredentialsId, Era, ExchangeId, Failure, Identity, Link,
-    Moment, NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
+    Action, AttemptId, Cause, CredentialsId, Delivered, ExchangeId, Failure, Identity, Link,
+    Moment, NoCredentials, Outcome, Outgoing, Output, QuestionId, RecoveryPolicy, Verb,
 };
 
+use crate::eras::Setting;
 use crate::faults::Faults;
 use crate::oracle::Oracle;
 use crate::script::{News, event};
 use crate::server::{Outage, Server, number_after, session_number};
+use crate::stateless::{echoed_state, wanted_state};
 
 /// A machine and everything around it.
 pub(crate) struct World {
@@ -22,7 +27,10 @@ pub(crate) struct World {
     pub(crate) now: Moment,
     pub(crate) oracle: Oracle,
     server: Server,
+    setting: Setting,
     dice: Dice,
+    /// The newest session generation that something was sent under.
+    generation: u64,
     happenings: BinaryHeap<Reverse<(Moment, u64)>>,
     pending: BTreeMap<u64, Happening>,
     order: u64,
@@ -37,14 +45,17 @@ pub(crate) struct World {
 
 #[derive(Debug)]
 enum Happening {
+    Answer(QuestionId, bool),
     Begin,
     Cancel(ExchangeId),
     Credentials(CredentialsId, bool),
     Connected(AttemptId, bool),
+    FleetChanges,
     News(AttemptId, News),
     OutageBegins(Outage, Duration),
     OutageEnds,
     Restart,
+    Run(AttemptId, u64),
 }
 
 /// A request that is out.
@@ -56,20 +67,22 @@ struct Connection {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, faults: Faults) -> Self {
+    pub(crate) fn new(seed: u64, faults: Faults, setting: Setting) -> Self {
         let mut dice = Dice::new(seed);
         let identity = Identity {
             info: Json::new(r#"{"name":"sim","version":"1"}"#).expect("valid"),
             capabilities: Json::empty_object(),
         };
         let policy = RecoveryPolicy::default();
-        let link = Link::new(Moment::START, Era::Legacy, identity, policy, dice.roll());
+        let link = Link::new(Moment::START, setting.client, identity, policy, dice.roll());
         Self {
             link,
             now: Moment::START,
-            oracle: Oracle::new(seed),
-            server: Server::new(faults, dice.roll()),
+            oracle: Oracle::new(seed, setting.client),
+            server: Server::new(faults, &setting, dice.roll()),
+            setting,
             dice,
+            generation: 0,
             happenings: BinaryHeap::new(),
             pending: BTreeMap::new(),
             order: 0,
@@ -79,31 +92,6 @@ impl World {
             outcomes: BTreeMap::new(),
             faults_met: 0,
             is_closed: false,
-        }
-    }
-
-    /// Spreads calls, outages and restarts over the chaos to come.
-    pub(crate) fn plan(&mut self, calls: u64) {
-        let length = Duration::from_millis(calls * 150);
-        for _ in 0..calls {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
-            self.schedule(at, Happening::Begin);
-        }
-        let (outages, restarts) = (self.server.faults.outages, self.server.faults.restarts);
-        for _ in 0..outages * calls / 100 {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
-            let lasts = self.dice.between(Duration::from_millis(50), Duration::from_secs(20));
-            let statuses = [502, 503];
-            let outage = match self.dice.below(4) {
-                0 => Outage::BlackHole,
-                1 => Outage::Status(statuses[self.dice.below(2) as usize]),
-                _ => Outage::Refusal,
-            };
-            self.schedule(at, Happening::OutageBegins(outage, lasts));
-        }
-        for _ in 0..restarts * calls / 100 {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
-            self.schedule(at, Happening::Restart);
         }
     }
 
@@ -123,6 +111,8 @@ impl World {
         let sessionless = self.server.faults.sessionless;
         self.server.faults = Faults { sessionless, ..Faults::none() };
         self.server.outage = None;
+        self.server.rounds = 0;
+        self.server.fleet = self.setting.healed(&mut self.dice);
     }
 
     /// Makes one call and lives until it has ended.
@@ -183,8 +173,9 @@ impl World {
 
     fn happen(&mut self, happening: Happening) {
         match happening {
+            Happening::Answer(question, is_given) => self.answer(question, is_given),
             Happening::Begin => self.begin(),
-            Happening::Cancel(id) => self.link.cancel(self.now, id),
+            Happening::Cancel(id) => self.cancel(id),
             Happening::Credentials(rejected, is_renewed) => {
                 let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials::new()) };
                 self.link.handle_credentials(self.now, rejected, renewed);
@@ -196,6 +187,7 @@ impl World {
                 };
                 self.link.handle_connect(self.now, attempt, result);
             }
+            Happening::FleetChanges => self.change_fleet(),
             Happening::News(attempt, news) => self.news(attempt, news),
             Happening::OutageBegins(outage, lasts) => {
                 self.server.outage = Some(outage);
@@ -207,33 +199,20 @@ impl World {
                 self.server.restart();
                 self.cut_all();
             }
+            Happening::Run(attempt, call) => {
+                // Who is closed upon may stop, or hear of it too late.
+                if self.open.contains_key(&attempt) || self.dice.below(2) == 0 {
+                    self.oracle.executed(call);
+                }
+            }
         }
-    }
-
-    fn begin(&mut self) {
-        self.next_call += 1;
-        let call = self.next_call;
-        let is_safe = self.dice.below(2) == 0;
-        let method = if is_safe { "resources/read" } else { "tools/call" };
-        let params = Json::new(format!(r#"{{"name":"deploy","arguments":{{"call":{call}}}}}"#));
-        let deadline = Duration::from_secs([5, 30, 60, 300][self.dice.below(4) as usize]);
-        let options = CallOptions { deadline: Some(deadline), ..CallOptions::default() };
-        let params = Some(params.expect("valid"));
-        self.oracle.begun(call, is_safe, self.now, deadline);
-        let id = self.link.send(self.now, Request { method: method.into(), params, options });
-        self.calls.insert(id, call);
-        if self.dice.below(1000) < self.server.faults.cancel {
-            let at = self.now + self.dice.between(Duration::ZERO, Duration::from_secs(5));
-            self.schedule(at, Happening::Cancel(id));
-        }
-        self.pump();
     }
 
     /// The server's side of every connection is gone.
     fn cut_all(&mut self) {
         for (attempt, connection) in std::mem::take(&mut self.open) {
             if connection.is_handshake {
-                self.oracle.handshake_ended();
+                self.oracle.handshake_ended(attempt, self.now);
             }
             self.faults_met += 1;
             self.link.handle_failure(self.now, attempt, Failure::unknown(Cause::Reset));
@@ -248,12 +227,17 @@ impl World {
                 return;
             }
         }
+        if let Some(state) = self.wanted(&news)
+            && let Some(call) = self.open.get(&attempt).and_then(|each| each.call)
+        {
+            self.oracle.asked(call, state);
+        }
         let is_last = matches!(news, News::Body(_) | News::End | News::Failure(_));
         if is_last
             && let Some(connection) = self.open.remove(&attempt)
             && connection.is_handshake
         {
-            self.oracle.handshake_ended();
+            self.oracle.handshake_ended(attempt, self.now);
         }
         match &news {
             News::Failure(_) => self.faults_met += 1,
@@ -274,6 +258,7 @@ impl World {
             match output {
                 Output::Act(action) => self.act(action),
                 Output::Finish { exchange, outcome, .. } => self.finished(exchange, outcome),
+                Output::Deliver(Delivered::Question { question, .. }) => self.asked(question),
                 Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
             }
         }
@@ -285,7 +270,7 @@ impl World {
                 if let Some(connection) = self.open.remove(&attempt)
                     && connection.is_handshake
                 {
-                    self.oracle.handshake_ended();
+                    self.oracle.handshake_ended(attempt, self.now);
                 }
             }
             Action::Closed => self.is_closed = true,
@@ -304,15 +289,32 @@ impl World {
         }
     }
 
+    /// The state of an answer that asks for input.
+    fn wanted(&self, news: &News) -> Option<Option<String>> {
+        let has_rounds = self.setting.rounds > 0;
+        match news {
+            News::Body(body) if has_rounds => wanted_state(body),
+            News::Event(event) if has_rounds => wanted_state(&event.data),
+            _ => None,
+        }
+    }
+
     fn send(&mut self, request: &Outgoing) {
         let mut connection = Connection { call: None, is_handshake: false, listens: None };
+        let mut wire_id = None;
         match &request.verb {
             Verb::Post { body } => {
                 let text = std::str::from_utf8(body).expect("the machine writes UTF-8");
-                connection.is_handshake = text.contains(r#""method":"initialize""#);
+                connection.is_handshake = self.opens(request, text);
                 connection.call = number_after(text, r#""call":"#);
+                if text.contains(r#""method":"#) {
+                    wire_id = number_after(text, r#""id":"#);
+                }
                 if let Some(call) = connection.call {
                     self.oracle.posted(call, self.now);
+                    if self.setting.rounds > 0 {
+                        self.oracle.echoed(call, request.to.era(), echoed_state(text));
+                    }
                 }
             }
             Verb::Get { last_event_id: None } => connection.listens = session_number(request),
@@ -324,15 +326,28 @@ impl World {
             }
             Verb::Delete => {}
         }
+        self.oracle.sent(request, wire_id);
         if connection.is_handshake {
-            self.oracle.handshake_began();
+            self.oracle.handshake_began(request.attempt, self.now);
         }
         let script = self.server.serve(self.now, request, &mut self.oracle);
         self.open.insert(request.attempt, connection);
+        for (after, call) in std::mem::take(&mut self.server.runs) {
+            self.schedule(self.now + after, Happening::Run(request.attempt, call));
+        }
         for (after, news) in script.0 {
             self.schedule(self.now + after, Happening::News(request.attempt, news));
         }
         self.flush_elsewhere();
+    }
+
+    /// Whether a request begins a handshake: one that asks for the era is in a generation of its own.
+    fn opens(&mut self, request: &Outgoing, text: &str) -> bool {
+        let generation = request.to.generation.number();
+        let is_new = generation > self.generation;
+        self.generation = self.generation.max(generation);
+        text.contains(r#""method":"initialize""#)
+            || (is_new && text.contains(r#""method":"server/discover""#))
     }
 
     /// Answers that were promised by a 202 come on the standing stream of their session.

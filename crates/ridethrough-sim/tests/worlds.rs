@@ -1,18 +1,21 @@
 //! Whole worlds: they repeat themselves, they are hard enough, and no promise is broken in them.
 
-use ridethrough_sim::{Faults, Plan, run, run_seed, run_world, story};
+use ridethrough_core::{Era, Eras};
+use ridethrough_sim::{Faults, Fleet, Plan, Setting, Worlds, run, run_seed, run_world, story};
 
 #[test]
 fn the_same_seed_lives_through_the_same_world() {
     for seed in 1..20 {
-        assert_eq!(run_seed(seed, 200), run_seed(seed, 200));
+        for worlds in [Worlds::Both, Worlds::Legacy] {
+            assert_eq!(run_seed(seed, worlds, 200), run_seed(seed, worlds, 200));
+        }
     }
-    assert_ne!(run_seed(1, 200), run_seed(2, 200));
+    assert_ne!(run_seed(1, Worlds::Both, 200), run_seed(2, Worlds::Both, 200));
 }
 
 #[test]
 fn a_world_without_faults_answers_every_call_and_runs_it_once() {
-    let summary = run_world(1, Faults::none(), 500);
+    let summary = run_world(1, Faults::none(), Setting::legacy(), 500);
 
     assert_eq!(summary.answered, summary.calls);
     assert_eq!(summary.executions, summary.calls);
@@ -30,7 +33,7 @@ fn a_server_that_runs_calls_and_then_loses_the_answer_never_runs_an_unsafe_one_t
         ..Faults::none()
     };
 
-    let summary = run_world(3, faults, 2000);
+    let summary = run_world(3, faults, Setting::legacy(), 2000);
 
     assert_eq!(summary.violations, []);
     let interrupted = summary.endings.get("Interrupted").copied().unwrap_or_default();
@@ -41,7 +44,7 @@ fn a_server_that_runs_calls_and_then_loses_the_answer_never_runs_an_unsafe_one_t
 fn a_server_that_lies_costs_at_most_one_further_run_a_lie() {
     let faults = Faults { lying_deferral: 300, lying_loss: 300, ..Faults::none() };
 
-    let summary = run_world(4, faults, 1000);
+    let summary = run_world(4, faults, Setting::legacy(), 1000);
 
     assert_eq!(summary.violations, []);
     assert!(summary.lies > 100, "{summary}");
@@ -54,6 +57,47 @@ fn twenty_thousand_calls_in_random_worlds_break_no_promise() {
 
     assert_eq!(summary.violations, []);
     assert!(summary.faults > 5_000, "the worlds are too kind: {summary}");
+}
+
+#[test]
+fn a_server_that_switches_era_at_any_point_keeps_the_promise() {
+    let plan = Plan { calls: 40_000, worlds: Worlds::Both, ..Plan::default() };
+
+    let summary = run(plan, |_| {});
+
+    assert_eq!(summary.violations, []);
+    assert!(summary.faults > 10_000, "the worlds are too kind: {summary}");
+    assert!(summary.answered > 20_000, "the worlds are too hard: {summary}");
+}
+
+#[test]
+fn a_fleet_of_two_eras_behind_one_address_runs_every_call_that_it_answers() {
+    let setting = Setting {
+        client: Eras::Either,
+        fleet: Fleet::Mixed(500),
+        changes: 0,
+        rounds: 200,
+        listens: true,
+    };
+
+    let summary = run_world(5, Faults::none(), setting, 2000);
+
+    assert_eq!(summary.violations, []);
+    // Half of what is sent meets the other era, and is sent again once.
+    assert!(summary.executions > summary.calls / 3, "{summary}");
+}
+
+#[test]
+fn a_link_that_finds_the_era_by_itself_loses_no_call_to_that() {
+    for (seed, era) in [(6, Era::Legacy), (7, Era::Modern)] {
+        let fleet = Fleet::All(era);
+        let setting = Setting { client: Eras::Either, fleet, changes: 0, rounds: 0, listens: true };
+
+        let summary = run_world(seed, Faults::none(), setting, 500);
+
+        assert_eq!(summary.violations, []);
+        assert_eq!((summary.answered, summary.executions), (summary.calls, summary.calls));
+    }
 }
 
 #[test]

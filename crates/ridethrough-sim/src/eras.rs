@@ -1,0 +1,85 @@
+//! Who speaks which era in a world, and how that changes.
+
+use ridethrough_core::dice::Dice;
+use ridethrough_core::{Era, Eras};
+
+/// The eras of a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What the machine may speak.
+    pub client: Eras,
+    /// What stands behind the address at first.
+    pub fleet: Fleet,
+    /// Changes of the fleet in a run of 100 calls.
+    pub changes: u64,
+    /// Of a thousand stateless calls that are about to run: the server needs input first.
+    pub rounds: u64,
+    /// Whether the application listens to what it did not ask for.
+    pub listens: bool,
+}
+
+/// What stands behind one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fleet {
+    /// Servers of one era.
+    All(Era),
+    /// Servers that answer in the era they are asked in.
+    Both,
+    /// Some of each; so many of a thousand requests meet a modern one.
+    Mixed(u64),
+}
+
+impl Setting {
+    /// Sessions only, on both sides, for ever.
+    pub const fn legacy() -> Self {
+        let (client, fleet) = (Eras::Only(Era::Legacy), Fleet::All(Era::Legacy));
+        Self { client, fleet, changes: 0, rounds: 0, listens: false }
+    }
+
+    /// The eras of a seed's world.
+    pub fn draw(dice: &mut Dice) -> Self {
+        let client = match dice.below(6) {
+            0 => Eras::Only(Era::Legacy),
+            1 => Eras::Only(Era::Modern),
+            _ => Eras::Either,
+        };
+        let changes = [0, 1, 4, 20][dice.below(4) as usize];
+        let rounds = if dice.below(2) == 0 { 0 } else { 1 + dice.below(400) };
+        let (fleet, listens) = (Fleet::draw(dice), dice.below(2) == 0);
+        Self { client, fleet, changes, rounds, listens }
+    }
+
+    /// What stands there once nothing goes wrong any more: something that the machine may speak to.
+    pub(crate) fn healed(&self, dice: &mut Dice) -> Fleet {
+        match self.client {
+            Eras::Only(era) if self.changes == 0 && self.fleet == Fleet::All(era) => self.fleet,
+            Eras::Only(era) => [Fleet::All(era), Fleet::Both][dice.below(2) as usize],
+            Eras::Either => {
+                let all = [Fleet::All(Era::Legacy), Fleet::All(Era::Modern), Fleet::Both];
+                all[dice.below(3) as usize]
+            }
+        }
+    }
+}
+
+impl Fleet {
+    /// Any of them.
+    pub(crate) fn draw(dice: &mut Dice) -> Self {
+        match dice.below(8) {
+            0 => Self::Both,
+            1 => Self::Mixed(100 + dice.below(800)),
+            2..5 => Self::All(Era::Legacy),
+            _ => Self::All(Era::Modern),
+        }
+    }
+
+    /// The era of whoever takes a request in.
+    pub(crate) fn meets(self, asked: Era, dice: &mut Dice) -> Era {
+        match self {
+            Self::All(era) => era,
+            Self::Both => asked,
+            Self::Mixed(modern) if dice.below(1000) < modern => Era::Modern,
+            Self::Mixed(_) => Era::Legacy,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The application in a world: it calls, gives up, and answers what servers ask.
+
+use std::time::Duration;
+
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{CallOptions, ExchangeId, QuestionId, Request};
+
+use super::{Happening, World};
+
+impl World {
+    /// Wants to hear what nobody asked for, if this application does.
+    pub(crate) fn listen(&mut self) {
+        if self.setting.listens {
+            self.link.listen(self.now);
+            self.pump();
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.next_call += 1;
+        let call = self.next_call;
+        let is_safe = self.dice.below(2) == 0;
+        let method = if is_safe { "resources/read" } else { "tools/call" };
+        let params = Json::new(format!(r#"{{"name":"deploy","arguments":{{"call":{call}}}}}"#));
+        let deadline = Duration::from_secs([5, 30, 60, 300][self.dice.below(4) as usize]);
+        let options = CallOptions { deadline: Some(deadline), ..CallOptions::default() };
+        let params = Some(params.expect("valid"));
+        self.oracle.begun(call, is_safe, self.now, deadline);
+        let id = self.link.send(self.now, Request { method: method.into(), params, options });
+        self.calls.insert(id, call);
+        if self.dice.below(1000) < self.server.faults.cancel {
+            let at = self.now + self.dice.between(Duration::ZERO, Duration::from_secs(5));
+            self.schedule(at, Happening::Cancel(id));
+        }
+        self.pump();
+    }
+
+    /// Gives a call up: whatever is out for it must be closed by then.
+    pub(super) fn cancel(&mut self, id: ExchangeId) {
+        let Some(call) = self.calls.get(&id).copied() else { return };
+        self.oracle.cancels(call);
+        self.link.cancel(self.now, id);
+        self.pump();
+        let is_out = self.open.values().any(|each| each.call == Some(call));
+        self.oracle.cancelled(call, is_out);
+    }
+
+    /// Most questions are answered, some refused, some never looked at.
+    pub(super) fn asked(&mut self, question: QuestionId) {
+        let wait = self.dice.between(Duration::ZERO, Duration::from_secs(3));
+        match self.dice.below(16) {
+            0 => {}
+            drawn => self.schedule(self.now + wait, Happening::Answer(question, drawn > 1)),
+        }
+    }
+
+    /// The application answers what the server asked in a round.
+    pub(super) fn answer(&mut self, question: QuestionId, is_given: bool) {
+        let answer = match is_given {
+            true => Answer::Result(Json::new(r#"{"roots":[]}"#).expect("valid")),
+            false => Answer::Error(Json::new(r#"{"code":-1,"message":"no"}"#).expect("valid")),
+        };
+        self.link.answer(self.now, question, &answer);
+    }
+}
