@@ -1,5 +1,7 @@
 //! The machine under a script, and what is written down about it.
 
+mod stateless;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -9,16 +11,20 @@ use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
-    Action, AnswerHead, AttemptId, CallOptions, Cause, CredentialsId, Delivery, Era, ExchangeId,
-    Failure, Identity, Link, Moment, NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy,
-    Request, Verb, sse,
+    Action, AnswerHead, AttemptId, CallOptions, Cause, CredentialsId, Delivered, Delivery, Era,
+    Eras, ExchangeId, Failure, Generation, Identity, Kind, Link, Moment, NoCredentials, Outcome,
+    Outgoing, Output, QuestionId, RecoveryPolicy, Request, Verb, sse,
 };
 
 use crate::moves::{Deed, Move};
+use crate::wire;
 
 /// The machine and its history.
 pub(crate) struct Bench {
     pub(crate) link: Link,
+    eras: Eras,
+    /// What the server says when it is asked for its era.
+    speaks: Era,
     now: Moment,
     /// Requests that are out, in their order.
     pub(crate) out: BTreeMap<AttemptId, Out>,
@@ -29,6 +35,11 @@ pub(crate) struct Bench {
     pub(crate) begun: usize,
     pub(crate) outcomes: BTreeMap<u64, Outcome>,
     sessions: u64,
+    /// The newest session generation that something was sent under.
+    generation: Generation,
+    /// What the server asks for in rounds.
+    questions: BTreeSet<QuestionId>,
+    wire_ids: BTreeSet<u64>,
     /// Attempts that were out once and are not any more.
     gone: Vec<AttemptId>,
     pub(crate) closed: bool,
@@ -40,6 +51,12 @@ pub(crate) struct Bench {
     pub(crate) mixed: Vec<String>,
     pub(crate) undercut: Vec<String>,
     pub(crate) denied: Vec<String>,
+    pub(crate) wire_faults: Vec<String>,
+    pub(crate) ids_again: Vec<u64>,
+    pub(crate) wrong_states: Vec<String>,
+    pub(crate) left_open: Vec<String>,
+    pub(crate) false_cancels: Vec<String>,
+    pub(crate) most_rounds: u32,
     pub(crate) most_resumes: u32,
     pub(crate) most_sends: u32,
     pub(crate) shortest_resume_gap: Option<Duration>,
@@ -50,6 +67,7 @@ pub(crate) struct Bench {
 #[derive(Debug)]
 pub(crate) struct Out {
     what: What,
+    era: Era,
     wire_id: u64,
     since: Moment,
     is_stream: bool,
@@ -59,6 +77,7 @@ pub(crate) struct Out {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Call(u64),
+    Discover,
     Handshake,
     Initialized,
     Listener,
@@ -78,15 +97,23 @@ struct Call {
     resumes: u32,
     resumed_at: Option<Moment>,
     not_before: Moment,
+    /// The same of the round that it is in: a server that asks for input wants to be sent to again.
+    in_doubt: bool,
+    rounds: u32,
+    /// The state that the server gave last.
+    state: Option<String>,
+    is_cancelled: bool,
     is_over: bool,
 }
 
 impl Bench {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(eras: Eras) -> Self {
         let identity = Identity { info: Json::empty_object(), capabilities: Json::empty_object() };
         let policy = RecoveryPolicy::default();
         Self {
-            link: Link::new(Moment::START, Era::Legacy, identity, policy, 7),
+            link: Link::new(Moment::START, eras, identity, policy, 7),
+            eras,
+            speaks: if eras == Eras::Only(Era::Legacy) { Era::Legacy } else { Era::Modern },
             now: Moment::START,
             out: BTreeMap::new(),
             dialing: None,
@@ -96,6 +123,9 @@ impl Bench {
             begun: 0,
             outcomes: BTreeMap::new(),
             sessions: 0,
+            generation: Generation::default(),
+            questions: BTreeSet::new(),
+            wire_ids: BTreeSet::new(),
             gone: Vec::new(),
             closed: false,
             last_call_succeeded: false,
@@ -105,6 +135,12 @@ impl Bench {
             mixed: Vec::new(),
             undercut: Vec::new(),
             denied: Vec::new(),
+            wire_faults: Vec::new(),
+            ids_again: Vec::new(),
+            wrong_states: Vec::new(),
+            left_open: Vec::new(),
+            false_cancels: Vec::new(),
+            most_rounds: 0,
             most_resumes: 0,
             most_sends: 0,
             shortest_resume_gap: None,
@@ -118,12 +154,17 @@ impl Bench {
             Move::Cancel(which) => {
                 let open: Vec<_> = self.by_exchange.keys().copied().collect();
                 if let Some(id) = pick(&open, *which) {
-                    self.link.cancel(self.now, id);
+                    self.cancel(id);
                 }
             }
+            Move::Input(which, is_given) => self.give_input(*which, *is_given),
+            Move::Listen => self.link.listen(self.now),
             Move::Notify => _ = self.link.notify(self.now, "notifications/x", None),
             Move::Suspend => {
                 self.link.handle_resumed_from_suspend(self.now, Duration::from_secs(60));
+            }
+            Move::Switch => {
+                self.speaks = if self.speaks == Era::Legacy { Era::Modern } else { Era::Legacy };
             }
             Move::Serve(which, deed) => {
                 let out: Vec<_> = self.out.keys().copied().collect();
@@ -212,6 +253,10 @@ impl Bench {
         self.pump();
         self.bring_credentials(true);
         self.pump();
+        while !self.questions.is_empty() {
+            self.give_input(0, true);
+            self.pump();
+        }
         let out: Vec<_> = self.out.keys().copied().collect();
         for attempt in out {
             self.serve(attempt, &Deed::Answer);
@@ -248,9 +293,12 @@ impl Bench {
 
     fn serve(&mut self, attempt: AttemptId, deed: &Deed) {
         let Some(out) = self.out.get(&attempt) else { return };
-        let (what, wire_id, is_stream, has_head) =
-            (out.what, out.wire_id, out.is_stream, out.has_head);
+        let (what, era, wire_id, is_stream, has_head) =
+            (out.what, out.era, out.wire_id, out.is_stream, out.has_head);
         match deed {
+            Deed::NeedInput(state, questions) => self.need_input(attempt, *state, *questions),
+            Deed::OtherEra if !has_head => self.meet_other_era(attempt, era, wire_id),
+            Deed::Refuse(code) if !has_head => self.refuse_with(attempt, wire_id, *code),
             Deed::Answer if is_stream => self.answer_on_stream(attempt, what, wire_id),
             Deed::Answer => self.answer(attempt, what, wire_id),
             Deed::Error(words) if !has_head => self.error(attempt, wire_id, words),
@@ -300,6 +348,7 @@ impl Bench {
         self.arrived(what);
         let result = match what {
             What::Call(call) | What::Resume(call) => format!(r#"{{"call":{call}}}"#),
+            What::Discover => return self.say_era(attempt, wire_id),
             What::Handshake => r#"{"protocolVersion":"2025-11-25"}"#.to_owned(),
             What::Initialized | What::Other => {
                 return self.whole(attempt, head(202, Content::Nothing), String::new());
@@ -318,9 +367,11 @@ impl Bench {
     fn answer_on_stream(&mut self, attempt: AttemptId, what: What, wire_id: u64) {
         let result = match what {
             What::Call(call) | What::Resume(call) => format!(r#"{{"call":{call}}}"#),
+            What::Discover => r#"{"supportedVersions":["2026-07-28"]}"#.to_owned(),
             What::Handshake => r#"{"protocolVersion":"2025-11-25"}"#.to_owned(),
             What::Ping => "{}".to_owned(),
-            What::Initialized | What::Listener | What::Other => return,
+            What::Listener => return self.acknowledge(attempt, wire_id),
+            What::Initialized | What::Other => return,
         };
         let answer = event(None, &result_text(wire_id, &result), None);
         self.link.handle_event(self.now, attempt, &answer);
@@ -382,7 +433,7 @@ impl Bench {
         if let What::Call(call) = what
             && let Some(call) = self.calls.get_mut(&call)
         {
-            call.may_have_arrived = true;
+            (call.may_have_arrived, call.in_doubt) = (true, true);
         }
     }
 
@@ -406,6 +457,12 @@ impl Bench {
                 }
                 Output::Act(Action::Send(request)) => self.sent(&request),
                 Output::Finish { exchange, outcome, .. } => self.ended(exchange, outcome),
+                Output::Deliver(Delivered::Question { question, .. }) => {
+                    self.questions.insert(question);
+                }
+                Output::Deliver(Delivered::Withdrawn { question }) => {
+                    self.questions.remove(&question);
+                }
                 Output::Deliver(_) | Output::Noticed { .. } | Output::Tell(_) => {}
             }
         }
@@ -413,16 +470,28 @@ impl Bench {
 
     fn sent(&mut self, request: &Outgoing) {
         let (what, wire_id) = self.read(request);
+        let era = request.to.era();
+        self.wire_faults.extend(wire::fault(self.eras, request));
+        if let (Some(_), Some(id)) = wire::named(request)
+            && !self.wire_ids.insert(id)
+        {
+            self.ids_again.push(id);
+        }
+        self.generation = self.generation.max(request.to.generation);
         match what {
-            What::Call(number) => self.posted(number, wire_id),
+            What::Call(number) => {
+                self.posted(number, wire_id);
+                self.echoed(number, era, wire::state(request));
+            }
             What::Resume(number) => self.resumed(number),
             _ => {}
         }
-        let out = Out { what, wire_id, since: self.now, is_stream: false, has_head: false };
+        let out = Out { what, era, wire_id, since: self.now, is_stream: false, has_head: false };
         self.out.insert(request.attempt, out);
         // After 15 s a handshake is abandoned; it is only listened to, so as to delete its session.
         let is_renewing = |out: &&Out| {
-            out.what == What::Handshake && self.now.since(out.since) < Duration::from_secs(15)
+            matches!(out.what, What::Discover | What::Handshake)
+                && self.now.since(out.since) < Duration::from_secs(15)
         };
         let handshakes = self.out.values().filter(is_renewing).count();
         self.most_handshakes_out = self.most_handshakes_out.max(handshakes);
@@ -449,7 +518,14 @@ impl Bench {
                     Some(call) => What::Call(call),
                     None if text.contains(r#""method":"initialize""#) => What::Handshake,
                     None if text.contains("notifications/initialized") => What::Initialized,
+                    None if text.contains(r#""method":"server/discover""#) => {
+                        // A probe asks the same, in the generation that is there.
+                        let is_new = request.to.generation > self.generation;
+                        if is_new { What::Discover } else { What::Ping }
+                    }
+                    None if text.contains(r#""method":"subscriptions/listen""#) => What::Listener,
                     None if text.contains(r#""method":"ping""#) => What::Ping,
+                    None if text.contains(r#""method":"tools/list""#) => What::Ping,
                     None => What::Other,
                 };
                 (what, wire_id)
@@ -462,7 +538,8 @@ impl Bench {
         let Some(call) = self.calls.get_mut(&number) else { return };
         call.sends += 1;
         call.wire_ids.insert(wire_id);
-        if call.may_have_arrived && !call.is_safe {
+        self.most_rounds = self.most_rounds.max(call.rounds);
+        if call.in_doubt && !call.is_safe {
             self.unsafe_repeats.push(format!("call {number} at {now}"));
         }
         if now < call.not_before {
@@ -472,6 +549,17 @@ impl Bench {
             self.after_the_end.push(format!("call {number} was sent at {now}"));
         }
         self.most_sends = self.most_sends.max(call.sends);
+    }
+
+    /// What the server gave goes back as it was; a session knows nothing of it.
+    fn echoed(&mut self, number: u64, era: Era, state: Option<String>) {
+        let Some(call) = self.calls.get_mut(&number) else { return };
+        if era == Era::Legacy {
+            call.state = None;
+        }
+        if call.state != state {
+            self.wrong_states.push(format!("call {number}: {state:?} for {:?}", call.state));
+        }
     }
 
     fn resumed(&mut self, number: u64) {
@@ -497,6 +585,9 @@ impl Bench {
         match &outcome {
             Ok(Answer::Result(result)) if result.as_str() != format!(r#"{{"call":{number}}}"#) => {
                 self.mixed.push(format!("call {number} got {}", result.as_str()));
+            }
+            Err(error) if error.kind == Kind::Cancelled && !call.is_cancelled => {
+                self.false_cancels.push(format!("call {number}"));
             }
             Err(error) if call.may_have_arrived && error.delivery != Delivery::Unknown => {
                 self.denied.push(format!("call {number}: {:?} {:?}", error.kind, error.delivery));

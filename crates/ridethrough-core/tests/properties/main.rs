@@ -13,12 +13,13 @@
 
 mod bench;
 mod moves;
+mod wire;
 
 use std::time::Duration;
 
 use proptest::prelude::*;
-use ridethrough_core::Moment;
 use ridethrough_core::budget::Budget;
+use ridethrough_core::{Era, Eras, Moment};
 
 use bench::Bench;
 use moves::{Move, healing, script};
@@ -33,8 +34,11 @@ fn config() -> ProptestConfig {
     }
 }
 
-fn play(moves: &[Move]) -> Bench {
-    let mut bench = Bench::new();
+/// Every property holds for a link of either era, and for one that finds out.
+const ERAS: [Eras; 3] = [Eras::Either, Eras::Only(Era::Legacy), Eras::Only(Era::Modern)];
+
+fn play(eras: Eras, moves: &[Move]) -> Bench {
+    let mut bench = Bench::new(eras);
     for each in moves {
         bench.make(each);
     }
@@ -46,100 +50,163 @@ proptest! {
 
     #[test]
     fn every_exchange_has_exactly_one_outcome_also_on_close(moves in script()) {
-        let mut bench = play(&moves);
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
 
-        bench.close();
+            bench.close();
 
-        // That no exchange ends twice is asserted by the bench at each ending.
-        prop_assert_eq!(bench.begun, bench.outcomes.len());
+            // That no exchange ends twice is asserted by the bench at each ending.
+            prop_assert_eq!(bench.begun, bench.outcomes.len());
+        }
     }
 
     #[test]
     fn an_unsafe_request_is_never_sent_again_once_it_may_have_arrived(moves in script()) {
-        let bench = play(&moves);
+        for eras in ERAS {
+            let bench = play(eras, &moves);
 
-        prop_assert_eq!(&bench.unsafe_repeats, &Vec::<String>::new());
+            prop_assert_eq!(&bench.unsafe_repeats, &Vec::<String>::new());
+        }
     }
 
     #[test]
     fn attempts_resumes_and_time_are_bounded_for_every_sequence(moves in script()) {
-        let mut bench = play(&moves);
-        bench.outlast_all_deadlines();
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
+            bench.outlast_all_deadlines();
 
-        prop_assert!(bench.outcomes.len() == bench.begun, "a call outlived its deadline");
-        prop_assert!(bench.most_resumes <= 1000);
-        // Sent once, and again by rows 2, 3 and 7, by 5, 9, 22, 23 and 24.
-        prop_assert!(bench.most_sends <= 1 + 3 + 1 + 1 + 1 + 2 + 5, "{} sends", bench.most_sends);
-        prop_assert!(bench.shortest_resume_gap.is_none_or(|gap| gap.as_millis() >= 100));
+            prop_assert!(bench.outcomes.len() == bench.begun, "a call outlived its deadline");
+            prop_assert!(bench.most_resumes <= 1000);
+            prop_assert!(bench.most_rounds <= 10, "{} rounds", bench.most_rounds);
+            // Sent once, and again by rows 2, 3 and 7, by 5, 9, 22, 23 and 24, and by L18; each round
+            // is a send of its own.
+            prop_assert!(bench.most_sends <= 1 + 3 + 1 + 1 + 1 + 2 + 5 + 1, "{} sends", bench.most_sends);
+            prop_assert!(bench.shortest_resume_gap.is_none_or(|gap| gap.as_millis() >= 100));
+        }
     }
 
     #[test]
     fn nothing_follows_the_final_answer(moves in script()) {
-        let bench = play(&moves);
+        for eras in ERAS {
+            let bench = play(eras, &moves);
 
-        prop_assert_eq!(&bench.after_the_end, &Vec::<String>::new());
+            prop_assert_eq!(&bench.after_the_end, &Vec::<String>::new());
+        }
     }
 
     #[test]
     fn late_news_of_an_older_attempt_changes_nothing(moves in script(), late in script()) {
-        let mut bench = play(&moves);
-        let before = bench.fingerprint();
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
+            let before = bench.fingerprint();
 
-        bench.replay_late(&late);
+            bench.replay_late(&late);
 
-        prop_assert_eq!(before, bench.fingerprint());
+            prop_assert_eq!(before, bench.fingerprint());
+        }
     }
 
     #[test]
     fn there_is_one_renewal_at_a_time(moves in script()) {
-        let bench = play(&moves);
+        for eras in ERAS {
+            let bench = play(eras, &moves);
 
-        prop_assert!(bench.most_handshakes_out <= 1);
+            prop_assert!(bench.most_handshakes_out <= 1);
+        }
     }
 
     #[test]
     fn answers_are_never_mixed(moves in script()) {
-        let bench = play(&moves);
+        for eras in ERAS {
+            let bench = play(eras, &moves);
 
-        prop_assert_eq!(&bench.mixed, &Vec::<String>::new());
+            prop_assert_eq!(&bench.mixed, &Vec::<String>::new());
+        }
     }
 
     #[test]
     fn hints_are_never_undercut(moves in script()) {
-        let bench = play(&moves);
+        for eras in ERAS {
+            let bench = play(eras, &moves);
 
-        prop_assert_eq!(&bench.undercut, &Vec::<String>::new());
+            prop_assert_eq!(&bench.undercut, &Vec::<String>::new());
+        }
     }
 
     #[test]
     fn doubt_only_rises_and_an_error_never_denies_it(moves in script()) {
-        let mut bench = play(&moves);
-        bench.close();
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
+            bench.close();
 
-        prop_assert_eq!(&bench.denied, &Vec::<String>::new());
+            prop_assert_eq!(&bench.denied, &Vec::<String>::new());
+        }
     }
 
     #[test]
     fn with_a_server_that_heals_every_waiting_call_ends_and_a_new_one_succeeds(
         moves in script(), grace in healing()
     ) {
-        let mut bench = play(&moves);
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
 
-        bench.heal(grace);
+            bench.heal(grace);
 
-        prop_assert_eq!(bench.begun, bench.outcomes.len());
-        prop_assert!(bench.last_call_succeeded, "the link stayed dead");
+            prop_assert_eq!(bench.begun, bench.outcomes.len());
+            prop_assert!(bench.last_call_succeeded, "the link stayed dead");
+        }
+    }
+
+    #[test]
+    fn a_request_says_only_what_its_era_knows_and_a_pinned_link_keeps_to_its_era(moves in script()) {
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
+            bench.close();
+
+            prop_assert_eq!(&bench.wire_faults, &Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn every_request_has_an_id_of_its_own(moves in script()) {
+        for eras in ERAS {
+            let bench = play(eras, &moves);
+
+            prop_assert_eq!(&bench.ids_again, &Vec::<u64>::new());
+        }
+    }
+
+    #[test]
+    fn what_the_server_wants_to_find_again_is_sent_back_byte_for_byte(moves in script()) {
+        for eras in ERAS {
+            let bench = play(eras, &moves);
+
+            prop_assert_eq!(&bench.wrong_states, &Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn a_cancel_closes_what_is_out_and_a_loss_is_no_cancel(moves in script()) {
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
+            bench.outlast_all_deadlines();
+
+            prop_assert_eq!(&bench.left_open, &Vec::<String>::new());
+            prop_assert_eq!(&bench.false_cancels, &Vec::<String>::new());
+        }
     }
 
     #[test]
     fn closing_leaves_nothing_behind(moves in script()) {
-        let mut bench = play(&moves);
+        for eras in ERAS {
+            let mut bench = play(eras, &moves);
 
-        bench.close();
+            bench.close();
 
-        prop_assert!(bench.closed);
-        prop_assert!(bench.link.poll_timeout().is_none());
-        prop_assert!(bench.out.is_empty(), "attempts are left: {:?}", bench.out);
+            prop_assert!(bench.closed);
+            prop_assert!(bench.link.poll_timeout().is_none());
+            prop_assert!(bench.out.is_empty(), "attempts are left: {:?}", bench.out);
+        }
     }
 
     #[test]

@@ -10,10 +10,16 @@ pub(crate) enum Move {
     Call { is_safe: bool },
     /// The application gives up on one of its calls.
     Cancel(u8),
+    /// The application gives what the server asked for, or refuses to.
+    Input(u8, bool),
+    /// The application wants to hear what it did not ask for.
+    Listen,
     /// The application says something.
     Notify,
     /// The machine was asleep.
     Suspend,
+    /// The server changes its era, or says so when it is next asked.
+    Switch,
     /// The server, or the network, does this to one of the requests that are out.
     Serve(u8, Deed),
     /// The connect loop's connect succeeds or fails.
@@ -31,6 +37,12 @@ pub(crate) enum Deed {
     Answer,
     /// A JSON-RPC error with these words.
     Error(&'static str),
+    /// A stateless call needs input: with a state, and so many questions.
+    NeedInput(Option<u8>, u8),
+    /// The refusal of a server of the other era.
+    OtherEra,
+    /// A refusal with a code of the stateless era.
+    Refuse(i64),
     /// A status, with a hint in milliseconds.
     Status(u16, Option<u32>),
     /// 401 with a challenge.
@@ -71,6 +83,9 @@ fn next() -> impl Strategy<Value = Move> {
     prop_oneof![
         3 => any::<bool>().prop_map(|is_safe| Move::Call { is_safe }),
         1 => any::<u8>().prop_map(Move::Cancel),
+        2 => (any::<u8>(), any::<bool>()).prop_map(|(which, is_given)| Move::Input(which, is_given)),
+        1 => Just(Move::Switch),
+        1 => Just(Move::Listen),
         1 => Just(Move::Notify),
         1 => Just(Move::Suspend),
         12 => (any::<u8>(), deed()).prop_map(|(which, deed)| Move::Serve(which, deed)),
@@ -95,6 +110,10 @@ fn deed() -> impl Strategy<Value = Deed> {
         2 => proptest::sample::select(words).prop_map(Deed::Error),
         6 => (proptest::sample::select(statuses), proptest::option::of(0..20_000_u32))
             .prop_map(|(status, hint)| Deed::Status(status, hint)),
+        3 => (proptest::option::of(any::<u8>()), 0..3_u8)
+            .prop_map(|(state, questions)| Deed::NeedInput(state, questions)),
+        2 => Just(Deed::OtherEra),
+        1 => proptest::sample::select(vec![-32020, -32021, -32022, -32602]).prop_map(Deed::Refuse),
         1 => Just(Deed::Challenge),
         1 => Just(Deed::Nonsense),
         6 => Just(Deed::Open),
