@@ -172,6 +172,19 @@ async fn a_refusal_that_has_nothing_to_do_with_tasks_is_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_refusal_stays_the_answer_where_nothing_more_can_be_found_out() {
+    let office = Office::new(|asked, _| match &*asked.method {
+        "tools/call" => Told::Error(-32601, "no such tool"),
+        "tools/list" => Told::Error(-32603, "not today"),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "required" })),
+    });
+
+    let error = client(&office).call_tool("build", ()).await.unwrap_err();
+
+    assert_eq!(error.server().unwrap().rpc.message, "no such tool");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_plain_call_of_a_legacy_server_is_a_plain_call() {
     let office = capable(vec![]);
 

@@ -114,7 +114,8 @@ pub(in crate::client) fn is_refused_form(error: &Error) -> bool {
 
 /// Makes a task of a call that was refused because it asked for none. `None` if it was not that.
 pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Error> {
-    let support = legacy_support(&plan.client, plan.call.tool.as_deref()).await?;
+    // Where that cannot be found out, the refusal is still the server's word.
+    let support = legacy_support(&plan.client, plan.call.tool.as_deref()).await.unwrap_or_default();
     let Some(params) = plan.params.as_ref().filter(|_| support == TaskSupport::Required) else {
         return Ok(None);
     };
