@@ -111,7 +111,7 @@ async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
         return Outcome::Limit(NOT_STATELESS);
     }
     let limit = limit(server.name, check.name());
-    if let Some(Limit { reason, is_by_chance: true, .. }) = limit {
+    if let Some(Limit { reason, is_asked: false, .. }) = limit {
         return Outcome::Limit(reason);
     }
     let verdict = timeout(CHECK_LIMIT, (check.run)(bench)).await;
