@@ -129,6 +129,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     always("fastmcp", "without_sessions_changed_lists_are_told_to_who_listens", NO_LISTENING),
     always("fastmcp", "without_sessions_an_update_of_a_subscribed_resource_is_told", NO_LISTENING),
     always("fastmcp", "without_sessions_nothing_is_told_after_unsubscribing", NO_LISTENING),
+    always("fastmcp", "without_sessions_a_subscription_comes_back_after_a_restart", NO_LISTENING),
     always(
         "fastmcp",
         "without_sessions_a_cut_subscription_comes_back_and_what_was_missed_is_told",

@@ -157,6 +157,7 @@ pub(crate) const CHECKS: &[Check] = checks![
     faults::a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one,
     stateless::only_calls_are_sent_and_none_names_a_session,
     stateless::a_call_after_a_restart_is_answered,
+    stateless::a_subscription_comes_back_after_a_restart,
     stateless::a_server_that_is_rolled_back_and_rolled_out_again_is_followed,
     restarts::calls_that_wait_for_a_dead_server_are_answered_when_it_is_back,
     restarts::ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,

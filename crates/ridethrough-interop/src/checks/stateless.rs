@@ -153,6 +153,30 @@ pub(super) async fn a_call_after_a_restart_is_answered(bench: Bench) -> Verdict 
     bench.ran_once(&key)
 }
 
+pub(super) async fn a_subscription_comes_back_after_a_restart(bench: Bench) -> Verdict {
+    let (mut process, partner) = bench.own().await?;
+    let (watched, _) = bench.surface.listed();
+    let is_update =
+        |it: &Notification| matches!(it, Notification::ResourceUpdated { uri } if uri == watched);
+    partner.client.subscribe(watched).await.map_err(story)?;
+
+    process.kill().await.map_err(words)?;
+    process.come_back().await.map_err(words)?;
+
+    // Once for what may have been missed, and then for what the server tells.
+    for _ in 0..2 {
+        let began = Instant::now();
+        while partner.times_told(is_update) == 0 {
+            let is_late = began.elapsed() > Duration::from_secs(20);
+            expect(!is_late, || "nothing was told within 20 s".to_owned())?;
+            sleep(Duration::from_millis(50)).await;
+        }
+        partner.forget();
+        partner.call(bench.surface.touch()).await?;
+    }
+    Ok(())
+}
+
 /// A server that goes back to the old era and comes out with the new one again; the client stays.
 pub(super) async fn a_server_that_is_rolled_back_and_rolled_out_again_is_followed(
     bench: Bench,
