@@ -58,6 +58,9 @@ pub enum Event {
     },
     /// The credentials hook brought new credentials.
     CredentialsRenewed,
+    /// A server that was stateless when it was last asked is spoken to in a session again: it was
+    /// rolled back, or somebody in between wants it to look so. Its requests are checked less.
+    EraDowngraded,
     /// The server was asked which era it belongs to, and said so.
     EraFound {
         /// Which.

@@ -2,7 +2,9 @@
 //!
 //! Nothing waits for a watcher. One that is too slow loses the oldest events and is told how many.
 
-use ridethrough_core::{Event, Moment};
+use std::panic::{self, AssertUnwindSafe};
+
+use ridethrough_core::{Era, Event, Moment};
 use tokio::sync::broadcast;
 use tracing::{debug, info, warn};
 
@@ -10,21 +12,29 @@ use tracing::{debug, info, warn};
 pub(crate) struct Observers {
     sender: Option<broadcast::Sender<Seen>>,
     endpoint: String,
+    on_era: Option<OnEra>,
 }
+
+/// Whoever keeps which era the server belongs to.
+pub(crate) type OnEra = Box<dyn Fn(Era) + Send + Sync>;
 
 /// The place from which to watch; it keeps nothing alive.
 #[derive(Clone)]
 pub(crate) struct Lookout(broadcast::WeakSender<Seen>);
 
 impl Observers {
-    pub(crate) fn new(endpoint: String) -> (Self, Lookout) {
+    pub(crate) fn new(endpoint: String, on_era: Option<OnEra>) -> (Self, Lookout) {
         let (sender, _) = broadcast::channel(KEPT);
         let lookout = Lookout(sender.downgrade());
-        (Self { sender: Some(sender), endpoint }, lookout)
+        (Self { sender: Some(sender), endpoint, on_era }, lookout)
     }
 
     pub(crate) fn tell(&self, at: Moment, event: Event) {
         self.trace(&event);
+        if let (Some(on_era), Event::EraFound { era }) = (&self.on_era, &event) {
+            // What becomes of it there is nothing that a call should end by.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| on_era(*era)));
+        }
         if let Some(sender) = &self.sender
             && sender.receiver_count() > 0
         {
@@ -57,6 +67,7 @@ impl Observers {
             Event::BreakerOpened { .. }
             | Event::ConnectFailed { .. }
             | Event::CredentialsFailed { .. }
+            | Event::EraDowngraded
             | Event::NotificationDropped { .. }
             | Event::RestoreFailed { .. }
             | Event::ServerFloods
@@ -64,6 +75,7 @@ impl Observers {
             Event::BreakerClosed
             | Event::Connected { .. }
             | Event::CredentialsRenewed
+            | Event::EraFound { .. }
             | Event::GateClosed { .. }
             | Event::ListenerBack { .. }
             | Event::ServerChanged

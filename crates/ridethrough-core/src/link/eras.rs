@@ -33,6 +33,8 @@ use crate::output::Address;
 pub(super) struct KnownEra {
     allowed: Eras,
     found: Option<Found>,
+    /// What it was when it was last found, in doubt now or not.
+    last: Option<Era>,
     /// What is known of the oldest way to speak.
     pub(super) last_resort: LastResort,
 }
@@ -40,12 +42,13 @@ pub(super) struct KnownEra {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     era: Era,
-    at: Moment,
+    /// A legacy verdict is believed until then.
+    until: Moment,
 }
 
 impl KnownEra {
     pub(super) const fn new(allowed: Eras) -> Self {
-        Self { allowed, found: None, last_resort: LastResort::new() }
+        Self { allowed, found: None, last: None, last_resort: LastResort::new() }
     }
 
     /// The session to begin with: one era needs none, if it is the only one.
@@ -63,9 +66,7 @@ impl KnownEra {
         }
         match (self.allowed, self.found) {
             (Eras::Only(_), _) => Opens::Initialize(Carrier::StreamableHttp),
-            (Eras::Either, Some(Found { era: Era::Legacy, at }))
-                if now.since(at) < LEGACY_LASTS =>
-            {
+            (Eras::Either, Some(Found { era: Era::Legacy, until })) if now < until => {
                 Opens::Initialize(Carrier::StreamableHttp)
             }
             (Eras::Either, _) => Opens::Discover,
@@ -87,6 +88,14 @@ impl KnownEra {
 }
 
 impl Link {
+    /// Takes over what was found of this server's era in an earlier life, so long ago. What turns out to
+    /// be wrong is corrected like everything that a link found itself. A pinned link keeps to its era.
+    pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
+        let until = now + LEGACY_LASTS.saturating_sub(age);
+        self.known_era.last = Some(era);
+        self.known_era.found = Some(Found { era, until });
+    }
+
     /// The era of the session in force, or of the one that is expected.
     pub(super) fn era(&self) -> Era {
         self.session.ready().map_or_else(|| self.known_era.era(), |ready| ready.version.era())
@@ -191,8 +200,12 @@ impl Link {
         if let Some(renewal) = self.session.renewal() {
             renewal.is_discovered = true;
         }
-        self.known_era.found = Some(Found { era, at: now });
+        self.known_era.found = Some(Found { era, until: now + LEGACY_LASTS });
         self.tell(Event::EraFound { era });
+        let before = self.known_era.last.replace(era);
+        if (before, era) == (Some(Era::Modern), Era::Legacy) {
+            self.tell(Event::EraDowngraded);
+        }
     }
 
     /// A modern server refused the revision that it names itself: perhaps it was in passing.

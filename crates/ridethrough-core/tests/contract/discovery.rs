@@ -347,6 +347,81 @@ fn a_late_refusal_of_the_old_era_does_not_ask_a_third_time() {
     assert_eq!((method(&rig.post()).as_deref(), rig.handshakes), (Some("tools/call"), 2));
 }
 
+#[test]
+fn an_era_that_was_found_in_an_earlier_life_is_believed_for_what_is_left_of_its_hour() {
+    let mut rig = either();
+    rig.link.remember_era(rig.now, Era::Legacy, secs(3000));
+
+    let id = rig.call("deploy");
+    let call = rig.post();
+    assert_eq!((method(&call).as_deref(), rig.handshakes), (Some("tools/call"), 1));
+    rig.reply(&call, "1");
+    assert_eq!((rig.result(id), found(&rig)), ("1", vec![]));
+
+    rig.advance(secs(600));
+    rig.call("deploy");
+    let call = rig.post();
+    rig.refuse(&call, 404, -32001, "Session not found");
+    assert_eq!(method(&rig.post()).as_deref(), Some("server/discover"));
+}
+
+#[test]
+fn an_era_that_is_remembered_wrongly_is_corrected() {
+    let mut rig = either();
+    rig.plays_handshake = false;
+    rig.link.remember_era(rig.now, Era::Legacy, secs(0));
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+    assert_eq!(method(&initialize).as_deref(), Some("initialize"));
+
+    rig.refuse(&initialize, 404, -32601, "Method not found");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let call = rig.post();
+    rig.reply(&call, "1");
+
+    assert_eq!((rig.result(id), found(&rig)), ("1", vec![Era::Modern]));
+}
+
+#[test]
+fn a_server_that_was_stateless_and_wants_sessions_is_told() {
+    let is_told = |rig: &Rig| rig.told.contains(&Event::EraDowngraded);
+    // In an earlier life, or in this one.
+    let mut remembered = either();
+    remembered.link.remember_era(remembered.now, Era::Modern, secs(0));
+    remembered.call("deploy");
+    let mut rolled_back = either();
+    rolled_back.call("deploy");
+    let question = rolled_back.post();
+    modern(&mut rolled_back, &question);
+    let call = rolled_back.post();
+    rolled_back.refuse(&call, 400, -32000, "no session");
+
+    for rig in [&mut remembered, &mut rolled_back] {
+        assert!(!is_told(rig));
+        let question = rig.post();
+        rig.refuse(&question, 404, -32601, "Method not found");
+        assert!(is_told(rig));
+    }
+    let mut always = either();
+    always.call("deploy");
+    let question = always.post();
+    always.refuse(&question, 404, -32601, "Method not found");
+    assert!(!is_told(&always));
+}
+
+#[test]
+fn a_link_that_is_pinned_keeps_to_its_era_whatever_is_remembered() {
+    let mut rig = Rig::with(Eras::Only(Era::Legacy), RecoveryPolicy::default());
+    rig.link.remember_era(rig.now, Era::Modern, secs(0));
+
+    rig.call("deploy");
+    let call = rig.post();
+
+    assert_eq!((method(&call).as_deref(), rig.handshakes), (Some("tools/call"), 1));
+    assert_eq!(rig.link.status(rig.now).era, Era::Legacy);
+}
+
 fn either() -> Rig {
     Rig::with(Eras::Either, RecoveryPolicy::default())
 }

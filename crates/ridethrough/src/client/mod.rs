@@ -151,17 +151,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn connect(&self) -> Result<Server, Error> {
-        Server::read(result(self.greeting().await)?)
-    }
-
-    /// Connects, and says what the server answered to that. A link that is pinned to the stateless era
-    /// begins without a word; then it is asked for.
-    pub(crate) async fn greeting(&self) -> Outcome {
-        let answer = self.handshake().await?;
-        match answer.json().as_str() {
-            "{}" => self.request("server/discover", ()).answer().await,
-            _ => Ok(answer),
-        }
+        Server::read(result(self.handshake().await)?)
     }
 
     /// Connects, and gives the answer to the handshake as it is.

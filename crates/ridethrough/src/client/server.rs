@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_server_says_what_it_is_and_what_it_can_do() {
-        let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+        let result = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},
             "serverInfo":{"name":"a","version":"1"},"instructions":"be kind"}"#;
 
         let server = Server::read(Json::new(result).unwrap()).unwrap();

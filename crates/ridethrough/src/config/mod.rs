@@ -4,6 +4,7 @@
 
 mod answering;
 mod check;
+mod eras;
 mod place;
 mod route;
 mod tasks;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
-use ridethrough_core::{Eras, Identity, Link, RecoveryPolicy, Version};
+use ridethrough_core::{Era, Eras, Identity, Link, RecoveryPolicy, Version};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -27,7 +28,7 @@ use crate::credentials::Credentials;
 use crate::dial::Dial;
 use crate::driver::{Driver, Limits, Parts};
 use crate::handlers::Handlers;
-use crate::observe::Observers;
+use crate::observe::{Observers, OnEra};
 use crate::transport::Transport;
 
 use check::{Faults, check_cache, check_limits, object};
@@ -55,6 +56,8 @@ pub struct ClientBuilder {
     place: Place,
     policy: RecoveryPolicy,
     eras: Option<Eras>,
+    /// What was found of the server's era earlier, and how long ago.
+    known_era: Option<(Era, Duration)>,
     revision: Option<Version>,
     info: Result<Json, String>,
     capabilities: Result<Json, String>,
@@ -74,6 +77,7 @@ pub struct ClientBuilder {
     connection_limit: Option<usize>,
     sleep: SleepClock,
     seed: Option<u64>,
+    on_era: Option<OnEra>,
 }
 
 impl ClientBuilder {
@@ -86,6 +90,7 @@ impl ClientBuilder {
             place,
             policy: RecoveryPolicy::default(),
             eras: None,
+            known_era: None,
             revision: None,
             info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
             capabilities: Ok(Json::empty_object()),
@@ -104,40 +109,13 @@ impl ClientBuilder {
             connection_limit: None,
             sleep: SleepClock::default(),
             seed: None,
+            on_era: None,
         }
     }
 
     /// How hard to try.
     pub fn policy(mut self, policy: RecoveryPolicy) -> Self {
         self.policy = policy;
-        self
-    }
-
-    /// Which eras of the protocol are spoken: one of them, whatever the server says, or
-    /// [`Eras::Either`], which asks the server and follows it when it is upgraded or rolled back.
-    ///
-    /// Without this a server at a URL is asked, and a local server is spoken to in the era of sessions:
-    /// before `initialize` some of those answer nothing that they do not know, and each start would
-    /// cost a timeout.
-    ///
-    /// ```
-    /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
-    /// use ridethrough::{Era, Eras};
-    ///
-    /// builder.eras(Era::Modern); // never falls back to sessions
-    /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
-    /// builder.eras(Eras::Either);
-    /// ```
-    pub fn eras(mut self, eras: impl Into<Eras>) -> Self {
-        self.eras = Some(eras.into());
-        self
-    }
-
-    /// The revision of the protocol that we offer, and its era the only one that is spoken, unless
-    /// [`eras`](Self::eras) says otherwise. For a server that says it speaks a revision and does not.
-    /// In an era with sessions the server may still agree on another.
-    pub const fn revision(mut self, revision: Version) -> Self {
-        self.revision = Some(revision);
         self
     }
 
@@ -313,7 +291,10 @@ impl ClientBuilder {
         if carries_http_sse {
             link.speak_http_sse();
         }
-        let (observers, lookout) = Observers::new(name);
+        if let Some((era, age)) = self.known_era {
+            link.remember_era(clock.now(), era, age);
+        }
+        let (observers, lookout) = Observers::new(name, self.on_era);
         let (wisher, wishes) = mpsc::unbounded_channel();
         let driver = Driver::new(Parts {
             link,
@@ -329,12 +310,6 @@ impl ClientBuilder {
         });
         runtime.spawn(driver.run());
         Ok(Client::from_parts(wisher, lookout, tasks))
-    }
-
-    /// What was said, or what a revision that was said belongs to, or what fits the place.
-    fn spoken(&self) -> Eras {
-        let of_revision = self.revision.map(|revision| Eras::Only(revision.era()));
-        self.eras.or(of_revision).unwrap_or_else(|| self.place.eras())
     }
 
     /// Looks at everything, and names all that is wrong together.

@@ -129,7 +129,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let (wisher, mut wishes) = unbounded_channel();
-        let (_, lookout) = Observers::new("http://localhost".to_owned());
+        let (_, lookout) = Observers::new("http://localhost".to_owned(), None);
         let transport = ClientTransport::new(Client::from_parts(wisher, lookout, None));
         let Ok(Wish::Inbox(inbox)) = wishes.try_recv() else { panic!("no inbox was wished for") };
         Self { transport, wishes, inbox }

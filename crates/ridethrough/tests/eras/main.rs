@@ -13,5 +13,6 @@
 mod rig;
 
 mod finding;
+mod keeping;
 mod news;
 mod stateless;
