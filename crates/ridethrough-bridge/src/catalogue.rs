@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest;
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
+
+use crate::disk;
 
 /// A file with the last good description of one upstream.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Catalogue {
     /// `credentials` is everything that may make the server show itself differently: names and values
     /// of headers, tokens.
     pub fn open(folder: &Path, url: &str, credentials: &[(&str, &str)]) -> Self {
-        let path = folder.join(format!("{}.json", name(url, credentials)));
+        let path = folder.join(format!("{}.json", disk::name(url, credentials)));
         let text = fs::read(&path).unwrap_or_default();
         Self { path, kept: serde_json::from_slice(&text).unwrap_or_default() }
     }
@@ -69,62 +70,15 @@ impl Catalogue {
         self.write()
     }
 
-    /// Puts a new file in the place of the old one, so that nobody ever reads half of it.
     fn write(&self) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        make_private(folder)?;
-        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let written = private_file(&draft)
-            .and_then(|mut file| file.write_all(&serde_json::to_vec(&self.kept)?))
-            .and_then(|()| fs::rename(&draft, &self.path));
-        if written.is_err() {
-            // What is told is why it could not be written.
-            let _ = fs::remove_file(&draft);
-        }
-        written
+        disk::write(&self.path, &serde_json::to_vec(&self.kept)?)
     }
-}
-
-/// Each part with its length, so that no two sets of parts are the same text.
-fn name(url: &str, credentials: &[(&str, &str)]) -> String {
-    let mut context = digest::Context::new(&digest::SHA256);
-    let parts = credentials.iter().flat_map(|(name, value)| [*name, *value]);
-    for part in [url].into_iter().chain(parts) {
-        context.update(&part.len().to_be_bytes());
-        context.update(part.as_bytes());
-    }
-    context.finish().as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(unix)]
-fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // A draft of a process of the same number that died is nobody's, and may have other rights.
-    let _ = fs::remove_file(path);
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    fs::File::create(path)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use super::*;
+    use crate::disk::tests::Scratch;
 
     #[test]
     fn what_was_kept_is_there_the_next_time_byte_for_byte() {
@@ -191,24 +145,5 @@ mod tests {
 
     fn json(text: &'static str) -> Json {
         Json::new(text).unwrap()
-    }
-
-    /// A folder of a test's own, made by whoever writes into it first.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new() -> Self {
-            static NEXT: AtomicU64 = AtomicU64::new(0);
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("ridethrough-catalogue-{}-{number}", std::process::id());
-            Self(std::env::temp_dir().join(name))
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            // A folder that stays behind harms nobody.
-            let _ = fs::remove_dir_all(&self.0);
-        }
     }
 }

@@ -74,6 +74,25 @@ fn millis_up(time: Duration) -> u64 {
 /// The first code that JSON-RPC leaves to implementations.
 const NO_ANSWER: i64 = -32000;
 
+/// What a stateless upstream says about the request that the bridge made of the host's. The host made none
+/// of that kind, and has no use for the codes.
+pub(crate) fn translated(answer: Answer) -> Answer {
+    let Some(error) = answer.error() else { return answer };
+    let what = match error.code {
+        HEADER_MISMATCH => "it says that headers and body of the bridge's request differ",
+        MISSING_CAPABILITY => "it needs something of the host that the host does not offer",
+        UNSUPPORTED_VERSION => "it does not speak the revision that the bridge asked in",
+        _ => return answer,
+    };
+    Answer::refusal(REFUSED, &format!("the server did not run the call: {what}: {}", error.message))
+}
+
+/// Codes that the stateless revision keeps for itself.
+const HEADER_MISMATCH: i64 = -32020;
+const MISSING_CAPABILITY: i64 = -32021;
+const UNSUPPORTED_VERSION: i64 = -32022;
+const REFUSED: i64 = -32603;
+
 #[cfg(test)]
 mod tests {
     use ridethrough_core::{CallName, Delivery, Reason};

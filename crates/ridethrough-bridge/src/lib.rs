@@ -26,6 +26,8 @@
 mod bridge;
 mod calls;
 mod catalogue;
+mod disk;
+mod era_memory;
 mod fault;
 mod gauge;
 mod greeting;
@@ -42,6 +44,7 @@ mod upstream;
 
 pub use bridge::{Bridge, Ended};
 pub use catalogue::Catalogue;
+pub use era_memory::EraMemory;
 pub use gauge::{Breaker, Gauge, InFlight, LastError, Snapshot, State};
 pub use harmless::{harmless, is_harmful};
 pub use hidden::Hidden;

@@ -10,6 +10,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -56,6 +57,10 @@ pub(crate) struct Router<W> {
     /// Something happened while lists were checked: once more.
     is_check_due: bool,
     sessions: u64,
+    /// Whether the upstream has none.
+    is_stateless: bool,
+    /// Tools that were told to be unfit.
+    dropped: BTreeSet<Arc<str>>,
 
     catalogue: Option<Catalogue>,
     hidden: Hidden,
@@ -113,6 +118,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             checking: None,
             is_check_due: false,
             sessions: 0,
+            is_stateless: false,
+            dropped: BTreeSet::new(),
             catalogue,
             hidden,
             manner,

@@ -78,7 +78,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     pub(super) fn upstream_is_there(&mut self) {
         let Some(server) = self.upstream.server().cloned() else { return };
-        let kept = self.catalogue.as_mut().map(|it| it.keep_initialize(&server.result));
+        let kept = self.catalogue.as_mut().map(|it| it.keep_initialize(&server.as_initialized()));
         self.told_if_not_kept(kept);
         if self.greeting.is_some() {
             return self.greet_from_upstream();
@@ -134,7 +134,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         else {
             return;
         };
-        let result = greeting::dressed(&server.result, revision);
+        let result = greeting::dressed(&server.as_initialized(), revision);
         self.greeted = Greeted::ByUpstream;
         self.outbox.answer(Some(id.json()), &Answer::Result(result));
     }

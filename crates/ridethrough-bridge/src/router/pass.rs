@@ -65,6 +65,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     self.calls.cancel(id.as_bytes());
                 }
             }
+            // Such an upstream asks for them when a call needs them.
+            "notifications/roots/list_changed" if self.is_stateless => {}
             method => {
                 // It is on its way with the first look at it; a notification that the upstream did not
                 // take is an event of the client's, and nothing that the host could be told.
@@ -121,6 +123,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 Answer::Result(self.show(page, result, is_stand_in))
             }
             (End::StandIn(result), None) => Answer::Result(result),
+            (End::Upstream(Ok(answer)), _) if self.is_stateless => fault::translated(answer),
             (End::Upstream(Ok(answer)), _) => answer,
             (End::Upstream(Err(error)), _) => fault::answer(&error),
         };

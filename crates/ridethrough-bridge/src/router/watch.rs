@@ -2,16 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use ridethrough::Seen;
 use ridethrough_core::Event;
 use ridethrough_core::message::Json;
+use ridethrough_core::mirror::Unfit;
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
 use super::Router;
+use crate::gauge::short;
 use crate::harmless::harmless;
 use crate::lists::{self, Kind};
 use crate::news::Detail;
@@ -29,7 +32,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let line = self.news.heard(Instant::now(), event);
         self.voice.say(line.as_deref());
         match event {
-            Event::SessionReady { .. } => {
+            Event::EraDowngraded => self.voice.say(Some(DOWNGRADED)),
+            Event::ToolDropped { tool, why } => self.tool_dropped(tool, why),
+            Event::SessionReady { version, .. } => {
+                self.is_stateless = !version.era().has_sessions();
                 self.sessions += 1;
                 if self.sessions > 1 {
                     self.check_lists();
@@ -37,6 +43,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             Event::ListenerBack { gap } if *gap >= WORTH_A_LOOK => self.check_lists(),
             _ => {}
+        }
+    }
+
+    /// A tool is not in the lists; told once, however often it is listed.
+    fn tool_dropped(&mut self, tool: &Arc<str>, why: &Unfit) {
+        if self.dropped.len() < MOST_DROPPED && self.dropped.insert(tool.clone()) {
+            let words = format!("warning: the tool `{tool}` cannot be called: {why}");
+            self.voice.say(Some(&short(&words)));
         }
     }
 
@@ -92,3 +106,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 /// Proxies cut streams every minute or so; what is reopened at once has missed nothing worth a
 /// request.
 const WORTH_A_LOOK: Duration = Duration::from_secs(2);
+/// A server that invents a new one with each list does not fill the memory.
+const MOST_DROPPED: usize = 1000;
+const DOWNGRADED: &str = "warning: the upstream was stateless when it was last asked, and wants sessions now: \
+     it was rolled back, or somebody in between changes what is said; `--era modern` refuses that";

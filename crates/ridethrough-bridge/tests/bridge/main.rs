@@ -10,3 +10,4 @@ mod passing;
 mod recovering;
 mod rig;
 mod starting;
+mod stateless;

@@ -74,7 +74,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    fn start(bridge: Bridge) -> Self {
+    pub(crate) fn start(bridge: Bridge) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
