@@ -22,6 +22,7 @@ use ridethrough::Client;
 use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
 use tokio::runtime;
 
+use crate::kept;
 use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy, Settings};
 use crate::target::{self, Target};
@@ -140,7 +141,7 @@ impl Args {
             bridge = bridge.time_limit(limit);
         }
         if !self.no_catalogue
-            && let Some(folder) = place::catalogues()
+            && let Some(folder) = kept::folder()
         {
             let shown = settings.shown_to_server();
             bridge = bridge.catalogue(Catalogue::open(&folder, &self.url, &shown));
@@ -173,6 +174,9 @@ impl Args {
             policy = policy.first_patience(PATIENCE);
         }
         let mut builder = settings.begin(target, policy)?;
+        if !self.no_catalogue {
+            builder = settings.remembering(builder, target);
+        }
         if let Some(seconds) = self.connect_timeout {
             builder = builder.connect_timeout(Duration::from_secs(seconds));
         }

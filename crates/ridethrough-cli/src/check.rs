@@ -27,17 +27,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::exit::Exit;
-use crate::options::{Options, Settings};
+use crate::options::Options;
 use crate::talk::desk::Desk;
 use crate::talk::{ending, safe};
-use crate::target::{self, Target};
-use crate::{out, until};
+use crate::{out, target, until};
 use finding::{Finding, Subject};
 use hello::Hello;
 use hide::Hide;
@@ -47,7 +45,8 @@ use wire::{Visit, Wire};
 
 /// What `check` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY)))]
+#[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY)),
+          mut_arg("era", |it| it.help(ERA)))]
 pub(crate) struct Args {
     /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host
     server: String,
@@ -76,7 +75,7 @@ fn check(args: &Args) -> Result<ExitCode> {
     let examined = until::stopped(async {
         let probe = settings.probe(&target)?;
         let wire = Wire::new(probe, desk.clone(), time).telling(settings.verbose > 0);
-        let wire = wire.hiding(&shown(&settings, &target));
+        let wire = wire.hiding(&settings.shown_to(&target));
         let mut notes = Notes::new(&wire);
         let exit = patiently(&desk, examine(wire, &settings.repeatable, &mut notes)).await;
         anyhow::Ok((notes, exit))
@@ -93,16 +92,6 @@ fn check(args: &Args) -> Result<ExitCode> {
         false => report::words(out, &notes, look()),
     })?;
     Ok(exit.into())
-}
-
-/// The headers that the server gets to see, from the settings and from the file that has it.
-fn shown<'a>(settings: &'a Settings, target: &'a Target) -> Vec<(&'a str, &'a str)> {
-    let mut shown = settings.shown_to_server();
-    if let Some(address) = target.address() {
-        shown.extend(address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret())));
-        shown.extend(address.bearer.iter().map(|it| ("authorization", it.expose_secret())));
-    }
-    shown
 }
 
 /// What was found out so far.
@@ -158,10 +147,16 @@ async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Ex
         Ok(hello) => hello,
         Err(exit) => return exit,
     };
+    if hello.visit.is_stateless() {
+        tools::look(&mut wire, &hello, repeatable, notes).await;
+        pace::look(&mut wire, &hello.visit, notes).await;
+        guard::look(&mut wire, &hello.visit, notes).await;
+        return Exit::Done;
+    }
     if !look_inside(&mut wire, &hello, repeatable, notes).await {
         wire.give_back(&hello.visit).await;
     }
-    look_outside(&mut wire, notes).await;
+    look_outside(&mut wire, &hello.visit, notes).await;
     Exit::Done
 }
 
@@ -218,12 +213,12 @@ async fn look_at_resuming(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
 }
 
 /// What needs sessions of its own, or none.
-async fn look_outside(wire: &mut Wire, notes: &mut Notes) {
+async fn look_outside(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     era::offer_nonsense(wire, notes).await;
     let (era, finding) = era::look(wire).await;
-    notes.is_modern = Some(era == era::Era::Modern).filter(|_| era != era::Era::Unknown);
+    notes.is_modern = era.is_modern();
     notes.add(finding);
-    guard::look(wire, notes).await;
+    guard::look(wire, visit, notes).await;
 }
 
 /// Shows that something goes on, once a person has waited for two seconds.
@@ -267,6 +262,7 @@ const WATCH: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(250);
 
+const ERA: &str = "Changes nothing here: a check looks at both eras";
 const POLICY: &str = "Changes nothing here: a check tries everything once";
 const CODES: &str = "\
 Exit codes:

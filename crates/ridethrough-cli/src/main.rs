@@ -17,6 +17,7 @@ mod expose;
 #[path = "expose/elsewhere.rs"]
 mod expose;
 mod import;
+mod kept;
 mod lab;
 mod man;
 mod misuse;

@@ -12,7 +12,7 @@ mod settings;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use ridethrough::RecoveryPolicy;
+use ridethrough::{Era, Eras, RecoveryPolicy};
 
 use crate::misuse::Misuse;
 
@@ -35,6 +35,9 @@ pub(crate) struct Options {
     /// How hard to try [default: interactive]
     #[arg(long, help_heading = HEADING)]
     policy: Option<Policy>,
+    /// Which era of the protocol to speak [default: auto for a URL, legacy for a program]
+    #[arg(long, help_heading = HEADING)]
+    era: Option<EraChoice>,
     /// A tool that does no harm if it runs twice: a call in doubt is sent again
     #[arg(long, value_name = "TOOL", help_heading = HEADING)]
     repeatable: Vec<String>,
@@ -52,6 +55,17 @@ pub(crate) enum Policy {
     Never,
     /// For work that nobody watches: half an hour
     Unattended,
+}
+
+/// Which era of the protocol to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EraChoice {
+    /// Ask the server, and follow it when it changes
+    Auto,
+    /// With sessions: 2025-11-25 and before
+    Legacy,
+    /// Stateless: 2026-07-28; a server that wants a session is refused
+    Modern,
 }
 
 impl Options {
@@ -76,6 +90,7 @@ impl Options {
             bearer_env: self.bearer_env.clone(),
             timeout: self.timeout,
             policy: self.policy,
+            era: self.era,
             repeatable: self.repeatable.clone(),
             verbose: (self.verbose > 0).then_some(self.verbose),
         }
@@ -90,6 +105,7 @@ struct Layer {
     bearer_env: Option<String>,
     timeout: Option<Duration>,
     policy: Option<Policy>,
+    era: Option<EraChoice>,
     repeatable: Vec<String>,
     verbose: Option<u8>,
 }
@@ -110,6 +126,7 @@ impl Layer {
             bearer_env: self.bearer_env.or(below.bearer_env.filter(|_| !has_token)),
             timeout: self.timeout.or(below.timeout),
             policy: self.policy.or(below.policy),
+            era: self.era.or(below.era),
             verbose: self.verbose.or(below.verbose),
             ..self
         }
@@ -123,6 +140,17 @@ impl Policy {
             Self::Interactive => RecoveryPolicy::interactive(),
             Self::Never => RecoveryPolicy::never(),
             Self::Unattended => RecoveryPolicy::unattended(),
+        }
+    }
+}
+
+impl EraChoice {
+    /// What it means for a client.
+    pub(crate) const fn eras(self) -> Eras {
+        match self {
+            Self::Auto => Eras::Either,
+            Self::Legacy => Eras::Only(Era::Legacy),
+            Self::Modern => Eras::Only(Era::Modern),
         }
     }
 }
@@ -156,6 +184,7 @@ mod tests {
             headers: vec!["x-team: red".into(), "x-more: 1".into()],
             timeout: Some(Duration::from_secs(9)),
             policy: Some(Policy::Never),
+            era: Some(EraChoice::Modern),
             repeatable: vec!["b".into()],
             ..Layer::default()
         };
@@ -164,7 +193,7 @@ mod tests {
 
         assert_eq!(said.headers, ["X-Team: blue", "x-more: 1"]);
         assert_eq!(said.timeout, Some(Duration::from_secs(1)));
-        assert_eq!(said.policy, Some(Policy::Never));
+        assert_eq!((said.policy, said.era), (Some(Policy::Never), Some(EraChoice::Modern)));
         assert_eq!(said.repeatable, ["a", "b"]);
     }
 

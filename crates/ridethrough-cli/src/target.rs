@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use ridethrough::{Client, ClientBuilder, Endpoint, Era};
+use ridethrough::{Client, ClientBuilder, Endpoint};
 use secrecy::ExposeSecret;
 
 use crate::import::{Address, Program, Reached, safe};
@@ -51,9 +51,7 @@ impl Target {
     pub(crate) fn client(&self) -> ClientBuilder {
         match &self.place {
             Place::Program(program) => spawn(program),
-            Place::Url { address, .. } => {
-                Client::builder(address.url.expose_secret()).eras(Era::Legacy)
-            }
+            Place::Url { address, .. } => Client::builder(address.url.expose_secret()),
         }
     }
 

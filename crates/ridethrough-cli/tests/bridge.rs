@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use ridethrough_lab::{Mcp, Mood, Protocol, Server, Times, When};
+use ridethrough_lab::{Mcp, Mood, Protocol, Server, Spoken, Times, When};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -98,6 +98,41 @@ async fn secrets_reach_the_server_and_nobody_else() {
     for secret in ["t0ken", "s3cret"] {
         assert!(!said.contains(secret) && !kept.contains(secret), "{said}\n{kept}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_era_is_kept_beside_the_catalogue_and_a_server_that_goes_back_is_told() {
+    let rig = Rig::listen().await;
+    rig.mcp.speaks(Spoken::Modern);
+    let mut first = rig.host(&["--era", "auto"]);
+    let greeting = first.greet().await;
+    first.call(1, "echo").await;
+    first.leave().await;
+    assert_eq!(greeting["result"]["protocolVersion"], "2025-06-18");
+    assert!(rig.kept().contains(r#""era":"modern""#), "{}", rig.kept());
+
+    rig.mcp.speaks(Spoken::Legacy);
+    let mut next = rig.host(&["--era", "auto"]);
+    next.greet().await;
+    let answer = next.call(1, "echo").await;
+    let (_, _, said) = next.leave().await;
+
+    assert_eq!(answer["result"]["content"][0]["text"], "echo");
+    assert!(said.contains("ridethrough: warning: the upstream was stateless"), "{said}");
+    assert!(rig.kept().contains(r#""era":"legacy""#), "{}", rig.kept());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bridge_that_keeps_no_catalogue_keeps_no_era() {
+    let rig = Rig::listen().await;
+    let mut host = rig.host(&["--era", "auto", "--no-catalogue"]);
+
+    host.greet().await;
+    host.call(1, "echo").await;
+    host.leave().await;
+
+    assert_eq!(rig.mcp.count(&When::method("server/discover")), 1);
+    assert!(!rig.cache.join("ridethrough/catalogues").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -250,7 +285,7 @@ impl Rig {
         command.env("XDG_CACHE_HOME", &self.cache).env("TOKEN", "t0ken").env("KEY", "s3cret");
         // Nothing of this reaches the folders of whoever runs the tests.
         command.env("XDG_CONFIG_HOME", &self.cache).env("XDG_RUNTIME_DIR", &self.cache);
-        command.env("HOME", &self.cache);
+        command.env("HOME", &self.cache).env("RIDETHROUGH_ERA", "legacy");
         command
     }
 

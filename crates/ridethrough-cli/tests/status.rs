@@ -211,6 +211,7 @@ impl Rig {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
         command.args(words).env_clear().current_dir(&self.home).kill_on_drop(true);
         command.env("HOME", &self.home).env("XDG_RUNTIME_DIR", &self.home).env("TOKEN", "t0ken");
+        command.env("RIDETHROUGH_ERA", "legacy");
         command
     }
 

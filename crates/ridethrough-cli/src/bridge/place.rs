@@ -1,7 +1,4 @@
-//! Where the server is, and where its catalogue is kept.
-
-use std::ffi::OsString;
-use std::path::PathBuf;
+//! Where the server is.
 
 use ridethrough::Endpoint;
 
@@ -20,16 +17,6 @@ pub(super) fn check(url: &str, allow_http: bool) -> Result<(), Misuse> {
         tried: "the URL was read; nothing was sent".to_owned(),
         hint: "write `https://`, or add `--allow-http` if nobody can listen in between".to_owned(),
     })
-}
-
-/// The folder of catalogues, below the user's cache; `None` if the user has no place of its own.
-pub(super) fn catalogues() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
-    let cache = variable("XDG_CACHE_HOME")
-        .or_else(|| variable("LOCALAPPDATA"))
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))?;
-    Some(cache.join("ridethrough").join("catalogues"))
 }
 
 #[cfg(test)]

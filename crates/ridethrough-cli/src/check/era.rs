@@ -2,7 +2,7 @@
 
 use ridethrough::Version;
 use ridethrough::machine::discovery::{self, Verdict};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Notes;
 use super::finding::{Finding, Subject};
@@ -12,49 +12,57 @@ use super::seen::Seen;
 use super::wire::{Visit, Wire};
 
 /// What `server/discover` showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
+    /// Stateless, and not to be spoken with.
+    Foreign,
     Legacy,
-    Modern,
+    /// Stateless; this is what it said of itself.
+    Modern(Box<Seen>),
     Unknown,
+}
+
+impl Era {
+    /// Whether it is stateless, if that is known.
+    pub(super) const fn is_modern(&self) -> Option<bool> {
+        match self {
+            Self::Foreign | Self::Modern(_) => Some(true),
+            Self::Legacy => Some(false),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// Asks for the stateless revision, in the one way that no older server can take for work.
 pub(super) async fn look(wire: &mut Wire) -> (Era, Finding) {
-    let modern = Version::V2026_07_28.as_str();
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": modern,
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo":
-            {"name": "ridethrough-check", "version": env!("CARGO_PKG_VERSION")},
-    });
-    let ask = wire.request("server/discover", json!({"_meta": meta}));
-    let ask = ask.header("mcp-protocol-version", modern).header("mcp-method", "server/discover");
-    match wire.ask(ask).await {
+    match wire.ask(wire.stateless("server/discover", Value::Null)).await {
         Err(miss) => (Era::Unknown, unknown(miss.to_string())),
         Ok(seen) => match seen.unfinished() {
             Some(because) => (Era::Unknown, unknown(because)),
-            None => judge(&seen, &wire.hide),
+            None => judge(seen, &wire.hide),
         },
     }
 }
 
 /// Reads an answer to `server/discover`, as our client would.
-fn judge(seen: &Seen, hide: &Hide) -> (Era, Finding) {
+fn judge(seen: Seen, hide: &Hide) -> (Era, Finding) {
     let (modern, words) = (Version::V2026_07_28, seen.words());
     match discovery::verdict(seen.head.status, seen.answer.as_ref()) {
+        Verdict::Modern(version) if seen.result().is_none() => {
+            let what = format!("names the stateless revision {version}, and refuses it: {words}");
+            (Era::Foreign, Subject::Protocol.warning("era", what))
+        }
         Verdict::Modern(version) => {
             let what = format!("speaks the stateless revision {version}");
-            (Era::Modern, Subject::Protocol.good("era", what))
+            (Era::Modern(Box::new(seen)), Subject::Protocol.good("era", what))
         }
         Verdict::Disjoint { supported } => {
             let what =
                 format!("is stateless, of revisions unknown to us: {}", supported.join(", "));
-            (Era::Modern, Subject::Protocol.note("era", hide.cut(&what)))
+            (Era::Foreign, Subject::Protocol.note("era", hide.cut(&what)))
         }
         Verdict::Refused => {
             let what = format!("is stateless, but refuses `server/discover`: {words}");
-            (Era::Modern, Subject::Protocol.warning("era", what))
+            (Era::Foreign, Subject::Protocol.warning("era", what))
         }
         Verdict::Legacy => {
             let what = format!(

@@ -2,30 +2,39 @@
 //! their machine (DNS rebinding), and `Origin` and `Host` give it away.
 
 use ridethrough::Version;
+use serde_json::Value;
 
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::visit_of;
 use super::seen::Seen;
-use super::wire::{Miss, Wire};
+use super::wire::{Miss, Visit, Wire};
 use crate::target;
 
-pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) {
+pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     let is_local = target::is_this_machine(wire.probe.endpoint());
     let has_token = wire.has_token;
-    let seen = pretend(wire, "origin", "http://attacker.example").await;
+    let seen = pretend(wire, visit, "origin", "http://attacker.example").await;
     notes.add(Guard { name: "origin", header: "`Origin`", is_local, has_token }.judge(seen));
     let is_http1 = wire.connect().await.is_ok_and(|line| !line.is_http2());
     if is_local && is_http1 {
-        let seen = pretend(wire, "host", "attacker.example").await;
+        let seen = pretend(wire, visit, "host", "attacker.example").await;
         notes.add(Guard { name: "host", header: "`Host`", is_local, has_token }.judge(seen));
     }
 }
 
-/// Shakes hands as a page of somebody else's would.
-async fn pretend(wire: &mut Wire, header: &'static str, value: &str) -> Result<Seen, Miss> {
-    let ask = wire.initialize(Version::LATEST_LEGACY.as_str()).header(header, value);
-    let seen = wire.ask(ask).await?;
+/// Begins as a page of somebody else's would, in the era of this visit.
+async fn pretend(
+    wire: &mut Wire,
+    visit: &Visit,
+    header: &'static str,
+    value: &str,
+) -> Result<Seen, Miss> {
+    let ask = match visit.is_stateless() {
+        true => wire.stateless("server/discover", Value::Null),
+        false => wire.initialize(Version::LATEST_LEGACY.as_str()),
+    };
+    let seen = wire.ask(ask.header(header, value)).await?;
     wire.give_back(&visit_of(&seen)).await;
     Ok(seen)
 }

@@ -32,21 +32,34 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Ex
         redirect::moved(&statuses, wire).into_iter().for_each(|it| notes.add(it));
     }
     let Some(result) = seen.result().filter(|it| version_of(it).is_some()).cloned() else {
-        let exit = refusal::explain(&seen, wire, notes).await;
+        let explained = refusal::explain(&seen, wire, notes).await;
         wire.give_back(&visit_of(&seen)).await;
-        return Err(exit);
+        return explained;
     };
     notes.figures.initialize_ms = Some(super::in_millis(seen.took));
     let version = version_of(&result).unwrap_or_default();
-    introduce(&seen, &result, notes);
+    introduce(&seen, "initialize", &result, notes);
     notes.revision = Some(notes.hide.in_text(&version));
     notes.add(judge(&version, &notes.hide));
     let issued = seen.headers.get("mcp-session-id").map(|it| it.as_bytes().to_vec());
-    let has_tools = result.member("capabilities").is_some_and(|it| it.member("tools").is_some());
-    let hello = Hello { visit: visit_of(&seen), issued, has_tools };
+    let hello = Hello { visit: visit_of(&seen), issued, has_tools: has_tools(&result) };
     let ready = wire.ask(Ask::notification("notifications/initialized").of(&hello.visit)).await;
     notes.add(initialized(ready));
     Ok(hello)
+}
+
+/// What stands in for a handshake with a server that knows none: what it says of itself.
+pub(super) fn stateless(discovered: &Seen, notes: &mut Notes) -> Hello {
+    let version = Version::V2026_07_28.as_str().to_owned();
+    let result = discovered.result().cloned().unwrap_or_else(Json::empty_object);
+    introduce(discovered, "server/discover", &result, notes);
+    notes.revision = Some(version.clone());
+    let visit = Visit { session: None, version };
+    Hello { visit, issued: None, has_tools: has_tools(&result) }
+}
+
+fn has_tools(result: &Json) -> bool {
+    result.member("capabilities").is_some_and(|it| it.member("tools").is_some())
 }
 
 async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<Seen, Exit> {
@@ -64,16 +77,18 @@ pub(super) fn visit_of(seen: &Seen) -> Visit {
     Visit { session, version: seen.result().and_then(version_of).unwrap_or_default() }
 }
 
-fn introduce(seen: &Seen, result: &Json, notes: &mut Notes) {
-    let info = result.member("serverInfo");
+fn introduce(seen: &Seen, asked: &'static str, result: &Json, notes: &mut Notes) {
+    let in_meta = || result.member("_meta")?.member("io.modelcontextprotocol/serverInfo");
+    let info = result.member("serverInfo").or_else(in_meta);
     let text = |key: &str| info.as_ref()?.member(key)?.read::<String>();
     let name = [text("name"), text("version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let name =
         if name.is_empty() { "a server without a name".to_owned() } else { notes.hide.cut(&name) };
     let form = form(seen);
-    let what = format!("{name} answers `initialize` {form} in {}", millis(seen.took));
+    let what = format!("{name} answers `{asked}` {form} in {}", millis(seen.took));
     notes.server_name = Some(name);
-    notes.add(Subject::Protocol.good("initialize", what));
+    let about = if asked == "initialize" { "initialize" } else { "discover" };
+    notes.add(Subject::Protocol.good(about, what));
 }
 
 /// The form of an answer, in words.

@@ -43,11 +43,13 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
 
 /// An answer to `ping`, or why there is none.
 async fn ping(wire: &mut Wire, visit: &Visit) -> Result<Seen, String> {
-    let ask = wire.request("ping", Value::Null).of(visit);
+    // The stateless revision has no `ping`: whoever says who it is, is there.
+    let method = if visit.is_stateless() { "server/discover" } else { "ping" };
+    let ask = wire.request_of(visit, method, Value::Null);
     match wire.ask(ask).await {
         Ok(seen) if seen.answer.is_some() => Ok(seen),
         Ok(seen) => {
-            Err(seen.unfinished().unwrap_or_else(|| format!("`ping` brings {}", seen.words())))
+            Err(seen.unfinished().unwrap_or_else(|| format!("`{method}` brings {}", seen.words())))
         }
         Err(miss) => Err(miss.to_string()),
     }

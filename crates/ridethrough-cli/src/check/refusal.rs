@@ -7,6 +7,7 @@ use ridethrough::{Answer, Cause};
 use super::Notes;
 use super::era::{self, Era};
 use super::finding::{Finding, Subject};
+use super::hello::{self, Hello};
 use super::redirect;
 use super::seen::{End, Seen};
 use super::wire::{Ask, Miss, Wire};
@@ -78,27 +79,40 @@ fn unfinished(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
     })
 }
 
-/// Says what an answer to `initialize` means that opens no session, and how the check ends.
-pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> Exit {
+/// Says what an answer to `initialize` means that opens no session, and how the check goes on or ends.
+pub(super) async fn explain(
+    seen: &Seen,
+    wire: &mut Wire,
+    notes: &mut Notes,
+) -> Result<Hello, Exit> {
     if let Some((finding, exit)) = outright(seen, wire) {
         notes.add(finding);
-        return exit;
+        return Err(exit);
     }
     let (era, finding) = era::look(wire).await;
-    if era == Era::Modern {
+    notes.is_modern = era.is_modern();
+    if let Era::Modern(discovered) = era {
         notes.add(finding);
+        let what = format!(
+            "refuses `initialize` ({}): it speaks the stateless revision only, and our client \
+             speaks that with it",
+            seen.words()
+        );
         notes.add(
             Subject::Protocol
-                .bad(
-                    "initialize",
-                    format!(
-                        "refuses `initialize` ({}): it speaks the \
-                     stateless revision only, which our client does not speak yet",
-                        seen.words()
-                    ),
-                )
-                .advise("let the server speak 2025-11-25 too, until our client speaks 2026-07-28"),
+                .note("initialize", what)
+                .advise("hosts and SDKs from before that revision cannot use this server"),
         );
+        return Ok(hello::stateless(&discovered, notes));
+    }
+    if matches!(era, Era::Foreign) {
+        let what = format!(
+            "refuses `initialize` ({}): it is stateless, and our client does not speak with it",
+            seen.words()
+        );
+        notes.add(finding);
+        let advice = "let the server speak 2026-07-28, or 2025-11-25";
+        notes.add(Subject::Protocol.bad("initialize", what).advise(advice));
     } else if is_old(wire).await {
         notes.add(
             Subject::Protocol
@@ -115,7 +129,7 @@ pub(super) async fn explain(seen: &Seen, wire: &mut Wire, notes: &mut Notes) -> 
     } else {
         notes.add(stranger(seen, wire));
     }
-    Exit::Protocol
+    Err(Exit::Protocol)
 }
 
 /// What an answer means that leaves nothing to ask.

@@ -133,7 +133,7 @@ impl ListEnd {
 
 /// A page of the list and how long it took, or why there is none.
 async fn page(wire: &mut Wire, visit: &Visit, params: Value) -> Result<(Json, Duration), Finding> {
-    let ask = wire.request("tools/list", params).of(visit).at_most(LARGEST);
+    let ask = wire.request_of(visit, "tools/list", params).at_most(LARGEST);
     let unknown = |because: String| Subject::Tools.unknown("list", "the tools", because);
     let seen = wire.ask(ask).await.map_err(|miss| unknown(miss.to_string()))?;
     match seen.result() {

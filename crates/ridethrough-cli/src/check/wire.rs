@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use ridethrough::machine::session::SessionId;
 use ridethrough::probe::{Line, Probe, Question};
-use ridethrough::{Cause, Failure};
+use ridethrough::{Cause, Failure, Version};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -71,6 +71,13 @@ pub(super) struct Ask {
     /// How long a stream is watched; if there is no such time, until it has answered.
     watch: Option<Duration>,
     stops_at_answer: bool,
+}
+
+impl Visit {
+    /// Whether it needed no handshake.
+    pub(super) fn is_stateless(&self) -> bool {
+        Version::parse(&self.version).is_some_and(|it| !it.era().has_sessions())
+    }
 }
 
 impl Wire {
@@ -136,10 +143,30 @@ impl Wire {
         Ask::post(method, id, &message)
     }
 
+    /// A request of this visit, in the form of its era.
+    pub(super) fn request_of(&self, visit: &Visit, method: &str, params: Value) -> Ask {
+        match visit.is_stateless() {
+            true => self.stateless(method, params),
+            false => self.request(method, params).of(visit),
+        }
+    }
+
+    /// A request that says itself who asks, and in which revision.
+    pub(super) fn stateless(&self, method: &str, params: Value) -> Ask {
+        let modern = Version::V2026_07_28.as_str();
+        let mut params = if params.is_null() { json!({}) } else { params };
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": modern,
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": us(),
+        });
+        let ask = self.request(method, params);
+        ask.header("mcp-protocol-version", modern).header("mcp-method", method)
+    }
+
     /// `initialize` for this revision.
     pub(super) fn initialize(&self, version: &str) -> Ask {
-        let client = json!({"name": "ridethrough-check", "version": env!("CARGO_PKG_VERSION")});
-        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": us()});
         self.request("initialize", params)
     }
 
@@ -315,6 +342,11 @@ impl fmt::Display for Miss {
 /// Whether a kept connection can have failed so because it had been closed.
 fn is_broken(failure: &Failure) -> bool {
     matches!(failure.cause, Cause::Closed | Cause::Reset | Cause::StreamRefused)
+}
+
+/// Who asks.
+fn us() -> Value {
+    json!({"name": "ridethrough-check", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// A time as people read it.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
-use super::{Layer, Policy, seconds};
+use super::{EraChoice, Layer, Policy, seconds};
 use crate::misuse::Misuse;
 
 /// Reads the variables that are ours. One that is not known is told and otherwise ignored: it may be
@@ -34,6 +34,10 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
 fn take(layer: &mut Layer, key: &str, value: &str) -> Result<(), String> {
     match key {
         "BEARER_ENV" => layer.bearer_env = Some(value.to_owned()),
+        "ERA" => {
+            let era = EraChoice::from_str(value, false);
+            layer.era = Some(era.map_err(|_| ERAS.to_owned())?);
+        }
         "HEADER" => {
             let lines = value.lines().filter(|line| !line.trim().is_empty());
             layer.headers = lines.map(str::to_owned).collect();
@@ -60,10 +64,12 @@ fn wrong(name: &str, fault: &str) -> Misuse {
     }
 }
 
+pub(super) const ERAS: &str = "must be `auto`, `legacy` or `modern`";
 pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
 /// How variables end that hold secrets; none of our settings does.
 const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
-const KNOWN: [&str; 6] = ["BEARER_ENV", "HEADER", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
+const KNOWN: [&str; 7] =
+    ["BEARER_ENV", "ERA", "HEADER", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
 
 #[cfg(test)]
 mod tests {
@@ -75,6 +81,7 @@ mod tests {
     fn every_flag_has_a_variable_of_its_name() {
         let layer = read_from(&[
             ("RIDETHROUGH_BEARER_ENV", "TOKEN"),
+            ("RIDETHROUGH_ERA", "legacy"),
             ("RIDETHROUGH_HEADER", "X-A: 1\n\nX-B: 2"),
             ("RIDETHROUGH_POLICY", "never"),
             ("RIDETHROUGH_REPEATABLE", "read  list"),
@@ -88,13 +95,15 @@ mod tests {
         assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
         assert_eq!(layer.headers, ["X-A: 1", "X-B: 2"]);
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Never), Some(2)));
+        assert_eq!(layer.era, Some(EraChoice::Legacy));
         assert_eq!(layer.repeatable, ["read", "list"]);
         assert_eq!(layer.timeout, Some(Duration::from_millis(2500)));
     }
 
     #[test]
     fn a_value_that_cannot_be_used_is_refused_by_the_name_of_its_variable() {
-        for name in ["RIDETHROUGH_POLICY", "RIDETHROUGH_TIMEOUT", "RIDETHROUGH_VERBOSE"] {
+        for name in ["ERA", "POLICY", "TIMEOUT", "VERBOSE"].map(|it| format!("RIDETHROUGH_{it}")) {
+            let name = name.as_str();
             let refused = read_from(&[(name, "s3cret")]).map(|_| ()).unwrap_err().to_string();
 
             assert!(refused.contains(name) && !refused.contains("s3cret"), "{refused}");

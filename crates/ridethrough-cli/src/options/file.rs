@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use toml::{Table, Value};
 
-use super::environment::POLICIES;
-use super::{Layer, Policy, seconds};
+use super::environment::{ERAS, POLICIES};
+use super::{EraChoice, Layer, Policy, seconds};
 use crate::misuse::Misuse;
 
 /// Where such a file may be, the nearest first.
@@ -66,6 +66,10 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
     match (key, value) {
         ("bearer-env", Value::String(name)) => layer.bearer_env = Some(name),
         ("bearer-env", _) => return Err(Fault::Wrong("must be the name of a variable, a string")),
+        ("era", value) => {
+            let era = value.as_str().and_then(|it| EraChoice::from_str(it, false).ok());
+            layer.era = Some(era.ok_or(Fault::Wrong(ERAS))?);
+        }
         ("header", value) => layer.headers = strings(value)?,
         ("policy", value) => {
             let policy = value.as_str().and_then(|it| Policy::from_str(it, false).ok());
@@ -110,7 +114,8 @@ fn wrong(path: &Path, fault: &str) -> Misuse {
 
 const NAME: &str = "ridethrough.toml";
 const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
-const KNOWN: [&str; 6] = ["bearer-env", "header", "policy", "repeatable", "timeout", "verbose"];
+const KNOWN: [&str; 7] =
+    ["bearer-env", "era", "header", "policy", "repeatable", "timeout", "verbose"];
 
 #[cfg(test)]
 mod tests {
@@ -122,14 +127,17 @@ mod tests {
     fn every_flag_has_a_key_of_its_name() {
         let layer = parse(
             "bearer-env = \"TOKEN\"\nheader = [\"X-A: 1\"]\npolicy = \"unattended\"\n\
-             repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\n",
+             repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\nera = \"auto\"\n",
         )
         .unwrap();
 
         assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
         assert_eq!((layer.headers, layer.repeatable), (vec!["X-A: 1".into()], vec!["read".into()]));
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Unattended), Some(1)));
-        assert_eq!(layer.timeout, Some(Duration::from_secs(2)));
+        assert_eq!(
+            (layer.timeout, layer.era),
+            (Some(Duration::from_secs(2)), Some(EraChoice::Auto))
+        );
     }
 
     #[test]
@@ -146,6 +154,7 @@ mod tests {
             "header = [1, \"s3cret\"]",
             "timeout = \"s3cret\"",
             "policy = \"s3cret\"",
+            "era = \"s3cret\"",
             "bearer-env = [\"s3cret\"]",
             "header = [\"X-Key: s3cret\"\nverbose = 1",
             "verbose = 's3cret'",

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use ridethrough::probe::Probe;
 use ridethrough::{Client, ClientBuilder, EnvironmentBearer, PolicyBuilder, StaticBearer, Token};
+use ridethrough_bridge::EraMemory;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::header;
-use super::{Layer, Policy};
+use super::{EraChoice, Layer, Policy};
 use crate::import::Address;
+use crate::kept;
 use crate::misuse::Misuse;
 use crate::target::Target;
 
@@ -18,6 +20,8 @@ pub(crate) struct Settings {
     credentials: Option<Bearer>,
     /// How hard to try.
     pub(crate) policy: Policy,
+    /// Which era is spoken; what fits the server, if nobody says it.
+    era: Option<EraChoice>,
     /// The time for a whole command, or for one call of a bridge.
     pub(crate) timeout: Option<Duration>,
     /// Tools that do no harm if they run twice.
@@ -62,6 +66,7 @@ impl Settings {
             headers,
             credentials,
             policy: said.policy.unwrap_or(Policy::Interactive),
+            era: said.era,
             timeout: said.timeout,
             repeatable: said.repeatable,
             verbose: said.verbose.unwrap_or_default(),
@@ -74,7 +79,7 @@ impl Settings {
         if let Some(timeout) = self.timeout {
             policy = policy.deadline(timeout).tool_deadline(timeout);
         }
-        finish(self.begin(target, policy)?)
+        finish(self.remembering(self.begin(target, policy)?, target))
     }
 
     /// Begins a client of this server with a policy of the command's own.
@@ -85,11 +90,30 @@ impl Settings {
     ) -> Result<ClientBuilder, Misuse> {
         let policy = policy.build().map_err(|error| wrong(&error.to_string()))?;
         let mut builder = target.client().policy(policy);
+        if let Some(era) = self.era {
+            builder = builder.eras(era.eras());
+        }
         // A program has no use for headers and tokens.
         if let Some(address) = target.address() {
             builder = self.introduced(builder, address)?;
         }
         Ok(builder)
+    }
+
+    /// Tells a client what was found of the server's era earlier, and keeps what it finds.
+    pub(crate) fn remembering(&self, builder: ClientBuilder, target: &Target) -> ClientBuilder {
+        // Whoever is not asked for its era says nothing about it.
+        let is_asked = self.era.is_none_or(|era| era == EraChoice::Auto);
+        let place = target.address().zip(kept::folder()).filter(|_| is_asked);
+        let Some((address, folder)) = place else { return builder };
+        let url = address.url.expose_secret();
+        let memory = EraMemory::open(&folder, url, &self.shown_to(target));
+        let builder = match memory.recall() {
+            Some((era, age)) => builder.known_era(era, age),
+            None => builder,
+        };
+        // What is not kept is asked for again.
+        builder.on_era(move |era| drop(memory.keep(era)))
     }
 
     /// Makes a probe of this server: what a client would connect with, and no client.
@@ -139,6 +163,17 @@ impl Settings {
         headers.chain(token).collect()
     }
 
+    /// The same, with what the server's file has beyond the settings.
+    pub(crate) fn shown_to<'a>(&'a self, target: &'a Target) -> Vec<(&'a str, &'a str)> {
+        let mut shown = self.shown_to_server();
+        if let Some(address) = target.address() {
+            let headers = address.headers.iter();
+            shown.extend(headers.map(|(name, it)| (name.as_str(), it.expose_secret())));
+            shown.extend(address.bearer.iter().map(|it| ("authorization", it.expose_secret())));
+        }
+        shown
+    }
+
     /// The settings as people may see them: names, and no value that may be a secret.
     pub(crate) fn shown(&self) -> String {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -148,8 +183,11 @@ impl Settings {
             None => "none",
         };
         format!(
-            "policy {:?}, timeout {:?}, token {token}, headers {headers:?}, repeatable {:?}",
-            self.policy, self.timeout, self.repeatable
+            "policy {:?}, era {}, timeout {:?}, token {token}, headers {headers:?}, repeatable {:?}",
+            self.policy,
+            self.era.map_or_else(|| "unsaid".to_owned(), |era| format!("{era:?}")),
+            self.timeout,
+            self.repeatable
         )
     }
 }

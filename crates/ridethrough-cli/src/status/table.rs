@@ -67,6 +67,8 @@ fn row(seen: &Seen) -> Row {
 
 fn session(it: &Snapshot) -> String {
     match (it.generation, &it.revision) {
+        // That era has none.
+        (_, Some(revision)) if it.era == "modern" => format!("none ({})", harmless(revision)),
         (Some(number), Some(revision)) => format!("{number} ({})", harmless(revision)),
         _ => nothing(),
     }
@@ -163,14 +165,21 @@ mod tests {
             "inFlightCount": 3, "recoveries": 2, "lostMs": 12_000,
         });
 
-        let table = of(&[told(well), told(ill), Seen::Silent { pid: 5000 }], false);
+        let stateless = json!({
+            "pid": 8, "upstream": "https://b.example/mcp", "host": "zed", "state": "ready",
+            "era": "modern", "generation": 1, "revision": "2026-07-28", "upSinceMs": 1000,
+        });
+
+        let seen = [told(well), told(stateless), told(ill), Seen::Silent { pid: 5000 }];
+        let table = of(&seen, false);
 
         assert_eq!(
             table,
             "\
-STATE       PID   HOST    UPSTREAM                    SESSION         AGE        UP
-ready       7     cursor  https://a.example/mcp       1 (2025-06-18)  1 min 1 s  2 h 1 min
-recovering  4711  -       https://longer.example/mcp  -               -          900 ms
+STATE       PID   HOST    UPSTREAM                    SESSION            AGE        UP
+ready       7     cursor  https://a.example/mcp       1 (2025-06-18)     1 min 1 s  2 h 1 min
+ready       8     zed     https://b.example/mcp       none (2026-07-28)  -          1 s
+recovering  4711  -       https://longer.example/mcp  -                  -          900 ms
   in flight for 3 s: tools/call `search`
   and 2 more in flight
   2 waiting for the server
@@ -178,7 +187,7 @@ recovering  4711  -       https://longer.example/mcp  -               -         
   next attempt in 1 s
   breaker open: new calls are refused
   recovered 2 times, 12 s in all
-silent      5000  -       -                           -               -          -
+silent      5000  -       -                           -                  -          -
   it did not answer within a second"
         );
     }

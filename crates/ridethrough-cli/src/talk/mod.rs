@@ -35,7 +35,7 @@ use clap::Subcommand;
 use ridethrough::{Client, Json};
 use tokio::runtime;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::exit::Exit;
 use crate::options::{Options, Settings};
@@ -150,6 +150,13 @@ impl Talk {
         };
         // A server that does not answer to that has no say in how long this takes.
         let _ = timeout(GOODBYE, self.client.close()).await;
+        // Events end with the client; what happened last is still told.
+        let told = async {
+            while !self.teller.is_finished() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
         self.desk.clear();
         ended
@@ -186,3 +193,4 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
 
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_millis(100);

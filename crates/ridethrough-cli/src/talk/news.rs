@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ridethrough::machine::event::Remedy;
-use ridethrough::{CallName, Event, Moment};
+use ridethrough::{CallName, Era, Event, Moment};
 
 /// How much a piece of news matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +14,8 @@ pub(super) enum Weight {
     Recovery,
     /// Something went wrong.
     Trouble,
+    /// Nothing went wrong, and everybody should know it.
+    Warning,
 }
 
 /// A piece of news.
@@ -72,7 +74,7 @@ pub(super) fn of(event: &Event, now: Moment) -> News {
 
 /// What concerns sessions, the standing stream and the server as a whole.
 fn of_the_link(event: &Event, now: Moment) -> News {
-    use Weight::{Detail, Recovery, Trouble};
+    use Weight::{Detail, Recovery, Trouble, Warning};
 
     let (weight, name, words) = match event {
         Event::FellBack { .. } => (
@@ -81,6 +83,19 @@ fn of_the_link(event: &Event, now: Moment) -> News {
             "the server refuses Streamable HTTP; it is spoken to by HTTP+SSE of 2024-11-05"
                 .to_owned(),
         ),
+        Event::EraDowngraded => (
+            Warning,
+            "eraDowngraded",
+            "the server was stateless when it was last asked, and wants sessions now: it was rolled \
+             back, or somebody in between changes what is said; `--era modern` refuses that"
+                .to_owned(),
+        ),
+        Event::EraFound { era: Era::Legacy } => {
+            (Detail, "eraFound", "the server begins with a session".to_owned())
+        }
+        Event::EraFound { era: Era::Modern } => {
+            (Detail, "eraFound", "the server is stateless".to_owned())
+        }
         Event::ListenerBack { gap } => {
             (Recovery, "listenerBack", format!("listening again after {}", time(*gap)))
         }
@@ -119,6 +134,9 @@ fn of_the_link(event: &Event, now: Moment) -> News {
         }
         Event::Suspended { gap } => {
             (Detail, "suspended", format!("this machine slept for {}", time(*gap)))
+        }
+        Event::ToolDropped { tool, why } => {
+            (Warning, "toolDropped", format!("the tool `{tool}` cannot be called: {why}"))
         }
         Event::ToolsChanged => (Detail, "toolsChanged", "the tools have changed".to_owned()),
         Event::UnreadableEvent => (

@@ -67,7 +67,8 @@ impl Teller {
         match weight {
             Weight::Trouble => self.trouble = Some(words),
             Weight::Recovery => self.trouble = None,
-            Weight::Detail => {}
+            Weight::Warning if self.least.is_none() => self.desk.say(&format!("warning: {words}")),
+            Weight::Detail | Weight::Warning => {}
         }
     }
 

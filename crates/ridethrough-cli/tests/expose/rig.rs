@@ -179,6 +179,8 @@ impl Drop for Rig {
 pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
     command.stdin(Stdio::null()).kill_on_drop(true);
+    // What commands keep about servers does not reach whoever runs the tests.
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/expose-cache"));
     command
 }
 

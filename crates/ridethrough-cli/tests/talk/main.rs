@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod endings;
+mod eras;
 mod names;
 mod rig;
 mod secrets;

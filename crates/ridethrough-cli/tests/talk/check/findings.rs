@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough_lab::{Protocol, Server, Style, Times, What, When};
+use ridethrough_lab::{Protocol, Server, Spoken, Style, Times, What, When};
 use serde_json::json;
 
 use super::{assert_finding, assert_never_called, checked, find, healthy};
@@ -225,6 +225,25 @@ async fn revisions_are_told_whether_they_are_old_repeated_or_stateless() {
     assert_finding(&echo, "negotiation", "warning", "its word about revisions means nothing");
     assert_finding(&both, "era", "good", "speaks the stateless revision 2026-07-28");
     assert_eq!([&old, &both].map(|it| &it["isStatelessSpoken"]), [&json!(false), &json!(true)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_stateless_only_is_checked_without_a_handshake() {
+    let rig = Rig::new().await;
+    rig.mcp.speaks(Spoken::Modern);
+
+    let report = checked(&rig).await;
+
+    assert_finding(&report, "era", "good", "speaks the stateless revision 2026-07-28");
+    assert_finding(&report, "initialize", "note", "it speaks the stateless revision only");
+    assert_finding(&report, "discover", "good", "answers `server/discover`");
+    assert_finding(&report, "list", "good", "lists 4 tools");
+    assert_finding(&report, "latency", "good", "10 pings");
+    assert_finding(&report, "origin", "warning", "DNS rebinding");
+    assert_eq!(
+        (&report["isStatelessSpoken"], &report["revision"]),
+        (&json!(true), &json!("2026-07-28"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -92,7 +92,7 @@ async fn what_is_no_mcp_server_ends_with_8_and_a_guess() {
         (wrong_path, "perhaps `/mcp` is missing"),
         (moved, "redirects (302) to `https://login.example/`"),
         (old, "HTTP+SSE of 2024-11-05"),
-        (modern, "it speaks the stateless revision only"),
+        (modern, "names the stateless revision 2026-07-28, and refuses it"),
     ] {
         assert_eq!(ran.code, Some(8), "{ran:?}");
         let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
