@@ -29,9 +29,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ridethrough_core::CallName;
 use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status};
-use ridethrough_core::{CallName, Outcome};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::{BuildError, ClientBuilder};
