@@ -74,7 +74,7 @@ impl KnownEra {
     }
 
     /// What is known is in doubt: the server is asked again.
-    const fn forget(&mut self) {
+    pub(super) const fn forget(&mut self) {
         self.found = None;
         self.last_resort.forget();
     }

@@ -194,6 +194,10 @@ impl Link {
             PostReading::Rejected(status)
                 if status == StatusCode::NOT_FOUND || status.is_server_error() =>
             {
+                if status == StatusCode::NOT_FOUND {
+                    // Nobody knows who says so: the next try begins with the era.
+                    self.known_era.forget();
+                }
                 self.handshake_failed(now, head.retry_after, Reason::Status(status));
             }
             PostReading::SessionLost | PostReading::Suspected(_) => {

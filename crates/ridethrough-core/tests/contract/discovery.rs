@@ -245,6 +245,28 @@ fn an_initialize_that_stays_refused_after_the_era_was_asked_is_refused() {
 }
 
 #[test]
+fn a_server_that_is_upgraded_while_a_handshake_pauses_is_asked_again() {
+    // Found by the simulator, seed 100356 of both eras: a renewal that had asked for the era once went
+    // on with `initialize` for as long as somebody waited.
+    let mut rig = either();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let initialize = rig.post();
+
+    rig.status(&initialize, 404);
+    rig.advance_to_send();
+    let question = rig.post();
+    assert_eq!(method(&question).as_deref(), Some("server/discover"));
+    modern(&mut rig, &question);
+
+    let call = rig.post();
+    rig.reply(&call, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
 fn a_session_that_a_modern_server_refuses_for_its_form_is_left() {
     let mut rig = either();
     let id = rig.call("deploy");
