@@ -40,7 +40,7 @@ pub(crate) struct Oracle {
     wire_ids: BTreeSet<u64>,
     /// Handshakes that are out, and since when.
     handshakes: BTreeMap<AttemptId, Moment>,
-    /// Handshakes in a row that followed each other at once and that no call asked for.
+    /// Handshakes in a row that followed each other at once, while no call began, was sent or ended.
     hurried: u32,
     handshake_over: Moment,
     /// Executions that the server denied.
@@ -282,6 +282,7 @@ impl Oracle {
 
     /// The call ended.
     pub(crate) fn ended(&mut self, call: u64, now: Moment, outcome: &Outcome) {
+        self.hurried = 0;
         let Some(history) = self.calls.get_mut(&call) else { return };
         let is_second = std::mem::replace(&mut history.is_over, true);
         let elapsed = now.since(history.began);
