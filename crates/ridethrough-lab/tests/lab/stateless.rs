@@ -63,6 +63,12 @@ async fn a_request_must_carry_its_metadata() {
     assert_eq!((legacy.status(), code(&legacy)), (400, -32022));
     assert_eq!(legacy.json()["error"]["data"]["supported"], json!(["2026-07-28"]));
     assert_eq!(legacy.json()["error"]["data"]["requested"], "2025-11-25");
+    let mut newer = request("tools/list", json!({}));
+    newer["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2027-01-01".into();
+    let headers = routed("tools/list").replace("2026-07-28", "2027-01-01");
+    let newer = client.post(&headers, &newer).await;
+    assert_eq!((newer.status(), code(&newer)), (400, -32022));
+    assert_eq!(newer.json()["error"]["data"]["requested"], "2027-01-01");
     assert_eq!(mcp.runs(), []);
 }
 
