@@ -9,6 +9,7 @@
 //! Optional and isolated: nothing on it may fail a call or end a session. There is never more than
 //! one. It backs off from 1 s to 5 min and starts over only after a stream that stayed good.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -38,10 +39,16 @@ pub(crate) struct Listener {
 }
 
 /// A request for the stream of the stateless era, which is open only when it was acknowledged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Subscription {
     wire_id: u64,
     until: Moment,
+    /// The resources that it asks for.
+    asked: BTreeSet<Box<str>>,
+    /// What is wanted has changed since.
+    is_outdated: bool,
+    /// The head of an answer that is no stream, while its body is on its way.
+    head: Option<Box<AnswerHead>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +74,7 @@ pub(crate) enum State {
 /// What the link must do about an answer to the GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A 404 on a stream that was open before: is the session still there?
+    /// A 404 or 405 on a stream that was open before: is the session still there?
     CheckSession,
     /// It is open; the gap to tell, if there was one.
     Opened {
@@ -104,12 +111,33 @@ impl Listener {
 
     /// The id of the request that asked a stateless server for it.
     pub(crate) fn wire_id(&self) -> Option<u64> {
-        self.subscription.map(|it| it.wire_id)
+        self.subscription.as_ref().map(|it| it.wire_id)
     }
 
     /// Until when a stateless server may take to acknowledge it.
     pub(crate) fn acknowledged_until(&self) -> Option<Moment> {
-        self.subscription.map(|it| it.until)
+        self.subscription.as_ref().map(|it| it.until)
+    }
+
+    /// Whether a stateless server was asked for this resource.
+    pub(crate) fn asked_for(&self, uri: &str) -> bool {
+        self.subscription.as_ref().is_some_and(|it| it.asked.contains(uri))
+    }
+
+    /// A stateless server answers by something that is no stream.
+    pub(crate) fn note_head(&mut self, head: &AnswerHead) {
+        if let Some(subscription) = &mut self.subscription {
+            subscription.head = Some(Box::new(head.clone()));
+        }
+    }
+
+    pub(crate) fn take_head(&mut self) -> Option<AnswerHead> {
+        self.subscription.as_mut()?.head.take().map(|head| *head)
+    }
+
+    /// Whether no more than its last stream has gone wrong.
+    pub(crate) const fn is_trusted(&self) -> bool {
+        self.failures <= 1
     }
 
     /// A new session: what belonged to the old one is forgotten, but not how often a stream failed: a
@@ -132,32 +160,53 @@ impl Listener {
     }
 
     /// A stateless server was asked for it.
-    pub(crate) const fn subscribing(&mut self, attempt: AttemptId, wire_id: u64, until: Moment) {
+    pub(crate) fn subscribing(
+        &mut self,
+        attempt: AttemptId,
+        wire_id: u64,
+        until: Moment,
+        asked: BTreeSet<Box<str>>,
+    ) {
         self.state = State::Opening { attempt };
-        self.subscription = Some(Subscription { wire_id, until });
+        let (is_outdated, head) = (false, None);
+        self.subscription = Some(Subscription { wire_id, until, asked, is_outdated, head });
     }
 
-    /// Another one is wanted in place of what is open. Returns the attempt to abort, which nobody has
-    /// acknowledged yet.
+    /// Another one is wanted in place of what is open. One that is on its way is waited for first.
+    /// Returns the attempt to abort.
     pub(crate) fn replace(&mut self) -> Option<AttemptId> {
-        let unheard = match self.state {
-            State::Open { attempt, .. } => self.replaced.replace(attempt),
-            State::Opening { attempt } => Some(attempt),
+        match self.state {
+            State::Open { attempt, .. } => {
+                self.state = State::Off;
+                self.replaced.replace(attempt)
+            }
+            State::Opening { .. } => {
+                if let Some(subscription) = &mut self.subscription {
+                    subscription.is_outdated = true;
+                }
+                None
+            }
             _ => None,
-        };
-        self.state = State::Off;
-        unheard
+        }
+    }
+
+    /// Whether what is wanted has changed since it was asked for.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.subscription.as_ref().is_some_and(|it| it.is_outdated)
     }
 
     /// A stateless server tells on it from now on. Returns the older stream, and the gap to tell if
-    /// there was one.
-    pub(crate) fn acknowledged(&mut self, now: Moment) -> (Option<AttemptId>, Option<Duration>) {
-        let State::Opening { attempt } = self.state else { return (None, None) };
+    /// there was one; nothing if it has said so before.
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Moment,
+    ) -> Option<(Option<AttemptId>, Option<Duration>)> {
+        let State::Opening { attempt } = self.state else { return None };
         self.state = State::Open { attempt, since: now };
         self.was_open = true;
         let replaced = self.replaced.take();
         let gap = self.lost_at.take().map(|lost| now.since(lost));
-        (replaced, gap)
+        Some((replaced, gap))
     }
 
     /// The stream that was being replaced is over. Returns whether it was that one.
@@ -185,12 +234,15 @@ impl Listener {
             return Verdict::Opened { gap };
         }
         match head.status {
-            StatusCode::METHOD_NOT_ALLOWED => self.unsupported(),
-            StatusCode::NOT_FOUND if !self.was_open => self.unsupported(),
-            StatusCode::NOT_FOUND if self.subscription.is_some() => {
+            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND
+                if self.subscription.is_some() =>
+            {
                 Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
             }
-            StatusCode::NOT_FOUND => {
+            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND if !self.was_open => {
+                self.unsupported()
+            }
+            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND => {
                 self.state = State::Checking;
                 Verdict::CheckSession
             }
@@ -248,8 +300,18 @@ impl Listener {
     }
 
     /// Stops for good, or until the next session. Returns the attempts to abort.
-    pub(crate) fn stop(&mut self) -> impl Iterator<Item = AttemptId> + use<> {
+    pub(crate) fn stop(
+        &mut self,
+        now: Moment,
+        stable_after: Duration,
+    ) -> impl Iterator<Item = AttemptId> + use<> {
         let attempt = self.attempt();
+        if let State::Open { .. } = self.state {
+            self.lost_at = Some(now);
+        }
+        if self.has_lasted(now, stable_after) {
+            self.failures = 0;
+        }
         self.state = State::Off;
         attempt.into_iter().chain(self.replaced.take())
     }

@@ -140,6 +140,7 @@ impl Link {
             self.fail_session_waiters(now, &Ending::new(Kind::Unauthorized, reason));
         }
         self.drop_credential_notices(now);
+        self.end_subscribers(now, &Ending::new(Kind::Unauthorized, Reason::Nothing));
         self.listener_goes_without_credentials(now);
     }
 

@@ -58,6 +58,9 @@ impl Link {
         if let Some(sent) = &exchange.sent {
             self.wires.remove(&sent.wire_id);
         }
+        if outcome.is_err() {
+            self.forget_subscriber(&exchange);
+        }
         self.timers.set(Timer::Exchange(id), None);
         self.queue.remove(&id);
         self.let_go(&exchange, carrier);
@@ -71,7 +74,9 @@ impl Link {
         if let Ok(answer) = &mut outcome
             && !is_connect
         {
-            self.breaker.answered();
+            if exchange.sent.is_some() {
+                self.breaker.answered();
+            }
             if let Some(other) = self.learn_from(&exchange, answer) {
                 *answer = other;
             }

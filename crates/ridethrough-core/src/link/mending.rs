@@ -15,7 +15,7 @@ use super::timers::Timer;
 use super::{Link, renewal};
 use crate::discovery::{self, Verdict};
 use crate::event::{Event, Remedy};
-use crate::exchange::{State, Then, Waiting};
+use crate::exchange::{Phase, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::message::{Answer, Incoming, Json, Message, Params};
@@ -29,6 +29,8 @@ pub(super) struct Relisting {
     attempt: AttemptId,
     wire_id: u64,
     pages: u32,
+    /// When the whole list must be there.
+    until: Moment,
 }
 
 impl Link {
@@ -47,12 +49,17 @@ impl Link {
             Some(UNSUPPORTED_VERSION) if names_our_revision(answer) => false,
             _ => return false,
         };
-        if std::mem::replace(&mut exchange.ledger.mended, true) {
+        // A server that has told something of the call has begun it.
+        let has_begun = exchange
+            .live()
+            .is_some_and(|live| matches!(live.phase, Phase::Stream { fruitful: true, .. }));
+        if has_begun || std::mem::replace(&mut exchange.ledger.mended, true) {
             return false;
         }
         exchange.ledger.note(Delivery::Refused);
-        let words = answer.error().unwrap_or_default().message;
-        self.hiccup(now, id, Reason::Said(words.into()), Remedy::Resend { at: now });
+        // The server's words may quote what was sent.
+        let reason = Reason::Rule("the server refused the form of the request");
+        self.hiccup(now, id, reason, Remedy::Resend { at: now });
         self.release(now, id, carrier);
         match is_stale {
             true => {
@@ -67,11 +74,11 @@ impl Link {
     /// Lists the tools for the link itself, unless that is under way.
     fn list_tools(&mut self, now: Moment) {
         if self.relisting.is_none() {
-            self.ask_for_tools(now, None, 0);
+            self.ask_for_tools(now, None, 0, now + renewal::LIMIT);
         }
     }
 
-    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, pages: u32) {
+    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, pages: u32, until: Moment) {
         let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else {
             return self.tools_listed(now);
         };
@@ -81,8 +88,8 @@ impl Link {
         let body = self.body(&params, wire_id, LIST);
         let headers = self.own_headers(LIST);
         let attempt = self.request_with(Owner::Tools, Verb::Post { body }, to, headers);
-        self.relisting = Some(Relisting { attempt, wire_id, pages });
-        self.timers.set(Timer::Tools, Some(now + renewal::LIMIT));
+        self.relisting = Some(Relisting { attempt, wire_id, pages, until });
+        self.timers.set(Timer::Tools, Some(until));
     }
 
     /// The whole answer to our own list.
@@ -102,7 +109,9 @@ impl Link {
             next_cursor: Option<Json>,
         }
 
-        let Some(Relisting { attempt, wire_id, pages }) = self.relisting else { return false };
+        let Some(Relisting { attempt, wire_id, pages, until }) = self.relisting else {
+            return false;
+        };
         let Message::Response { id: Some(id), answer } = message else { return false };
         if id.number() != Some(wire_id) {
             return false;
@@ -118,7 +127,7 @@ impl Link {
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
         let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
         match next {
-            Some(cursor) => self.ask_for_tools(now, Some(cursor), pages + 1),
+            Some(cursor) => self.ask_for_tools(now, Some(cursor), pages + 1, until),
             None => self.tools_listed(now),
         }
         true

@@ -95,7 +95,6 @@ impl Link {
             self.let_out_if(now, id, Then::Send, is_meant);
         }
         self.release_session_notices(now);
-        self.release_subscribers(now);
         if self.pulse.askers.breaker {
             self.send_ping(now);
         }
@@ -116,9 +115,10 @@ impl Link {
         }
         self.session = Session::Absent;
         self.tell(Event::SessionLost { generation });
-        self.stop_listener();
+        self.stop_listener(now);
         self.withdraw_questions(|question| question.generation == generation);
         self.drop_answers(now, |asked, _| asked == generation);
+        self.release_subscribers(now);
         if self.keep_connected {
             self.ensure_session(now);
         }

@@ -1,6 +1,7 @@
 //! The standing stream as part of the link: opened after a handshake, isolated from the calls.
 
 use bytes::Bytes;
+use http::StatusCode;
 
 use super::Link;
 use super::attempts::Owner;
@@ -66,16 +67,19 @@ impl Link {
         }
     }
 
-    pub(super) fn stop_listener(&mut self) {
-        for attempt in self.listener.stop() {
+    pub(super) fn stop_listener(&mut self, now: Moment) {
+        for attempt in self.listener.stop(now, self.policy.stable_after) {
             self.abort(attempt);
         }
         self.set_listener_alarm();
     }
 
     pub(super) fn listener_head(&mut self, now: Moment, attempt: AttemptId, head: &AnswerHead) {
-        if self.listener.wire_id().is_some() && head.status.is_success() {
+        if self.listener.wire_id().is_some() && head.status != StatusCode::UNAUTHORIZED {
             // A stateless server has yet to acknowledge it, or says no in a body.
+            if !head.is_stream() {
+                self.listener.note_head(head);
+            }
             return;
         }
         match self.listener.answered(now, head, &mut self.dice) {
@@ -93,7 +97,6 @@ impl Link {
             }
             Verdict::Unsupported => {
                 self.tell(Event::ListenerUnsupported);
-                self.refuse_subscribers(now);
             }
             Verdict::Wait { until } => self.tell(Event::ListenerLost { retry: until }),
         }
@@ -128,8 +131,8 @@ impl Link {
 
     /// A body in place of a stream.
     pub(super) fn listener_body(&mut self, now: Moment, body: &Bytes) {
-        if self.listener.wire_id().is_some() {
-            self.subscription_body(now, body);
+        if let Some(head) = self.listener.take_head() {
+            self.subscription_refused(now, &head, body);
         }
     }
 

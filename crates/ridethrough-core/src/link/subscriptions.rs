@@ -11,23 +11,24 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::attempts::Owner;
 use super::{Link, renewal};
-use crate::era::Era;
 use crate::event::Event;
-use crate::exchange::{Exchange, State, Then, Waiting};
+use crate::exchange::{Asked, Ending, Exchange, PostReading, State, Then, Waiting, read_post};
+use crate::failure::Delivery;
+use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::listener;
-use crate::message::{Answer, Incoming, Json, Message, Params};
+use crate::message::{Answer, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::{Address, Output, Verb};
 
 /// What is listened for, as it is asked and as it is granted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct News {
     tools_list_changed: bool,
     prompts_list_changed: bool,
@@ -41,7 +42,7 @@ enum Word {
     Granted(News),
     Nothing,
     Over,
-    Refused { is_unknown: bool },
+    Refused(Answer),
 }
 
 impl Link {
@@ -61,6 +62,10 @@ impl Link {
         let Some(exchange) = self.exchanges.get(&id) else { return false };
         let done = || Ok(Answer::Result(Json::empty_object()));
         match &*exchange.call.method {
+            "logging/setLevel" if !is_level(exchange) => {
+                let answer = Answer::refusal(INVALID_PARAMS, "there is no such log level");
+                self.finish(now, id, Ok(answer), None);
+            }
             // From now on each request says it.
             "logging/setLevel" => self.finish(now, id, done(), None),
             "resources/unsubscribe" => {
@@ -80,13 +85,20 @@ impl Link {
     /// Asks for the stream.
     pub(super) fn send_listen(&mut self, now: Moment, to: Address) {
         let wanted = self.wanted_news();
+        let asked = wanted.resource_subscriptions.clone();
         let wire_id = self.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
         let body = self.body(&Params::new(Some(params), false), wire_id, LISTEN);
         let headers = self.own_headers(LISTEN);
         let attempt = self.request_with(Owner::Listener, Verb::Post { body }, to, headers);
-        self.listener.subscribing(attempt, wire_id, now + renewal::LIMIT);
+        for id in self.ids_where(waits_for_acknowledgement) {
+            if let Some(exchange) = self.exchanges.get_mut(&id) {
+                exchange.ledger.note(Delivery::Unknown);
+                exchange.ledger.attempts += 1;
+            }
+        }
+        self.listener.subscribing(attempt, wire_id, now + renewal::LIMIT, asked);
         self.set_listener_alarm();
     }
 
@@ -101,9 +113,18 @@ impl Link {
 
     /// What is wanted has changed.
     fn listen_anew(&mut self, now: Moment) {
+        if !self.wants_news() {
+            return self.stop_listener(now);
+        }
         match self.listener.state() {
-            listener::State::Unsupported => return self.refuse_subscribers(now),
-            listener::State::Waiting { .. } => return,
+            listener::State::Unsupported => {
+                return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
+            }
+            listener::State::Waiting { .. } => {
+                // Somebody waits for it now.
+                self.listener.link_is_back(now, &mut self.dice);
+                return self.set_listener_alarm();
+            }
             _ => {}
         }
         if let Some(unheard) = self.listener.replace() {
@@ -133,33 +154,56 @@ impl Link {
                     self.drain(attempt);
                     return self.listener_ended(now);
                 }
-                Word::Refused { is_unknown } => {
+                Word::Refused(answer) => {
                     self.drain(attempt);
-                    return self.subscription_refused(now, is_unknown);
+                    return self.listening_is_refused(now, &answer);
                 }
             }
         }
     }
 
     /// An answer that is no stream.
-    pub(super) fn subscription_body(&mut self, now: Moment, body: &Bytes) {
-        let messages = Incoming::parse(body).map(Incoming::into_messages).unwrap_or_default();
-        let words = messages.iter().map(|message| self.subscription_word(message));
-        let refused = words.into_iter().find_map(|word| match word {
-            Word::Refused { is_unknown } => Some(is_unknown),
-            _ => None,
-        });
-        self.subscription_refused(now, refused.unwrap_or_default());
+    pub(super) fn subscription_refused(&mut self, now: Moment, head: &AnswerHead, body: &Bytes) {
+        let Some(wire_id) = self.listener.wire_id() else { return };
+        let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
+        let asked = Asked { wire_id, carried: to.carried(), assume_unexecuted: &[] };
+        let reading = read_post(head, body, asked).reading;
+        // A server that was never good here may be anything; calls will find out.
+        let is_other = self.listener.is_trusted() && self.met_the_other_era(&to, head, &reading);
+        match reading {
+            _ if is_other => {
+                self.listener_ended(now);
+                self.lose_session(now, to.generation);
+                if self.wants_news() {
+                    self.ensure_session(now);
+                }
+            }
+            PostReading::Answer(answer) => self.listening_is_refused(now, &answer),
+            _ => {
+                let verdict = self.listener.answered(now, head, &mut self.dice);
+                if let listener::Verdict::Wait { until } = verdict {
+                    self.tell(Event::ListenerLost { retry: until });
+                }
+                self.set_listener_alarm();
+            }
+        }
     }
 
-    fn subscription_refused(&mut self, now: Moment, is_unknown: bool) {
-        if is_unknown {
+    /// The server says no, in words. What was wanted for the first time is not wanted again.
+    fn listening_is_refused(&mut self, now: Moment, answer: &Answer) {
+        if answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND) {
             self.listener.is_unsupported();
             self.set_listener_alarm();
             self.tell(Event::ListenerUnsupported);
-            return self.refuse_subscribers(now);
+            return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
         }
         self.listener_ended(now);
+        if answer.error().is_some() {
+            let asked = |link: &Self, uri: &str| link.listener.asked_for(uri);
+            let meant: Vec<Box<str>> = self.subscribers_uris().collect();
+            let meant: Vec<Box<str>> = meant.into_iter().filter(|it| asked(self, it)).collect();
+            self.refuse_subscribers(now, answer, |uri| meant.iter().any(|it| **it == *uri));
+        }
     }
 
     fn subscription_word(&self, message: &Message) -> Word {
@@ -168,17 +212,14 @@ impl Link {
             Message::Notification { method, params } => match &**method {
                 "notifications/subscriptions/acknowledged" => {
                     let granted = params.as_ref().and_then(|it| it.member("notifications"));
-                    Word::Granted(granted.and_then(|it| it.read()).unwrap_or_default())
+                    Word::Granted(granted.map_or_else(|| self.wanted_news(), |it| News::read(&it)))
                 }
                 "notifications/cancelled" if names(params.as_ref(), ours) => Word::Over,
                 _ => Word::Nothing,
             },
             Message::Response { id: Some(id), answer } if id.number() == ours => match answer {
                 Answer::Result(_) => Word::Over,
-                Answer::Error(_) => {
-                    let code = answer.error().map(|error| error.code);
-                    Word::Refused { is_unknown: code == Some(METHOD_NOT_FOUND) }
-                }
+                Answer::Error(_) => Word::Refused(answer.clone()),
             },
             _ => Word::Nothing,
         }
@@ -186,7 +227,8 @@ impl Link {
 
     /// The server listens to what we listen for.
     fn acknowledged(&mut self, now: Moment, granted: &News) {
-        let (old, gap) = self.listener.acknowledged(now);
+        let is_outdated = self.listener.is_outdated();
+        let Some((old, gap)) = self.listener.acknowledged(now) else { return };
         if let Some(old) = old {
             self.abort(old);
         }
@@ -195,21 +237,26 @@ impl Link {
             self.tell(Event::ListenerBack { gap });
             self.tell_what_may_have_been_missed(now, granted);
         }
-        let refused: Vec<Box<str>> = self
-            .restore
-            .subscribed()
-            .filter(|uri| !granted.resource_subscriptions.contains(*uri))
-            .map(Into::into)
-            .collect();
+        let is_granted = |uri: &str| granted.resource_subscriptions.contains(uri);
         for id in self.ids_where(waits_for_acknowledgement) {
             let uri = self.exchanges.get(&id).and_then(subject);
-            let is_refused = uri.is_none_or(|uri| refused.contains(&uri));
-            self.subscriber_answered(now, id, is_refused);
+            if uri.is_some_and(|uri| is_granted(&uri)) {
+                self.finish(now, id, Ok(Answer::Result(Json::empty_object())), None);
+            }
         }
+        let asked = |link: &Self, uri: &str| link.listener.asked_for(uri) && !is_granted(uri);
+        let refused: Vec<Box<str>> =
+            self.restore.subscribed().filter(|uri| asked(self, uri)).map(Into::into).collect();
+        self.refuse_subscribers(now, &no_subscriptions(), |uri| {
+            refused.iter().any(|it| **it == *uri)
+        });
         for uri in refused {
             self.restore.forget(&uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
             self.restore_failed(call);
+        }
+        if is_outdated {
+            self.listen_anew(now);
         }
     }
 
@@ -235,36 +282,52 @@ impl Link {
         }
     }
 
-    /// There is another session. A stateless one is listened to anew, an older one is asked as it
-    /// was meant.
+    /// The session is gone: whoever waits for word from it waits for the next one.
     pub(super) fn release_subscribers(&mut self, now: Moment) {
-        if self.era() == Era::Modern {
-            return;
-        }
         for id in self.ids_where(waits_for_acknowledgement) {
             let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Acknowledgement);
             self.let_out_if(now, id, Then::Send, is_meant);
         }
     }
 
-    /// This server has no such stream.
-    pub(super) fn refuse_subscribers(&mut self, now: Moment) {
+    /// These subscriptions will not be.
+    fn refuse_subscribers(
+        &mut self,
+        now: Moment,
+        answer: &Answer,
+        is_meant: impl Fn(&str) -> bool,
+    ) {
         for id in self.ids_where(waits_for_acknowledgement) {
-            if let Some(uri) = self.exchanges.get(&id).and_then(subject) {
+            let Some(uri) = self.exchanges.get(&id).map(|it| subject(it).unwrap_or_default())
+            else {
+                continue;
+            };
+            if is_meant(&uri) {
                 self.restore.forget(&uri);
+                self.finish(now, id, Ok(answer.clone()), None);
             }
-            self.subscriber_answered(now, id, true);
         }
     }
 
-    fn subscriber_answered(&mut self, now: Moment, id: ExchangeId, is_refused: bool) {
-        let answer = match is_refused {
-            true => {
-                Answer::refusal(METHOD_NOT_FOUND, "the server does not offer this subscription")
-            }
-            false => Answer::Result(Json::empty_object()),
-        };
-        self.finish(now, id, Ok(answer), None);
+    /// A subscription ended without word from the server: it is not asked for again.
+    pub(super) fn forget_subscriber(&mut self, exchange: &Exchange) {
+        if waits_for_acknowledgement(exchange)
+            && let Some(uri) = subject(exchange)
+        {
+            self.restore.forget(&uri);
+        }
+    }
+
+    /// Without credentials there is no word to wait for.
+    pub(super) fn end_subscribers(&mut self, now: Moment, ending: &Ending) {
+        for id in self.ids_where(waits_for_acknowledgement) {
+            self.end(now, id, ending.clone());
+        }
+    }
+
+    fn subscribers_uris(&self) -> impl Iterator<Item = Box<str>> {
+        let waiting = self.exchanges.values().filter(|it| waits_for_acknowledgement(it));
+        waiting.filter_map(subject)
     }
 
     fn note_subscription(&mut self, id: ExchangeId) {
@@ -278,6 +341,33 @@ impl Link {
     pub(super) fn ignore_question(&mut self, method: Box<str>) {
         self.outbox.push_back(Output::Tell(Event::QuestionIgnored { method: method.into() }));
     }
+}
+
+impl News {
+    /// Reads what is granted; what cannot be read is not.
+    fn read(granted: &Json) -> Self {
+        let is_granted = |name: &str| granted.member(name).and_then(|it| it.read::<bool>());
+        let list = |name: &str| is_granted(name).unwrap_or_default();
+        let uris = granted.member("resourceSubscriptions").and_then(|it| it.read());
+        Self {
+            tools_list_changed: list("toolsListChanged"),
+            prompts_list_changed: list("promptsListChanged"),
+            resources_list_changed: list("resourcesListChanged"),
+            resource_subscriptions: uris.unwrap_or_default(),
+        }
+    }
+}
+
+fn no_subscriptions() -> Answer {
+    Answer::refusal(METHOD_NOT_FOUND, "the server does not offer this subscription")
+}
+
+/// Whether a `logging/setLevel` names a level that there is: a stateless server would be told of it with
+/// every request.
+fn is_level(exchange: &Exchange) -> bool {
+    let level = exchange.params.text().and_then(|params| params.member("level"));
+    let level = level.and_then(|level| level.read::<String>());
+    level.is_some_and(|level| LEVELS.contains(&level.as_str()))
 }
 
 /// Whether a `notifications/cancelled` means this request.
@@ -298,3 +388,6 @@ fn subject(exchange: &Exchange) -> Option<Box<str>> {
 
 const LISTEN: &str = "subscriptions/listen";
 const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+const LEVELS: [&str; 8] =
+    ["alert", "critical", "debug", "emergency", "error", "info", "notice", "warning"];

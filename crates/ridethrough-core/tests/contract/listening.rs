@@ -3,7 +3,7 @@
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{CallOptions, Delivered, Era, Eras, Event, ExchangeId, Outgoing, Request};
-use ridethrough_core::{Kind, RecoveryPolicy};
+use ridethrough_core::{Kind, NoCredentials, RecoveryPolicy};
 
 use crate::rig::{Rig, header, json, method, millis, params, secs, wire_id};
 
@@ -194,6 +194,140 @@ fn a_subscription_that_is_not_granted_is_refused_and_not_asked_for_again() {
 }
 
 #[test]
+fn a_resource_that_the_server_refuses_does_not_cost_the_others_their_stream() {
+    for is_stream in [false, true] {
+        let (mut rig, old) = listening();
+        let id = subscribe(&mut rig, "resources/subscribe", "bad:1");
+        let new = rig.post();
+
+        if is_stream {
+            rig.open(&new);
+            let error = r#""error":{"code":-32602,"message":"no such resource"}"#;
+            rig.event(&new, &format!(r#"{{"id":{},{error}}}"#, wire_id(&new)));
+        } else {
+            rig.refuse(&new, 400, -32602, "no such resource");
+        }
+        assert!(matches!(&rig.finished[&id], Ok(Answer::Error(_))));
+        assert!(!rig.aborted.contains(&old.attempt), "the old one goes on");
+        rig.advance_to_send();
+
+        assert_eq!(wanted(&rig.post()), ALL);
+    }
+}
+
+#[test]
+fn resources_that_are_wanted_together_are_asked_for_together() {
+    let (mut rig, _) = listening();
+    let first = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let others = [2, 3, 4].map(|n| subscribe(&mut rig, "resources/subscribe", &format!("a:{n}")));
+    let one = rig.post();
+    rig.nothing_sent();
+
+    acknowledge(&mut rig, &one, &wanted(&one));
+    assert_eq!(rig.result(first), "{}");
+    assert!(others.iter().all(|id| rig.is_open(*id)), "nobody asked for them yet");
+    let all = rig.post();
+    acknowledge(&mut rig, &all, &wanted(&all));
+
+    assert!(others.iter().all(|id| rig.result(*id) == "{}"));
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_status_without_words_is_no_word_about_subscriptions() {
+    for status in [404, 405] {
+        let mut rig = Rig::modern();
+        rig.link.keep_connected(rig.now);
+        rig.pump();
+        let listen = rig.post();
+
+        rig.status(&listen, status);
+        rig.advance_to_send();
+
+        assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"), "{status}");
+    }
+}
+
+#[test]
+fn a_roll_back_that_the_stream_meets_is_followed_and_not_for_ever() {
+    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    rig.link.keep_connected(rig.now);
+    rig.pump();
+    let discover = rig.post();
+    rig.reply(&discover, MODERN);
+    let listen = rig.post();
+    acknowledge(&mut rig, &listen, ALL);
+    rig.end(&listen);
+    rig.advance_to_send();
+    let listen = rig.post();
+
+    rig.answer(&listen, 400, Content::Html, "no");
+    let discover = rig.post();
+    assert_eq!(method(&discover).as_deref(), Some("server/discover"));
+    rig.reply(&discover, MODERN);
+    let listen = rig.post();
+    rig.answer(&listen, 400, Content::Html, "no");
+
+    rig.nothing_sent();
+    rig.advance_to_send();
+    assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
+}
+
+#[test]
+fn the_last_resource_that_is_left_ends_the_stream() {
+    let mut rig = Rig::modern();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let listen = rig.post();
+    acknowledge(&mut rig, &listen, &wanted(&listen));
+
+    subscribe(&mut rig, "resources/unsubscribe", "a:1");
+
+    assert_eq!(rig.aborted, [listen.attempt]);
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_subscription_that_ended_without_word_may_have_been_made_and_is_not_asked_for_again() {
+    let (mut rig, _) = listening();
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let listen = rig.post();
+    rig.open(&listen);
+
+    rig.cancel(id);
+
+    assert!(rig.error(id).may_have_run());
+    assert_eq!(rig.error(id).attempts, 1);
+    rig.reset(&listen);
+    rig.advance_to_send();
+    assert_eq!(wanted(&rig.post()), ALL);
+}
+
+#[test]
+fn a_subscription_for_which_there_are_no_credentials_says_so() {
+    let mut rig = Rig::modern();
+    let id = subscribe(&mut rig, "resources/subscribe", "a:1");
+    let listen = rig.post();
+    rig.challenge(&listen);
+
+    rig.bring_credentials(Err(NoCredentials::default()));
+
+    assert_eq!(rig.kind(id), Kind::Unauthorized);
+}
+
+#[test]
+fn a_log_level_that_does_not_exist_is_refused() {
+    let mut rig = Rig::modern();
+    let params = Some(json(r#"{"level":"loud"}"#));
+    let options = CallOptions::default();
+    let id = rig.send(Request { method: "logging/setLevel".into(), params, options });
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+
+    rig.call("deploy");
+
+    assert_eq!(params_of_meta(&rig.post()), None);
+}
+
+#[test]
 fn a_resource_that_was_watched_is_told_to_be_looked_at_after_a_gap() {
     let mut rig = Rig::modern();
     subscribe(&mut rig, "resources/subscribe", "a:1");
@@ -213,7 +347,8 @@ fn what_is_not_watched_any_more_is_left_out_of_the_next_stream() {
     let mut rig = Rig::modern();
     rig.link.keep_connected(rig.now);
     rig.pump();
-    rig.post();
+    let listen = rig.post();
+    acknowledge(&mut rig, &listen, ALL);
     subscribe(&mut rig, "resources/subscribe", "a:1");
     let listen = rig.post();
     acknowledge(&mut rig, &listen, &wanted(&listen));
@@ -337,6 +472,7 @@ fn a_subscription_waits_for_credentials_and_is_asked_for_with_them() {
     assert_eq!(method(&rig.post()).as_deref(), Some("subscriptions/listen"));
 }
 
+const MODERN: &str = r#"{"supportedVersions":["2026-07-28"],"resultType":"complete"}"#;
 const ALL: &str =
     r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}"#;
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -368,6 +504,11 @@ fn acknowledge(rig: &mut Rig, listen: &Outgoing, granted: &str) {
 fn subscribe(rig: &mut Rig, method: &str, uri: &str) -> ExchangeId {
     let params = Some(json(&format!(r#"{{"uri":"{uri}"}}"#)));
     rig.send(Request { method: method.into(), params, options: CallOptions::default() })
+}
+
+fn params_of_meta(request: &Outgoing) -> Option<String> {
+    let level = params(request).member("_meta")?.member(LEVEL)?;
+    Some(level.as_str().to_owned())
 }
 
 fn wanted(listen: &Outgoing) -> String {

@@ -125,6 +125,38 @@ fn a_call_that_was_refused_for_its_form_is_known_not_to_have_run() {
 }
 
 #[test]
+fn a_call_that_the_server_has_begun_is_not_sent_again_for_its_form() {
+    for code in [-32020, -32022] {
+        let (mut rig, id, first) = called();
+        rig.open(&first);
+        rig.event(&first, r#"{"method":"notifications/message","params":{"data":"at work"}}"#);
+
+        let error = format!(r#"{{"code":{code},"message":"upstream","data":{OURS}}}"#);
+        rig.event(&first, &format!(r#"{{"id":{},"error":{error}}}"#, wire_id(&first)));
+
+        assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))), "{code}");
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_list_of_many_pages_has_15_s_in_all() {
+    let (mut rig, _, first) = called();
+    rig.refuse(&first, 400, -32020, "Header mismatch");
+    let began = rig.now;
+    loop {
+        let next = rig.post();
+        if method(&next).as_deref() == Some("tools/call") {
+            break;
+        }
+        rig.advance(secs(4));
+        rig.reply(&next, r#"{"tools":[],"nextCursor":"more"}"#);
+    }
+
+    assert!(rig.now.since(began) <= secs(16), "{:?}", rig.now.since(began));
+}
+
+#[test]
 fn what_else_is_wrong_with_a_request_is_the_servers_answer() {
     for (status, code) in [(400, -32021), (400, -32602), (404, -32601), (400, -32020)] {
         let mut rig = Rig::modern();

@@ -168,7 +168,10 @@ fn a_stream_that_stayed_good_until_its_session_was_lost_is_missed_for_1_s_at_mos
 
     let get = rig.get();
     assert_eq!(session(&get), Some("s2"));
+    rig.post();
+    rig.nothing_sent();
     rig.open(&get);
+    assert!(rig.told.iter().any(|event| matches!(event, Event::ListenerBack { .. })), "a gap");
     rig.end(&get);
     assert!(rig.advance_to_send() <= secs(1));
 }
