@@ -1,5 +1,6 @@
 //! What a check works with: a server that runs for all of them, and the means to start its own.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,8 +26,8 @@ pub(crate) struct Bench {
     recipe: Recipe,
     port: u16,
     host: Option<HostRecipe>,
-    /// A host of the shared server that has nothing to do.
-    idle: Arc<Mutex<Option<Host>>>,
+    /// Hosts of the shared server that have nothing to do: one in each era.
+    idle: Arc<Mutex<HashMap<Era, Host>>>,
 }
 
 impl Bench {
@@ -91,7 +92,7 @@ impl Bench {
 
     /// A host of the shared server: the idle one, or a new one.
     pub(crate) async fn host(&self) -> Verdict<Host> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.era);
         match idle {
             Some(host) => {
                 host.forget();
@@ -103,13 +104,13 @@ impl Bench {
 
     /// Leaves a host to the next check; interpreters are slow to start.
     pub(crate) fn leave(&self, host: Host) {
-        *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(self.era, host);
     }
 
     /// A host with a bridge to this URL.
     pub(crate) async fn host_of(&self, url: &str) -> Verdict<Host> {
         let recipe = self.host.as_ref().ok_or("there is no host of this SDK")?;
-        Host::start(recipe, url).await
+        Host::start(recipe, url, self.era).await
     }
 
     /// A server of the check's own, to be killed, and a client that has a session with it.

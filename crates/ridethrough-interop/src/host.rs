@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use ridethrough::Era;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -42,14 +43,15 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Starts a host with a bridge to this URL, and waits until the two have greeted each other.
-    pub(crate) async fn start(recipe: &HostRecipe, url: &str) -> Verdict<Self> {
-        let host = Self::spawn(recipe, url).map_err(words)?;
+    /// Starts a host with a bridge to this URL that is pinned to an era, and waits until the two have
+    /// greeted each other.
+    pub(crate) async fn start(recipe: &HostRecipe, url: &str, era: Era) -> Verdict<Self> {
+        let host = Self::spawn(recipe, url, era).map_err(words)?;
         host.answer(0).await?;
         Ok(host)
     }
 
-    fn spawn(recipe: &HostRecipe, url: &str) -> Result<Self> {
+    fn spawn(recipe: &HostRecipe, url: &str, era: Era) -> Result<Self> {
         let log = File::options().create(true).append(true).open(&recipe.log)?;
         let bridge_id = recipe.folder.join("bridge.pid");
         // SDKs pass few variables on to what they start, so the file is an argument.
@@ -57,7 +59,7 @@ impl Host {
             .arg(recipe.script)
             .args(["sh", "-c", r#"echo $$ > "$0"; exec "$@""#])
             .args([&bridge_id, &recipe.bridge])
-            .args(["bridge", url, "--no-catalogue"])
+            .args(["bridge", url, "--no-catalogue", "--era", &format!("{era:?}").to_lowercase()])
             .current_dir(&recipe.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::local::running;
 use crate::bench::Bench;
@@ -43,7 +43,7 @@ pub(super) async fn through_the_bridge_progress_and_log_messages_reach_a_host(
     let mut host = bench.host().await?;
 
     host.does(json!({ "do": "level", "level": "warning" })).await?;
-    host.calls(bench.surface.slow("host-progress", 4, 50)).await?;
+    host.calls(bench.surface.slow(&bench.key("host-progress"), 4, 50)).await?;
     host.calls(bench.surface.log()).await?;
 
     let steps: Vec<_> =
@@ -77,7 +77,7 @@ pub(super) async fn through_the_bridge_a_call_that_a_host_cancels_is_cancelled_i
     bench: Bench,
 ) -> Verdict {
     let mut host = bench.host().await?;
-    let key = "host-cancel";
+    let key = &bench.key("host-cancel");
 
     let call = host.begin_call(&bench.surface.wait(key)).await?;
     bench.notes("began", key).await?;
@@ -93,9 +93,13 @@ pub(super) async fn through_the_bridge_a_call_that_a_host_cancels_is_cancelled_i
 pub(super) async fn through_the_bridge_changed_lists_are_told_to_a_host(bench: Bench) -> Verdict {
     let mut host = bench.host().await?;
 
-    host.calls(bench.surface.change().0).await?;
-
-    host.hears("notifications/tools/list_changed").await?;
+    // What is told before the bridge listens is lost.
+    let began = Instant::now();
+    while host.told("notifications/tools/list_changed").is_empty() {
+        expect(began.elapsed() < Duration::from_secs(10), || "nothing was told".to_owned())?;
+        host.calls(bench.surface.change().0).await?;
+        sleep(Duration::from_millis(100)).await;
+    }
     bench.leave(host);
     Ok(())
 }
@@ -154,7 +158,7 @@ pub(super) async fn through_the_bridge_a_call_that_may_have_run_says_so_to_a_hos
 ) -> Verdict {
     let mut process = bench.process().await?;
     let mut host = bench.host_of(&process.url()).await?;
-    let key = "host-killed";
+    let key = &bench.key("host-killed");
 
     let call = host.begin_call(&bench.surface.count(key, 5000)).await?;
     bench.notes("ran", key).await?;

@@ -46,7 +46,7 @@ impl Check {
 
     /// Whether it asks a host, and not our client.
     pub(crate) fn is_of_a_host(&self) -> bool {
-        self.name.starts_with("through_the_bridge_")
+        self.name.contains("through_the_bridge_")
     }
 }
 
@@ -165,6 +165,14 @@ pub(crate) const CHECKS: &[Check] = checks![
     tasks::a_task_that_asks_is_answered,
     tasks::a_task_is_followed_by_another_client_through_lost_answers,
     tasks::a_task_that_is_cancelled_is_cancelled_in_the_server,
+    hosts::through_the_bridge_a_host_finds_tools_resources_and_prompts,
+    hosts::through_the_bridge_progress_and_log_messages_reach_a_host,
+    hosts::through_the_bridge_a_host_answers_what_the_server_asks,
+    hosts::through_the_bridge_a_call_that_a_host_cancels_is_cancelled_in_the_server,
+    hosts::through_the_bridge_changed_lists_are_told_to_a_host,
+    hosts::through_the_bridge_an_update_of_a_subscribed_resource_reaches_a_host,
+    hosts::through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there,
+    hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
 ];
 
 #[cfg(test)]
