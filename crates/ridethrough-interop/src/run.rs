@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use futures_util::TryFutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use ridethrough::Era;
 use tokio::time::{Instant, timeout};
@@ -38,9 +39,15 @@ pub(crate) async fn run(order: Order) -> Result<bool> {
         && order.servers.iter().any(|server| server.host.is_some());
     let bridge = if needs_bridge { Some(bridge(order.bridge)?) } else { None };
     let bridge = bridge.as_deref();
-    let columns =
-        order.servers.iter().map(|server| column(&places, server, &checks, bridge, order.is_short));
-    report.columns = stream::iter(columns).buffered(AT_ONCE).try_collect().await?;
+    let columns = order.servers.iter().enumerate().map(|(place, server)| {
+        let column = column(&places, server, &checks, bridge, order.is_short);
+        column.map_ok(move |column| (place, column))
+    });
+    // In any order: a slow server must not keep the next one waiting.
+    let columns = stream::iter(columns).buffer_unordered(AT_ONCE);
+    let mut columns: Vec<_> = columns.try_collect().await?;
+    columns.sort_by_key(|(place, _)| *place);
+    report.columns = columns.into_iter().map(|(_, column)| column).collect();
     println!("{}", report.text());
     if let Some(path) = &order.json {
         std::fs::write(path, report.json())?;
