@@ -210,6 +210,19 @@ async fn the_headers_of_a_call_go_with_every_question_about_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_headers_of_a_call_go_with_the_cancellation_of_its_task() {
+    let office = Office::looks(vec![Told::Result(working())]);
+    let client = office.client();
+
+    let call = client.call_tool("build", ()).header("x-tenant", "blue").deadline(secs(5));
+    call.await.unwrap_err();
+    tokio::time::sleep(secs(1)).await;
+
+    // Without it, a server that keeps tenants apart knows no such task.
+    assert_eq!(office.asked("tasks/cancel")[0].tenant.as_deref(), Some("blue"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_raw_answer_is_the_task_itself() {
     let office = Office::looks(vec![completed()]);
 

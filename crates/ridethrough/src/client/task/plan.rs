@@ -43,7 +43,7 @@ impl Plan {
     /// Follows the task of a call that nobody else can get at: if it is not wanted to its end, the
     /// server is told.
     pub(in crate::client) fn follow_or_cancel(self, state: TaskState) -> Following {
-        let unwanted = Unwanted { client: self.client.clone(), id: Some(state.id.clone()) };
+        let unwanted = self.unwanted(state.id.clone());
         let id = state.id.clone();
         self.start(id, Some(Born { state, at: Instant::now() }), Some(unwanted))
     }
@@ -68,6 +68,11 @@ impl Plan {
         let call = self.call.clone();
         let running = self.runtime().spawn(Follower::new(self, id, unwanted).run(born));
         Following { running, call }
+    }
+
+    fn unwanted(&self, id: TaskId) -> Unwanted {
+        let (client, headers) = (self.client.clone(), self.headers.clone());
+        Unwanted { client, headers, id: Some(id) }
     }
 
     fn runtime(&self) -> Handle {
@@ -96,6 +101,8 @@ impl Drop for Following {
 /// cancellation: it is sent once and its fate ignored.
 pub(super) struct Unwanted {
     client: Client,
+    /// A server that looks at them may know the task by them alone.
+    headers: HeaderMap,
     id: Option<TaskId>,
 }
 
@@ -110,7 +117,8 @@ impl Drop for Unwanted {
     fn drop(&mut self) {
         let Some(task_id) = &self.id else { return };
         let params = Json::of(&Named { task_id }).expect("a string is JSON");
-        let options = CallOptions { deadline: Some(CANCEL_TIME), ..CallOptions::default() };
+        let (deadline, headers) = (Some(CANCEL_TIME), std::mem::take(&mut self.headers).into());
+        let options = CallOptions { deadline, headers, ..CallOptions::default() };
         let request = Request { method: "tasks/cancel".into(), params: Some(params), options };
         let (reply, _) = oneshot::channel();
         let caller = Caller { number: self.client.next_call(), reply, progress: None };
