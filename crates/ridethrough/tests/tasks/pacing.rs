@@ -3,9 +3,10 @@
 use ridethrough::Extension;
 use serde_json::json;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::rig::{Office, Told, completed, secs, task};
+use crate::rig::{Office, Told, completed, made, secs, task};
 
 #[tokio::test(start_paused = true)]
 async fn the_servers_pace_is_kept_also_when_it_changes() {
@@ -62,4 +63,56 @@ async fn a_task_that_moves_gets_the_extension_of_its_call() {
     // It moved last in the third look, at 1 s and two times 4 s; ten more seconds follow.
     assert_eq!(error.kind(), Some(ridethrough::Kind::DeadlinePassed));
     assert_eq!(began.elapsed(), secs(19));
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_that_a_call_won_by_progress_is_not_lost_when_it_becomes_a_task() {
+    let (say, messages) = mpsc::unbounded_channel();
+    let mut messages = Some(messages);
+    let office = Office::new(move |asked, before| match (&*asked.method, before) {
+        ("tools/call", _) => {
+            let token = asked.params()["_meta"]["progressToken"].clone();
+            let say = say.clone();
+            tokio::spawn(async move {
+                for step in 1..=6 {
+                    tokio::time::sleep(secs(30)).await;
+                    let params = json!({ "progressToken": token, "progress": step });
+                    let method = "notifications/progress";
+                    let step = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+                    say.send(step).unwrap();
+                }
+                say.send(json!({ "jsonrpc": "2.0", "result": made() })).unwrap();
+            });
+            Told::Stream(messages.take().unwrap())
+        }
+        ("tasks/get", 0..40) => task(json!({})),
+        _ => completed(),
+    });
+
+    let extension = Extension { by: secs(60), cap: secs(3600) };
+    let call = office.client().call_tool("build", ()).deadline(secs(60));
+    let result = call.extended_by_progress(extension).await.unwrap();
+
+    assert_eq!(result.text(), "done");
+    assert_eq!(office.count("tasks/cancel"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_has_moved_at_the_first_look_gets_the_extension() {
+    let moved = json!({ "lastUpdatedAt": "later", "pollIntervalMs": 15_000 });
+    let office = Office::new(move |asked, before| match (&*asked.method, before) {
+        ("tools/call", _) => {
+            let mut made = made();
+            made["pollIntervalMs"] = json!(9000);
+            Told::Result(made)
+        }
+        ("tasks/get", 0) => task(moved.clone()),
+        _ => completed(),
+    });
+
+    let extension = Extension { by: secs(20), cap: secs(600) };
+    let call = office.client().call_tool("build", ()).deadline(secs(20));
+    let result = call.extended_by_progress(extension).await.unwrap();
+
+    assert_eq!(result.text(), "done");
 }

@@ -174,7 +174,7 @@ async fn perform(id: Value, told: Told) -> Result<Reply, Failure> {
     }
 }
 
-/// A stream whose `null` ids are those of its request.
+/// A stream whose answers without an id are those to its request.
 struct Stream {
     id: Value,
     messages: mpsc::UnboundedReceiver<Value>,
@@ -184,7 +184,7 @@ impl Body for Stream {
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         self.messages.poll_recv(context).map(|message| {
             let mut message = message?;
-            if message["id"].is_null() {
+            if message["id"].is_null() && message["method"].is_null() {
                 message["id"] = self.id.clone();
             }
             Some(Ok(Bytes::from(format!("data: {message}\n\n"))))

@@ -82,6 +82,7 @@ impl Follower {
             let is_over = state.status.is_final();
             let due = at + if is_over { Duration::ZERO } else { self.pace.next() };
             wait = due.saturating_duration_since(Instant::now());
+            self.last = Some(state);
         }
         loop {
             self.rest(wait).await?;

@@ -42,7 +42,9 @@ pub(in crate::client) struct Following {
 impl Plan {
     /// Follows the task of a call that nobody else can get at: if it is not wanted to its end, the
     /// server is told.
-    pub(in crate::client) fn follow_or_cancel(self, state: TaskState) -> Following {
+    pub(in crate::client) fn follow_or_cancel(mut self, state: TaskState) -> Following {
+        // The call has moved. What it had won by progress before that, only the machine knows.
+        self.time.extend();
         let unwanted = self.unwanted(state.id.clone());
         let id = state.id.clone();
         self.start(id, Some(Born { state, at: Instant::now() }), Some(unwanted))
