@@ -101,6 +101,17 @@ async fn a_task_without_a_deadline_is_given_up_when_nothing_was_heard_for_as_lon
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_question_without_an_answer_does_not_end_a_task_that_is_seldom_looked_at() {
+    let seldom = json!({ "pollIntervalMs": 1_200_000 });
+    let away = Told::Error(-32603, "the store is away");
+    let office = Office::looks(vec![task(seldom), away, completed()]);
+
+    let result = office.client().task("t-1".parse().unwrap()).result().await.unwrap();
+
+    assert_eq!((result.text(), office.count("tasks/get")), ("done".to_owned(), 3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_pass_ends_it_at_once() {
     let cases = [
         (Told::Status(401), Some(Kind::Unauthorized)),

@@ -110,6 +110,23 @@ async fn its_questions_come_while_its_result_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_result_that_is_held_back_for_long_is_not_the_end_of_a_task_that_goes_on() {
+    let office = Office::new(|asked, before| match (&*asked.method, before) {
+        ("tasks/get", 0..2) => state("input_required"),
+        ("tasks/get", _) => state("completed"),
+        ("tasks/result", 0..2) => Told::Silence,
+        ("tasks/result", _) => Told::Result(text("fetched")),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+    });
+    let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+
+    let result = begun.result().await.unwrap();
+
+    assert_eq!(result.text(), "fetched");
+    assert_eq!((office.count("tasks/get"), office.count("tasks/result")), (3, 3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn tasks_are_listed_cancelled_and_taken_up_by_another_client() {
     let office = capable(vec![state("working"), state("completed")]);
     let first = client(&office);

@@ -37,8 +37,10 @@ pub(super) struct Follower {
     open: Option<oneshot::Receiver<()>>,
     /// When it was first heard of: the server keeps it from then on, or from before.
     first_heard: Option<Instant>,
-    /// When the server last spoke of it, or the wait began.
-    heard: Instant,
+    /// When the first question was asked that has no answer, if the last one has none.
+    silent_since: Option<Instant>,
+    /// The same for the result of a task that has ended.
+    unfetched_since: Option<Instant>,
     last: Option<TaskState>,
     /// Questions that were sent.
     looks: u32,
@@ -66,7 +68,8 @@ impl Follower {
             id,
             open: Some(open),
             first_heard: None,
-            heard: Instant::now(),
+            silent_since: None,
+            unfetched_since: None,
             last: None,
             looks: 0,
             trouble: None,
@@ -115,13 +118,17 @@ impl Follower {
     }
 
     async fn look(&mut self) -> Result<Seen, Error> {
+        let asked_at = Instant::now();
         let time = self.plan.time.left().map(|left| left.min(LOOK_TIME));
         let named = Named { task_id: &self.id };
         let asked = self.ask("tasks/get", &named, time, model::read::<TaskState>).await;
         self.looks += 1;
         let state = match asked {
             Ok(state) => state,
-            Err(error) => return self.no_answer(error),
+            Err(error) => {
+                let since = *self.silent_since.get_or_insert(asked_at);
+                return self.no_answer(error, Some(since));
+            }
         };
         self.take_in(&state);
         match state.status {
@@ -134,8 +141,8 @@ impl Follower {
 
     /// The server has spoken.
     fn take_in(&mut self, state: &TaskState) {
-        self.heard = Instant::now();
-        self.first_heard.get_or_insert(self.heard);
+        self.silent_since = None;
+        self.first_heard.get_or_insert_with(Instant::now);
         self.trouble = None;
         self.pace.heard(state.poll_interval);
         let news = |it: &TaskState| (it.status, it.message.clone(), it.last_updated_at.clone());
@@ -180,9 +187,13 @@ impl Follower {
     }
 
     /// Asks for the result itself, which the server holds back until there is one.
+    ///
+    /// How long it does says nothing about a task that goes on: the next look does.
     async fn fetch(&mut self) -> Result<Seen, Error> {
+        let asked_at = Instant::now();
         let time = self.plan.time.left().unwrap_or(self.plan.time.silence);
         let named = Named { task_id: &self.id };
+        let has_ended = self.last.as_ref().is_some_and(|last| last.status.is_final());
         match self.ask("tasks/result", &named, Some(time), Ok).await {
             Ok(result) => {
                 self.is_over();
@@ -193,7 +204,10 @@ impl Follower {
                 self.is_over();
                 Err(error)
             }
-            Err(error) => self.no_answer(error),
+            Err(error) => {
+                let since = has_ended.then(|| *self.unfetched_since.get_or_insert(asked_at));
+                self.no_answer(error, since)
+            }
         }
     }
 
@@ -249,15 +263,16 @@ impl Follower {
         }
     }
 
-    /// A question has no answer: it is asked again, unless that is of no use.
-    fn no_answer(&mut self, error: Error) -> Result<Seen, Error> {
+    /// A question has no answer: it is asked again, unless that is of no use, or there was none for too
+    /// long.
+    fn no_answer(&mut self, error: Error, since: Option<Instant>) -> Result<Seen, Error> {
         if let Some(error) = error.server().filter(|error| error.rpc.code == INVALID_PARAMS) {
             let words = error.rpc.message.clone();
             self.is_over();
             return Err(self.lost(TaskEnd::Unknown, Some(words)));
         }
-        let is_silent_for_long =
-            self.plan.time.until.is_none() && self.heard.elapsed() >= self.plan.time.silence;
+        let is_long = |since: Instant| since.elapsed() >= self.plan.time.silence;
+        let is_silent_for_long = self.plan.time.until.is_none() && since.is_some_and(is_long);
         if is_silent_for_long || !self.may_pass(&error) {
             return Err(error);
         }

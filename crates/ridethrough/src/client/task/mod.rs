@@ -152,7 +152,8 @@ impl<T> Task<T> {
     /// answered by the client's handlers.
     ///
     /// Without a [`deadline`](TaskWait::deadline) it waits for as long as the server says that the task
-    /// goes on, and gives up when nothing was heard of it for as long as a tool call may take: 10 minutes.
+    /// goes on, and gives up when its questions have no answer for as long as a tool call may take: 10
+    /// minutes.
     pub fn result(&self) -> TaskWait<'_, T> {
         TaskWait { task: self, deadline: None }
     }
