@@ -51,7 +51,7 @@ impl Driver {
             }
             failed if is_failure(&failed) => self.instead(now, exchange, &awaited, failed),
             outcome => {
-                if outcome.is_ok() {
+                if is_no(&outcome) {
                     self.shelf.refuted(&awaited);
                 }
                 outcome.into()
@@ -105,6 +105,17 @@ fn is_failure(outcome: &Outcome) -> bool {
             Kind::Rejected { status } => status == 429 || status >= 500,
             _ => false,
         },
+    }
+}
+
+/// Whether the server has answered, and not with what it said before. One that says "not now" has not.
+fn is_no(outcome: &Outcome) -> bool {
+    match outcome.as_ref().map_err(|error| error.kind) {
+        Ok(_) | Err(Kind::Unauthorized) => true,
+        Err(Kind::Rejected { status }) => {
+            (400..500).contains(&status) && !matches!(status, 408 | 425 | 429)
+        }
+        Err(_) => false,
     }
 }
 

@@ -101,6 +101,37 @@ async fn a_server_that_says_no_is_not_overruled_and_what_it_said_before_is_forgo
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_says_no_by_its_status_alone_is_not_overruled_either() {
+    for status in [401, 403, 404, 410] {
+        let (server, client) = fails_later(move |asked| match asked.before {
+            1 => Said::Status(status),
+            _ => down(),
+        });
+        client.read_resource("a:b").await.unwrap();
+        client.read_resource("a:b").fresh().await.unwrap_err();
+        assert_eq!(server.count("resources/read"), 2);
+
+        // The minute is not over: what was kept would still be good.
+        let error = client.read_resource("a:b").await.unwrap_err();
+
+        assert_eq!(error.kind(), Some(Kind::Unreachable), "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_not_now_has_not_taken_back_what_it_said() {
+    for status in [408, 425, 429] {
+        let (_server, client) = fails_later(move |_| Said::Status(status));
+        client.read_resource("a:b").await.unwrap();
+        client.read_resource("a:b").fresh().await.unwrap_err();
+
+        let kept = client.read_resource("a:b").sourced().await.unwrap();
+
+        assert!(matches!(kept.source, Source::Kept { .. }), "{status}: {:?}", kept.source);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_is_not_let_in_any_more_is_given_nothing_old() {
     let server = later(|_| Said::Status(401));
     let client = server
