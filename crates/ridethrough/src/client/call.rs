@@ -278,8 +278,8 @@ impl<T> Call<T> {
         &*self.request.method == TOOLS_CALL
     }
 
-    pub(super) const fn client(&self) -> &Client {
-        &self.client
+    pub(super) const fn is_unfit(&self) -> bool {
+        self.fault.is_some()
     }
 
     pub(super) const fn reader(&self) -> Reader<T> {

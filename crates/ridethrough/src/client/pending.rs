@@ -108,7 +108,7 @@ impl<T> PendingResult<T> {
                 Some(Ok(state)) => plan.follow_or_cancel(state),
                 Some(Err(source)) => return Poll::Ready(Err(self.unreadable(json, source))),
             },
-            Err(error) if is_refused_form(&error) => plan.call_as_task(error),
+            Err(error) if plan.is_plain() && is_refused_form(&error) => plan.call_as_task(error),
             Err(error) => return Poll::Ready(Err(error)),
         };
         Pin::new(self.following.insert(following)).poll(context)

@@ -174,6 +174,18 @@ async fn only_calls_of_tools_can_be_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_cannot_be_sent_as_a_task_asks_nobody_anything() {
+    let office = Office::new(|_, _| Told::Result(json!({})));
+    let client = office.bare().eras(ridethrough::Eras::Either).tasks().build().unwrap();
+
+    let call = client.call_tool("build", ()).header("no header", "x");
+    let error = call.as_task().await.unwrap_err();
+
+    assert_eq!(error.kind(), Some(Kind::Config));
+    assert!(office.log().is_empty(), "{:?}", office.log());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_result_is_read_as_a_type_of_the_callers_own() {
     #[derive(Debug, serde::Deserialize)]
     struct Own {

@@ -1,7 +1,7 @@
 //! The tasks of 2025-11-25: asked for by the client, their result fetched on its own.
 
 use ridethrough::model::{Elicited, TaskStatus};
-use ridethrough::{Begun, Client, Era, Error, Json, TaskEnd};
+use ridethrough::{Begun, Client, Era, Error, Json, Kind, TaskEnd};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -202,6 +202,47 @@ async fn a_refusal_stays_the_answer_where_nothing_more_can_be_found_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn finding_out_whether_there_are_tasks_takes_no_longer_than_the_call_may() {
+    for silent in ["initialize", "tools/list"] {
+        let office = silent_at(silent);
+        let began = tokio::time::Instant::now();
+
+        let call = client(&office).call_tool("build", ()).deadline(secs(7));
+        let error = call.as_task().await.unwrap_err();
+
+        assert_eq!(error.kind(), Some(Kind::DeadlinePassed), "{silent}");
+        assert!(!error.may_have_run(), "{silent}");
+        assert_eq!(began.elapsed(), secs(7), "{silent}");
+        assert_eq!(office.count("tools/call"), 0, "{silent}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_the_answer_when_the_time_of_the_call_is_over() {
+    let office = silent_at("tools/list");
+    let began = tokio::time::Instant::now();
+
+    let call = client(&office).call_tool("build", ()).deadline(secs(7));
+    let error = call.await.unwrap_err();
+
+    assert_eq!(error.server().unwrap().rpc.message, "as a task only");
+    assert_eq!(began.elapsed(), secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_refused_as_a_task_too_is_not_called_again_and_again() {
+    let office = Office::new(|asked, _| match &*asked.method {
+        "tools/call" => Told::Error(-32601, "never"),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "required" })),
+    });
+
+    let error = client(&office).call_tool("build", ()).deadline(secs(7)).await.unwrap_err();
+
+    assert_eq!(error.server().unwrap().rpc.message, "never");
+    assert_eq!(office.count("tools/call"), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_plain_call_of_a_legacy_server_is_a_plain_call() {
     let office = capable(vec![]);
 
@@ -240,6 +281,15 @@ fn refuses_plain_calls(code: i64, support: &'static str) -> Office {
         "tasks/get" => state("completed"),
         "tasks/result" => Told::Result(text("fetched")),
         _ => usual(asked, &can_do(), &json!({ "taskSupport": support })),
+    })
+}
+
+/// A server that wants tasks, and never answers this.
+fn silent_at(method: &'static str) -> Office {
+    Office::new(move |asked, _| match &*asked.method {
+        asked if asked == method => Told::Silence,
+        "tools/call" => Told::Error(-32601, "as a task only"),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "required" })),
     })
 }
 

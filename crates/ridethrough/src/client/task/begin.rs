@@ -4,11 +4,12 @@
 //! for a task, and only if it said that it has them and the tool can be one.
 
 use std::fmt;
+use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use ridethrough_core::Era;
+use futures_util::future::{BoxFuture, Either, select};
 use ridethrough_core::message::Json;
+use ridethrough_core::{CallError, Delivery, Era, Kind, Reason};
 use tokio::time::Instant;
 
 use super::super::{Call, Client, Params, result};
@@ -65,7 +66,14 @@ impl<T> TaskCall<T> {
             // Nothing is sent: the call says why.
             return call.unfit(fault.to_owned()).await.map(Begun::Answered);
         };
-        let support = legacy_support(call.client(), plan.call.tool.as_deref()).await?;
+        if call.is_unfit() {
+            return call.await.map(Begun::Answered);
+        }
+        let support = support_in_time(&plan).await?;
+        // What that took is part of the call's time.
+        if let Some(left) = plan.time.left() {
+            call = call.deadline(left);
+        }
         let is_asked = support != TaskSupport::Forbidden;
         if is_asked {
             let with_task = call.params().take().map(|params| ask_for_task(&params, kept_for));
@@ -115,7 +123,7 @@ pub(in crate::client) fn is_refused_form(error: &Error) -> bool {
 /// Makes a task of a call that was refused because it asked for none. `None` if it was not that.
 pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Error> {
     // Where that cannot be found out, the refusal is still the server's word.
-    let support = legacy_support(&plan.client, plan.call.tool.as_deref()).await.unwrap_or_default();
+    let support = support_in_time(plan).await.unwrap_or_default();
     let Some(params) = plan.params.as_ref().filter(|_| support == TaskSupport::Required) else {
         return Ok(None);
     };
@@ -130,6 +138,22 @@ pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Erro
         None => call.await,
     }
     .map(Some)
+}
+
+/// Finds out how to ask, while the call has time.
+async fn support_in_time(plan: &Plan) -> Result<TaskSupport, Error> {
+    let asking = legacy_support(&plan.client, plan.call.tool.as_deref());
+    let Some(over) = plan.over() else { return asking.await };
+    match select(pin!(asking), pin!(over)).await {
+        Either::Left((support, _)) => support,
+        Either::Right(((), _)) => {
+            let reason = Reason::Rule("the server did not say in time whether it has tasks");
+            let (kind, call) = (Kind::DeadlinePassed, plan.call.clone());
+            let mut error = CallError::new(kind, Delivery::NotSent, call, reason);
+            error.elapsed = plan.time.began.elapsed();
+            Err(error.into())
+        }
+    }
 }
 
 /// Whether the server wants to be asked for a task, and this tool can be one. A stateless server

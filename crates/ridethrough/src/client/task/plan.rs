@@ -10,7 +10,7 @@ use ridethrough_core::{CallName, CallOptions, Request};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::super::{Client, gone};
 use super::begin::make_required;
@@ -75,6 +75,18 @@ impl Plan {
     fn unwanted(&self, id: TaskId) -> Unwanted {
         let (client, headers) = (self.client.clone(), self.headers.clone());
         Unwanted { client, headers, id: Some(id) }
+    }
+
+    /// Whether it asks for no task yet.
+    pub(in crate::client) fn is_plain(&self) -> bool {
+        self.params.as_ref().is_none_or(|params| params.member("task").is_none())
+    }
+
+    /// Waits until the time of the call is over. Whoever awaits it may live outside of the runtime.
+    pub(super) fn over(&self) -> Option<Sleep> {
+        let runtime = self.runtime();
+        let _inside = runtime.enter();
+        self.time.until.map(tokio::time::sleep_until)
     }
 
     fn runtime(&self) -> Handle {
