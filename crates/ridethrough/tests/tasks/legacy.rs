@@ -127,6 +127,22 @@ async fn a_result_that_is_held_back_for_long_is_not_the_end_of_a_task_that_goes_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_result_that_never_comes_though_the_task_has_ended_is_given_up() {
+    let office = Office::new(|asked, _| match &*asked.method {
+        "tasks/get" => state("completed"),
+        "tasks/result" => Told::Error(-32603, "the store is away"),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+    });
+    let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+    let began = tokio::time::Instant::now();
+
+    let error = begun.result().await.unwrap_err();
+
+    assert_eq!(error.server().unwrap().rpc.code, -32603);
+    assert!(began.elapsed() >= secs(600) && began.elapsed() < secs(700), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn tasks_are_listed_cancelled_and_taken_up_by_another_client() {
     let office = capable(vec![state("working"), state("completed")]);
     let first = client(&office);
@@ -161,6 +177,53 @@ async fn what_is_said_instead_of_a_result_is_the_error_of_the_call() {
         assert_eq!(error.server().unwrap().rpc.message, "no such branch");
         assert_eq!(office.count("tasks/result"), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_instead_of_the_result_of_a_task_that_did_not_fail_is_asked_about_again() {
+    for status in ["completed", "input_required"] {
+        let office = Office::new(move |asked, before| match (&*asked.method, before) {
+            ("tasks/get", _) => state(status),
+            ("tasks/result", 0) => Told::Error(-32603, "the store is away"),
+            ("tasks/result", _) => Told::Result(text("fetched")),
+            _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+        });
+        let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+
+        let result = begun.result().await.unwrap();
+
+        assert_eq!(result.text(), "fetched", "{status}");
+        assert_eq!((office.count("tasks/get"), office.count("tasks/result")), (2, 2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_forgotten_before_its_result_was_fetched_is_unknown() {
+    let office = Office::new(|asked, before| match (&*asked.method, before) {
+        ("tasks/get", 0) => state("completed"),
+        ("tasks/get" | "tasks/result", _) => Told::Error(-32602, "no such task"),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+    });
+    let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+
+    let error = begun.result().await.unwrap_err();
+
+    assert!(matches!(&error, Error::Task(task) if task.end == TaskEnd::Unknown), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_fails_while_its_result_is_held_back_ends_with_its_own_error() {
+    let office = Office::new(|asked, before| match (&*asked.method, before) {
+        ("tasks/get", 0) => state("input_required"),
+        ("tasks/get", _) => state("failed"),
+        ("tasks/result", _) => Told::Error(-32602, "no such branch"),
+        _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
+    });
+    let begun = client(&office).call_tool("build", ()).as_task().await.unwrap();
+
+    let error = begun.result().await.unwrap_err();
+
+    assert_eq!(error.server().unwrap().rpc.message, "no such branch");
 }
 
 #[tokio::test(start_paused = true)]

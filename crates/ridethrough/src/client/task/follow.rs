@@ -193,16 +193,23 @@ impl Follower {
         let asked_at = Instant::now();
         let time = self.plan.time.left().unwrap_or(self.plan.time.silence);
         let named = Named { task_id: &self.id };
-        let has_ended = self.last.as_ref().is_some_and(|last| last.status.is_final());
+        let status = self.last.as_ref().map(|last| last.status);
+        let has_ended = status.is_some_and(TaskStatus::is_final);
         match self.ask("tasks/result", &named, Some(time), Ok).await {
             Ok(result) => {
                 self.is_over();
                 Ok(Seen::Ended(result))
             }
             // Whatever the server says here is what the call would have been told.
-            Err(error @ Error::Server(_)) => {
+            Err(error @ Error::Server(_)) if status == Some(TaskStatus::Failed) => {
                 self.is_over();
                 Err(error)
+            }
+            // The task may have failed just now, with this, or not be known any more.
+            Err(error) if !has_ended && is_invalid_params(&error) => {
+                let look_again_in = self.pace.after_failure(None);
+                self.trouble = Some(error);
+                Ok(Seen::GoesOn { look_again_in })
             }
             Err(error) => {
                 let since = has_ended.then(|| *self.unfetched_since.get_or_insert(asked_at));
@@ -266,7 +273,7 @@ impl Follower {
     /// A question has no answer: it is asked again, unless that is of no use, or there was none for too
     /// long.
     fn no_answer(&mut self, error: Error, since: Option<Instant>) -> Result<Seen, Error> {
-        if let Some(error) = error.server().filter(|error| error.rpc.code == INVALID_PARAMS) {
+        if let Some(error) = error.server().filter(|_| is_invalid_params(&error)) {
             let words = error.rpc.message.clone();
             self.is_over();
             return Err(self.lost(TaskEnd::Unknown, Some(words)));
@@ -352,6 +359,10 @@ async fn closed(open: &mut Option<oneshot::Receiver<()>>) {
     }
 }
 
-const INVALID_PARAMS: i64 = -32602;
+/// Which is how a server says that it does not know a task.
+fn is_invalid_params(error: &Error) -> bool {
+    error.server().is_some_and(|error| error.rpc.code == -32602)
+}
+
 /// One question, with all that its recovery takes.
 const LOOK_TIME: Duration = Duration::from_secs(60);
