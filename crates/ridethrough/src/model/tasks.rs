@@ -88,33 +88,22 @@ impl TaskStatus {
 
 /// What a server says about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "Words")]
 #[non_exhaustive]
 pub struct TaskState {
     /// Which task.
-    #[serde(rename = "taskId")]
     pub id: TaskId,
     /// Where it stands.
     pub status: TaskStatus,
     /// The same for people.
-    #[serde(default, rename = "statusMessage")]
     pub message: Option<String>,
     /// How long the server keeps it, from its beginning on; without end if `None`.
-    #[serde(default, rename = "ttlMs", alias = "ttl", deserialize_with = "millis")]
     pub kept_for: Option<Duration>,
     /// How often the server wants to be asked about it.
-    #[serde(
-        default,
-        rename = "pollIntervalMs",
-        alias = "pollInterval",
-        deserialize_with = "millis"
-    )]
     pub poll_interval: Option<Duration>,
     /// When it last changed, in the server's words.
-    #[serde(default, deserialize_with = "absent_if_null")]
     pub last_updated_at: String,
     /// All that the server said, as it was sent.
-    #[serde(skip, default = "Json::empty_object")]
     pub json: Json,
 }
 
@@ -122,7 +111,42 @@ impl TaskState {
     /// Whether these are the words of 2025-11-25, where the result is fetched on its own.
     pub(crate) fn is_legacy(&self) -> bool {
         let says = |word| self.json.member(word).is_some();
-        says("ttl") || !(says("ttlMs") || says("resultType"))
+        !says("resultType") && (says("ttl") || !says("ttlMs"))
+    }
+}
+
+/// The same in the words of either revision, or of both at once.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Words {
+    task_id: TaskId,
+    status: TaskStatus,
+    #[serde(default)]
+    status_message: Option<String>,
+    #[serde(default)]
+    ttl_ms: Option<Json>,
+    #[serde(default)]
+    ttl: Option<Json>,
+    #[serde(default)]
+    poll_interval_ms: Option<Json>,
+    #[serde(default)]
+    poll_interval: Option<Json>,
+    #[serde(default, deserialize_with = "absent_if_null")]
+    last_updated_at: String,
+}
+
+impl From<Words> for TaskState {
+    fn from(words: Words) -> Self {
+        let time = |new, old| millis(new).or_else(|| millis(old));
+        Self {
+            id: words.task_id,
+            status: words.status,
+            message: words.status_message,
+            kept_for: time(words.ttl_ms, words.ttl),
+            poll_interval: time(words.poll_interval_ms, words.poll_interval),
+            last_updated_at: words.last_updated_at,
+            json: Json::empty_object(),
+        }
     }
 }
 
@@ -160,10 +184,12 @@ pub(super) fn support<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Task
 }
 
 /// Milliseconds; whatever is not a time that can be waited for says nothing.
-fn millis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let number = Option::<f64>::deserialize(deserializer)?;
-    let seconds = number.filter(|it| *it > 0.0).map(|it| it / 1000.0);
-    Ok(seconds.and_then(|it| Duration::try_from_secs_f64(it).ok()))
+fn millis(said: Option<Json>) -> Option<Duration> {
+    let said = said?;
+    let in_quotes = || said.read::<String>()?.parse().ok();
+    let number: f64 = said.read().or_else(in_quotes)?;
+    let seconds = Some(number).filter(|it| *it > 0.0)? / 1000.0;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 #[cfg(test)]
@@ -201,6 +227,30 @@ mod tests {
             assert_eq!((state.kept_for, state.poll_interval), (None, None));
             assert!(state.status == TaskStatus::Other && !state.status.is_final());
         }
+    }
+
+    #[test]
+    fn what_is_said_in_both_words_is_read_by_the_newer_ones_if_those_can_be_read() {
+        for (text, kept_for) in [
+            (r#"{"taskId":"t","status":"working","ttl":1000,"ttlMs":2000}"#, Some(2)),
+            (r#"{"taskId":"t","status":"working","ttlMs":null,"ttl":1000}"#, Some(1)),
+            (r#"{"taskId":"t","status":"working","ttlMs":"soon","ttl":1000}"#, Some(1)),
+            (r#"{"taskId":"t","status":"working","ttlMs":"3000"}"#, Some(3)),
+            (r#"{"taskId":"t","status":"working","ttlMs":1e999,"pollInterval":{}}"#, None),
+        ] {
+            let state: TaskState = read(Json::new(text).unwrap()).unwrap();
+
+            assert_eq!(state.kept_for, kept_for.map(Duration::from_secs), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_type_of_a_result_says_the_revision_before_the_words_for_times_do() {
+        let both =
+            r#"{"resultType":"complete","taskId":"t","status":"completed","ttl":1,"ttlMs":1}"#;
+        let state: TaskState = read(Json::new(both).unwrap()).unwrap();
+
+        assert!(!state.is_legacy());
     }
 
     #[test]

@@ -201,6 +201,29 @@ async fn a_task_that_cannot_be_read_is_shown_as_it_came() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_says_times_in_the_words_of_both_revisions_is_understood() {
+    let both = || json!({ "ttlMs": 60_000, "ttl": 60_000, "pollInterval": 1000 });
+    let office = Office::new(move |asked, _| match &*asked.method {
+        "tools/call" => {
+            let Told::Result(mut made) = task(both()) else { panic!() };
+            made["resultType"] = json!("task");
+            Told::Result(made)
+        }
+        _ => {
+            let mut ended = both();
+            ended["status"] = json!("completed");
+            ended["result"] = text("done");
+            task(ended)
+        }
+    });
+
+    let result = office.client().call_tool("build", ()).await.unwrap();
+
+    assert_eq!(result.text(), "done");
+    assert_eq!((office.count("tasks/result"), office.count("tasks/cancel")), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_headers_of_a_call_go_with_every_question_about_its_task() {
     let office = Office::looks(vec![task(json!({})), completed()]);
 
