@@ -191,6 +191,60 @@ async fn a_question_that_the_server_takes_back_is_taken_back_from_its_handler() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_that_is_gone_for_one_look_is_asked_again_when_it_is_back() {
+    let mut is_told = false;
+    let office = Office::new(move |asked, before| match (&*asked.method, before) {
+        ("tools/call", _) => Told::Result(made()),
+        ("tasks/get", _) if is_told => completed(),
+        ("tasks/get", 1) => Told::Result(working()),
+        ("tasks/get", _) => needs(json!({ "sure": form("sure?") })),
+        _ => {
+            is_told = true;
+            Told::Result(json!({ "resultType": "complete" }))
+        }
+    });
+    let asked = Arc::new(AtomicUsize::new(0));
+    let client = slow_person(&office, asked.clone());
+
+    let result = client.call_tool("build", ()).await.unwrap();
+
+    assert_eq!(result.text(), "done");
+    assert_eq!((office.count("tasks/update"), asked.load(Ordering::Relaxed)), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_takes_its_questions_back_and_asks_again_without_end_is_stopped() {
+    let office = Office::new(|asked, before| match (&*asked.method, before % 2) {
+        ("tools/call", _) => Told::Result(made()),
+        ("tasks/get", 0) => {
+            let asked = (0..300).map(|key| (key.to_string(), form("again?")));
+            needs(Value::Object(asked.collect()))
+        }
+        _ => Told::Result(working()),
+    });
+    let asked = Arc::new(AtomicUsize::new(0));
+    let client = slow_person(&office, asked.clone());
+
+    let error = client.call_tool("build", ()).await.unwrap_err();
+
+    assert_eq!(error.kind(), Some(Kind::PeerMisbehaved));
+    assert!(asked.load(Ordering::Relaxed) <= 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_cannot_be_read_is_refused_and_not_left_open() {
+    let office = asks_until_told(json!({ "sure": form("sure?"), "what": "?" }));
+    let client = quick_person(&office, Arc::default());
+
+    let error = client.call_tool("build", ()).await.unwrap_err();
+    tokio::time::sleep(secs(1)).await;
+
+    assert_eq!(error.kind(), Some(Kind::Incompatible));
+    assert!(error.report().contains("cannot be read"), "{}", error.report());
+    assert_eq!((office.count("tasks/update"), office.count("tasks/cancel")), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn input_that_the_server_refuses_ends_the_call_if_the_task_goes_on() {
     let office = Office::new(|asked, _| match &*asked.method {
         "tools/call" => Told::Result(made()),

@@ -1,14 +1,14 @@
 //! What a task asks of us while it goes on.
 //!
 //! A question is put to its handler once, whatever the server repeats, because its key is used once in the
-//! life of a task. Answers go out together, since a server need not take them one by one.
+//! life of a task; again only if it was taken back before there was an answer. Answers go out together, since a server need not take them one by one.
 
 use std::collections::BTreeMap;
 
 use ridethrough_core::message::{Answer, Json};
 use serde::Deserialize;
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinSet};
 
 use super::super::Client;
 use crate::driver::Wish;
@@ -17,6 +17,8 @@ use crate::model::{TaskState, TaskStatus};
 /// The questions of one task. Dropping it drops what handlers are doing.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
+    /// How often a handler was asked.
+    times: usize,
     questions: BTreeMap<String, Question>,
     running: JoinSet<(String, Answer)>,
 }
@@ -25,7 +27,7 @@ pub(super) struct Inputs {
 enum Question {
     Asked(AbortHandle),
     Given(Json),
-    /// The server has the answer, or wants it no more.
+    /// The server has the answer.
     Over,
 }
 
@@ -55,16 +57,18 @@ impl Inputs {
             TaskStatus::InputRequired => requests(&state.json),
             _ => BTreeMap::new(),
         };
-        for (key, question) in &mut self.questions {
-            if let Question::Asked(handler) = question
-                && !asked.contains_key(key)
-            {
+        // What comes back is asked again: nobody has answered it.
+        self.questions.retain(|key, question| match question {
+            Question::Asked(handler) if !asked.contains_key(key) => {
                 handler.abort();
-                *question = Question::Over;
+                false
             }
-        }
+            _ => true,
+        });
         for (key, asked) in asked {
             if !self.questions.contains_key(&key) {
+                let unreadable = || "a request in `inputRequests` cannot be read".to_owned();
+                let asked = asked.ok_or_else(|| Unanswerable::Refused(unreadable()))?;
                 self.ask(client, key, asked).await?;
             }
         }
@@ -77,9 +81,10 @@ impl Inputs {
         key: String,
         asked: Asked,
     ) -> Result<(), Unanswerable> {
-        if self.questions.len() >= MOST || key.len() > LONGEST_KEY {
+        if self.times >= MOST || key.len() > LONGEST_KEY {
             return Err(Unanswerable::TooMany);
         }
+        self.times += 1;
         let Asked { method, params } = asked;
         let (reply, answering) = oneshot::channel();
         let nobody = format!("nobody answers `{method}` here");
@@ -96,13 +101,18 @@ impl Inputs {
     /// Waits for the next answer of a handler; for ever, if none works.
     pub(super) async fn next(&mut self) -> (String, Answer) {
         loop {
-            match self.running.join_next().await {
-                Some(Ok(answer)) => return answer,
+            match self.running.join_next_with_id().await {
+                Some(Ok((handler, answer))) if self.waits_for(handler, &answer.0) => return answer,
                 // It was taken back.
-                Some(Err(_)) => {}
+                Some(_) => {}
                 None => std::future::pending().await,
             }
         }
+    }
+
+    fn waits_for(&self, handler: Id, key: &str) -> bool {
+        let question = self.questions.get(key);
+        matches!(question, Some(Question::Asked(asked)) if asked.id() == handler)
     }
 
     /// Keeps an answer until it is sent.
@@ -145,9 +155,10 @@ impl Inputs {
     }
 }
 
-fn requests(state: &Json) -> BTreeMap<String, Asked> {
+/// What is asked for; `None` where nobody can tell.
+fn requests(state: &Json) -> BTreeMap<String, Option<Asked>> {
     let members = state.member("inputRequests").map(|it| it.members()).unwrap_or_default();
-    members.into_iter().filter_map(|(key, asked)| Some((key, asked.read()?))).collect()
+    members.into_iter().map(|(key, asked)| (key, asked.read())).collect()
 }
 
 /// A conversation, not a flood: keys are remembered for as long as the task is followed.
