@@ -45,6 +45,16 @@ impl Pending {
     }
 }
 
+impl Pending {
+    /// What has come and was not looked at. Nothing comes after this.
+    fn unseen(&mut self) -> Option<Result<Answer, CallError>> {
+        self.outcome.close();
+        let ended = self.outcome.try_recv().ok()?;
+        self.has_ended = true;
+        Some(ended.outcome)
+    }
+}
+
 impl Future for Pending {
     type Output = Result<Answer, CallError>;
 
@@ -116,6 +126,18 @@ impl<T> PendingResult<T> {
 
     fn unreadable(&self, result: Json, source: serde_json::Error) -> Error {
         Error::Answer { method: self.pending.method.clone(), result, source: source.into() }
+    }
+}
+
+impl<T> Drop for PendingResult<T> {
+    /// An answer that has come and was not looked at may be a task, which nobody else can get at.
+    fn drop(&mut self) {
+        let Some(plan) = self.plan.take() else { return };
+        if let Some(Ok(Answer::Result(json))) = self.pending.unseen()
+            && let Some(state) = plan.made(&json)
+        {
+            plan.cancel(state.id);
+        }
     }
 }
 

@@ -246,6 +246,34 @@ async fn the_headers_of_a_call_go_with_the_cancellation_of_its_task() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_when_its_task_was_made_but_not_yet_seen_cancels_it() {
+    let office = Office::looks(vec![Told::Result(working())]);
+    let client = office.client();
+    let call = client.call_tool("build", ()).into_future();
+    // The answer is here, and nobody has looked at it.
+    tokio::time::sleep(secs(1)).await;
+
+    drop(call);
+    tokio::time::sleep(secs(1)).await;
+
+    assert_eq!(office.asked("tasks/cancel")[0].params()["taskId"], "t-1");
+    assert_eq!((office.count("tasks/cancel"), office.count("tasks/get")), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_when_its_answer_was_no_task_cancels_nothing() {
+    let office = Office::new(|_, _| Told::Result(text("at once")));
+    let client = office.client();
+    let call = client.call_tool("build", ()).into_future();
+    tokio::time::sleep(secs(1)).await;
+
+    drop(call);
+    tokio::time::sleep(secs(1)).await;
+
+    assert_eq!(office.log().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_raw_answer_is_the_task_itself() {
     let office = Office::looks(vec![completed()]);
 

@@ -16,10 +16,10 @@ use super::super::{Client, gone};
 use super::begin::make_required;
 use super::follow::Follower;
 use super::time::Time;
-use super::{Born, Named};
+use super::{Born, Named, created};
 use crate::driver::{Accepts, Caller, Wish};
 use crate::error::Error;
-use crate::model::{TaskId, TaskState};
+use crate::model::{self, TaskId, TaskState};
 
 /// What is needed to follow a task.
 pub(in crate::client) struct Plan {
@@ -75,6 +75,17 @@ impl Plan {
     fn unwanted(&self, id: TaskId) -> Unwanted {
         let (client, headers) = (self.client.clone(), self.headers.clone());
         Unwanted { client, headers, id: Some(id) }
+    }
+
+    /// The task in an answer that nobody waits for.
+    pub(in crate::client) fn made(&self, answer: &Json) -> Option<TaskState> {
+        let asked_for = || model::read(answer.member("task").filter(|_| !self.is_plain())?).ok();
+        created(answer).and_then(Result::ok).or_else(asked_for)
+    }
+
+    /// Nobody wants this task.
+    pub(in crate::client) fn cancel(&self, id: TaskId) {
+        drop(self.unwanted(id));
     }
 
     /// Whether it asks for no task yet.
