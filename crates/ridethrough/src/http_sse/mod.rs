@@ -15,6 +15,7 @@
 //! refuses is answered as the server did. Whatever goes by Streamable HTTP passes through untouched.
 
 mod opening;
+mod posting;
 mod stream;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,7 @@ use crate::switchboard::{Awaited, LineBody, Parcel, Source};
 use crate::transport::{Errand, Reply, Transport};
 
 use opening::Opening;
+use posting::Posting;
 use stream::{Held, Stream};
 
 /// HTTP, by Streamable HTTP and by HTTP+SSE.
@@ -110,14 +112,14 @@ impl Desk {
             Ok(stream) => stream,
             Err(refusal) => return Ok(refusal),
         };
-        let (awaited, first) = match self.send(&stream, id, letter, Until::Answered).await? {
-            Ok(answer) => answer,
+        let sent = match self.send(&stream, id, letter, Until::Answered).await? {
+            Ok(sent) => sent,
             Err(refusal) => return Ok(refusal),
         };
         self.keep(&stream);
         let mut head = AnswerHead::new(StatusCode::OK, Content::EventStream);
         head.session = SessionId::new(&stream.number.to_string());
-        Ok(answered(head, stream, LineBody::new(Source::Call(awaited), first)))
+        Ok(sent.answered(head, stream))
     }
 
     async fn request(
@@ -129,9 +131,9 @@ impl Desk {
         // That a ping was taken does not say that its answer can come: the stream may be dead.
         let until = if &*asked.method == "ping" { Until::Answered } else { Until::Taken };
         match self.send(&stream, asked.id, letter, until).await? {
-            Ok((awaited, first)) => {
+            Ok(sent) => {
                 let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
-                Ok(answered(head, stream, LineBody::new(Source::Call(awaited), first)))
+                Ok(sent.answered(head, stream))
             }
             Err(refusal) => Ok(refusal),
         }
@@ -151,7 +153,7 @@ impl Desk {
         id: u64,
         letter: Letter,
         until: Until,
-    ) -> Result<Result<(Awaited, Option<Parcel>), Reply>, Failure> {
+    ) -> Result<Result<Sent, Reply>, Failure> {
         // Awaited before it is asked: the answer may come before we are told that it was taken.
         let Ok(mut awaited) = stream.await_answer(id) else {
             return Ok(Err(status(StatusCode::NOT_FOUND)));
@@ -167,17 +169,17 @@ impl Desk {
         };
         match first {
             Some(Some(Ok(first))) => {
-                tokio::spawn(drain::drain_reply(posting, REST));
-                Ok(Ok((awaited, Some(first))))
+                let posting = Some(Posting::hold(posting));
+                Ok(Ok(Sent { awaited, first: Some(first), posting }))
             }
             // The stream is over. Only the POST can tell whether the server has the request.
             Some(lost) => match taken(posting.await?) {
                 Ok(()) => Err(lost.and_then(Result::err).unwrap_or_else(stream::over)),
                 Err(refusal) => Ok(Err(refusal)),
             },
-            None if until == Until::Taken => Ok(Ok((awaited, None))),
+            None if until == Until::Taken => Ok(Ok(Sent { awaited, first: None, posting: None })),
             None => match awaited.first().await {
-                Some(first) => Ok(Ok((awaited, Some(first?)))),
+                Some(first) => Ok(Ok(Sent { awaited, first: Some(first?), posting: None })),
                 None => Err(stream::over()),
             },
         }
@@ -196,7 +198,7 @@ impl Desk {
         match stream.listen() {
             Some(deliveries) => {
                 let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
-                answered(head, stream, LineBody::new(Source::Standing(deliveries), None))
+                answered(head, Held::new(LineBody::new(Source::Standing(deliveries), None), stream))
             }
             None => status(StatusCode::NOT_FOUND),
         }
@@ -244,6 +246,21 @@ impl Desk {
     }
 }
 
+/// A request that the server has.
+struct Sent {
+    awaited: Awaited,
+    first: Option<Parcel>,
+    /// The POST, if word of the call has overtaken its answer.
+    posting: Option<Posting>,
+}
+
+impl Sent {
+    fn answered(self, head: AnswerHead, stream: Arc<Stream>) -> Reply {
+        let body = LineBody::new(Source::Call(self.awaited), self.first);
+        answered(head, Held::new(body, stream).with(self.posting))
+    }
+}
+
 /// What a message asks for.
 struct Asked {
     id: u64,
@@ -280,8 +297,8 @@ fn taken(reply: Reply) -> Result<(), Reply> {
     Err(Reply::Answered { head, body, capacity })
 }
 
-fn answered(head: AnswerHead, stream: Arc<Stream>, body: LineBody) -> Reply {
-    Reply::Answered { head, body: Box::new(Held::new(body, stream)), capacity: None }
+fn answered(head: AnswerHead, body: Held) -> Reply {
+    Reply::Answered { head, body: Box::new(body), capacity: None }
 }
 
 fn status(status: StatusCode) -> Reply {

@@ -4,7 +4,8 @@
 //!   GET ──200, a stream──▶ event `endpoint`, of our origin ──▶ open
 //!    │                  └──▶ another first event, none in time, the end ──▶ no HTTP+SSE here: 405
 //!    │                  └──▶ `endpoint` of another origin ──▶ a failure that says so
-//!    └──any other answer ──▶ that answer
+//!    ├──any other answer ──▶ that answer
+//!    └──no answer in time ──▶ a failure: silence says nothing of what the server speaks
 //! ```
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use http::StatusCode;
 use ridethrough_core::head::Redirect;
 use ridethrough_core::sse::{Decoder, Event, Item};
 use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Verb};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::stream::{Stream, is_endpoint, too_large};
 use super::{Desk, Letter, status};
@@ -36,15 +37,20 @@ pub(super) struct Bytes {
 impl Opening<'_> {
     /// Opens the stream. The inner error is how the server refused it.
     pub(super) async fn stream(&self) -> Result<Result<Arc<Stream>, Reply>, Failure> {
-        match timeout(WITHIN, self.begin()).await {
+        let until = Instant::now() + WITHIN;
+        let reply = match timeout_at(until, self.get()).await {
+            Ok(reply) => reply?,
+            Err(_) => return Err(Failure::unknown(Cause::TimedOut)),
+        };
+        match timeout_at(until, self.begin(reply)).await {
             Ok(result) => result,
             // A server that opens a standing stream to whoever asks says nothing on it.
             Err(_) => Ok(Err(none_here())),
         }
     }
 
-    async fn begin(&self) -> Result<Result<Arc<Stream>, Reply>, Failure> {
-        let body = match self.get().await? {
+    async fn begin(&self, reply: Reply) -> Result<Result<Arc<Stream>, Reply>, Failure> {
+        let body = match reply {
             Reply::Answered { head, body, .. } if head.is_stream() => body,
             Reply::Answered { mut head, body, capacity } if !head.status.is_success() => {
                 if matches!(head.status.as_u16(), 301..=303)

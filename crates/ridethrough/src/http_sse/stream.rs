@@ -16,6 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::opening;
+use super::posting::Posting;
 use crate::switchboard::{Awaited, Deliveries, Floods, LineBody, Switchboard};
 use crate::transport::Body;
 
@@ -85,11 +86,17 @@ impl Drop for Stream {
 pub(super) struct Held {
     body: LineBody,
     _stream: Arc<Stream>,
+    _posting: Option<Posting>,
 }
 
 impl Held {
     pub(super) const fn new(body: LineBody, stream: Arc<Stream>) -> Self {
-        Self { body, _stream: stream }
+        Self { body, _stream: stream, _posting: None }
+    }
+
+    /// The same, and the POST that asked for it is held open.
+    pub(super) fn with(self, posting: Option<Posting>) -> Self {
+        Self { _posting: posting, ..self }
     }
 }
 

@@ -79,6 +79,22 @@ on_both! {
         assert_eq!((rig.count(&When::listen()), rig.old.streams()), (2, 1));
     }
 
+    async fn silence_does_not_make_a_known_server_another_one(rig: Rig) {
+        let client = rig.client();
+        call(&client, "deploy", "a").await.unwrap();
+        rig.old.mcp().rule(When::listen(), Times::Once, |ask| async move {
+            ask.reply().1.hold().await;
+        });
+        rig.old.cut_streams();
+        settle().await;
+
+        call(&client, "deploy", "b").await.unwrap();
+
+        // No `initialize` goes where only a stream is.
+        assert_eq!(rig.count(&to_the_streams_address(When::method("initialize"))), 1);
+        assert_eq!((rig.count(&When::listen()), rig.old.streams()), (3, 1));
+    }
+
     async fn a_message_that_the_server_refuses_for_its_session_is_sent_on_a_new_stream(rig: Rig) {
         let client = rig.client();
         call(&client, "deploy", "a").await.unwrap();

@@ -115,6 +115,36 @@ on_both! {
         assert_eq!(progress.next().await.unwrap().progress, 1.0);
     }
 
+    // As the SDK for Java does: the POST is answered when the tool is done, and its end is a cancel.
+    async fn progress_does_not_end_a_post_that_waits_for_its_tool(rig: Rig) {
+        let client = rig.client();
+        client.connect().await.unwrap();
+        let old = rig.old.clone();
+        rig.old.mcp().rule(When::tool("echo"), Times::Once, move |ask: Ask| {
+            let old = old.clone();
+            async move {
+                let token = ask.params()["_meta"]["progressToken"].clone();
+                let params = json!({"progressToken": token, "progress": 1});
+                old.push(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+                let answer = ask.result(json!({"content": [{"type": "text", "text": "done"}]}));
+                let (_, reply) = ask.reply();
+                tokio::select! {
+                    () = reply.hold() => {}
+                    () = tokio::time::sleep(secs(10)) => {
+                        old.push(&serde_json::from_slice(&answer).unwrap());
+                    }
+                }
+            }
+        });
+        let params = json!({"name": "echo", "arguments": {}});
+
+        let (call, mut progress) = client.request("tools/call", params).with_progress();
+        let answer = call.await.unwrap();
+
+        assert_eq!(text(&answer), "done");
+        assert_eq!(progress.next().await.unwrap().progress, 1.0);
+    }
+
     async fn a_message_of_several_lines_is_one_message(rig: Rig) {
         let client = rig.client();
         let mut inbox = client.inbox();
