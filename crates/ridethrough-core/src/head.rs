@@ -2,11 +2,13 @@
 //!
 //! The transport translates headers into these few facts; header names and formats stay there.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
+use http::uri::Authority;
 
 use crate::session::SessionId;
 
@@ -75,10 +77,13 @@ pub enum Redirect {
 }
 
 impl Redirect {
-    /// The target as people may see it: without its query, where keys are kept.
-    pub fn shown(&self) -> &str {
-        let (Self::OtherOrigin(to) | Self::SameOrigin(to)) = self;
-        without_query(to)
+    /// The target as people may see it: a path without its query, where keys are kept, and of another
+    /// origin nothing but the origin: the rest may be anything, a key of ours too.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Self::OtherOrigin(url) => origin(url).map_or("another origin".into(), Cow::Owned),
+            Self::SameOrigin(path) => without_query(path).into(),
+        }
     }
 }
 
@@ -86,6 +91,14 @@ impl fmt::Debug for Redirect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Redirect({})", self.shown())
     }
+}
+
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority: Authority = rest.split(['/', '?', '#', '\\']).next()?.parse().ok()?;
+    let port = authority.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{scheme}://{}{port}", authority.host()))
 }
 
 pub(crate) fn without_query(target: &str) -> &str {
