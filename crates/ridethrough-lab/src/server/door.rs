@@ -1,9 +1,10 @@
 //! The listening socket of a server, which may be shut for a while without losing its port.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr};
 use std::task::{Context, Poll};
 
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::AbortHandle;
 
@@ -65,6 +66,9 @@ impl Door {
         let Self::Open { listener, accepting } = self else { return Ok(()) };
         let address = listener.local_addr()?;
         accepting.abort();
+        // A process that somebody is just starting holds a copy of the listener until it runs: to let go
+        // of ours would not end it. Where this is not known, ours is most likely the only one.
+        let _ = SockRef::from(&*listener).shutdown(Shutdown::Both);
         // The listener must be gone first: a port that is listened on cannot be bound again.
         *self = Self::Lost(address);
         *self = Self::Shut(bound(address)?);
@@ -90,3 +94,32 @@ fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
 }
 
 const BACKLOG: u32 = 1024;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    /// A child that is forked and not executed yet holds every file of its parent.
+    #[tokio::test]
+    async fn a_door_can_be_shut_while_a_child_still_holds_a_copy_of_the_listener() {
+        let mut door = Door::None;
+        let address = door.reserve(0).unwrap();
+        door.open(accept).unwrap();
+        let Door::Open { listener, .. } = &door else { panic!() };
+        let copy = listener.as_fd().try_clone_to_owned().unwrap();
+
+        door.shut().unwrap();
+
+        let refused = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        door.open(accept).unwrap();
+        TcpStream::connect(address).await.unwrap();
+        drop(copy);
+    }
+
+    fn accept() -> AbortHandle {
+        tokio::spawn(async {}).abort_handle()
+    }
+}
