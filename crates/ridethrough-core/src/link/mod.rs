@@ -306,7 +306,7 @@ impl Link {
         self.open_listener(now);
     }
 
-    /// Says who we are from the next handshake on.
+    /// Says who we are from the next handshake on; to a stateless server, from the next request on.
     pub fn set_identity(&mut self, identity: Identity) {
         self.identity = identity;
     }

@@ -169,8 +169,8 @@ impl Client {
         self.wish(Wish::KeepConnected);
     }
 
-    /// Says who we are from the next handshake on: the first, or one after a lost session. Both
-    /// parts must be JSON objects.
+    /// Says who we are from the next handshake on: the first, or one after a lost session. A stateless
+    /// server is told with every request, and so from the next one on. Both parts must be JSON objects.
     pub fn set_identity(&self, identity: Identity) {
         self.wish(Wish::SetIdentity(identity));
     }
