@@ -89,8 +89,8 @@ impl Link {
     fn post(&mut self, now: Moment, id: ExchangeId) {
         let Some(mut to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
         let wire_id = self.next_wire_id();
-        if to.era() == Era::Legacy {
-            self.leave_rounds(id);
+        if to.era() == Era::Legacy && !self.leave_rounds(now, id) {
+            return;
         }
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let body = self.body(&exchange.params, wire_id, &exchange.call.method);

@@ -79,12 +79,18 @@ impl Link {
         }
     }
 
-    /// The call goes to a server that knows no rounds: nothing of them may be left in it.
-    pub(super) fn leave_rounds(&mut self, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
-        if let Some(params) = exchange.round.leave() {
-            exchange.params = Params::new(Some(params), exchange.params.has_token());
+    /// The call goes to a server that knows no rounds: nothing of them may be left in it. Returns whether it
+    /// goes: there it would begin anew, and what a round has done is not done twice.
+    pub(super) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let Some(params) = exchange.round.leave() else { return true };
+        exchange.params = Params::new(Some(params), exchange.params.has_token());
+        let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
+        if !is_safe {
+            let reason = Reason::Rule("the server left its era between two rounds");
+            self.end(now, id, Ending::new(Kind::Interrupted, reason));
         }
+        is_safe
     }
 
     fn begin_round(

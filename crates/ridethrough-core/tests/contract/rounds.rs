@@ -2,7 +2,8 @@
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{
-    CallOptions, Delivered, Delivery, Eras, Identity, Kind, QuestionId, RecoveryPolicy, Request,
+    CallOptions, Delivered, Delivery, Eras, ExchangeId, Identity, Kind, QuestionId, RecoveryPolicy,
+    ReplayRule, Request,
 };
 
 use crate::rig::{Rig, json, method as said, params, secs, wire_id};
@@ -73,23 +74,21 @@ fn a_server_that_sends_us_away_with_its_state_is_asked_again_after_a_pause() {
 }
 
 #[test]
-fn a_call_that_moves_to_a_session_takes_nothing_of_its_rounds_along() {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
-    call(&mut rig);
-    let question = rig.post();
-    rig.reply(&question, r#"{"supportedVersions":["2026-07-28"]}"#);
-    let first = rig.post();
-    rig.reply(&first, r#"{"resultType":"input_required","requestState":"s"}"#);
-    rig.advance_to_send();
-    let second = rig.post();
-
-    rig.status(&second, 400);
-    let question = rig.post();
-    rig.refuse(&question, 404, -32601, "Method not found");
+fn a_safe_call_that_moves_to_a_session_takes_nothing_of_its_rounds_along() {
+    let (mut rig, _) = rolled_back_in_a_round(ReplayRule::Repeatable);
 
     let third = rig.post();
     assert!(third.to.session.is_some());
     assert_eq!(params(&third).as_str(), r#"{"name":"deploy","arguments":{}}"#);
+}
+
+#[test]
+fn an_unsafe_call_whose_server_leaves_its_era_between_two_rounds_ends_in_doubt() {
+    let (rig, id) = rolled_back_in_a_round(ReplayRule::ByNature);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
+    assert!(rig.error(id).may_have_run());
+    rig.nothing_sent();
 }
 
 #[test]
@@ -277,7 +276,7 @@ fn a_legacy_result_means_what_it_says_whatever_type_it_names() {
 const NEEDS_TWO: &str = r#"{"resultType":"input_required","requestState":"ey\u004a ==","inputRequests":{
     "a":{"method":"elicitation/create","params":{"message":"sure?"}},"b":{"method":"roots/list"}}}"#;
 
-fn call(rig: &mut Rig) -> ridethrough_core::ExchangeId {
+fn call(rig: &mut Rig) -> ExchangeId {
     let params = Some(json(r#"{"name":"deploy","arguments":{}}"#));
     rig.send(Request { method: "tools/call".into(), params, options: CallOptions::default() })
 }
@@ -298,6 +297,24 @@ fn methods(rig: &Rig) -> Vec<&str> {
         }
     }
     methods
+}
+
+/// A call that has had one round when its server is found to be of the older era.
+fn rolled_back_in_a_round(replay: ReplayRule) -> (Rig, ExchangeId) {
+    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let params = Some(json(r#"{"name":"deploy","arguments":{}}"#));
+    let options = CallOptions { replay, ..CallOptions::default() };
+    let id = rig.send(Request { method: "tools/call".into(), params, options });
+    let question = rig.post();
+    rig.reply(&question, r#"{"supportedVersions":["2026-07-28"]}"#);
+    let first = rig.post();
+    rig.reply(&first, r#"{"resultType":"input_required","requestState":"s"}"#);
+    rig.advance_to_send();
+    let second = rig.post();
+    rig.status(&second, 400);
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    (rig, id)
 }
 
 fn answer(rig: &mut Rig, question: QuestionId, result: &str) {
