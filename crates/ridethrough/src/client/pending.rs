@@ -106,6 +106,11 @@ impl<T> PendingResult<T> {
         Self { pending, plan, following: None, read }
     }
 
+    /// Waits for the answer, and leaves a task in it to whoever asked.
+    pub(super) async fn unfollowed(mut self) -> Result<Json, Error> {
+        result((&mut self.pending).await)
+    }
+
     fn poll_result(&mut self, context: &mut Context<'_>) -> Poll<Result<Json, Error>> {
         if let Some(following) = &mut self.following {
             return Pin::new(following).poll(context);

@@ -4,7 +4,7 @@ use ridethrough::model::{TaskId, TaskStatus};
 use ridethrough::{Begun, Client, Error, Json, Kind, Task, TaskEnd};
 use serde_json::json;
 
-use crate::rig::{Office, Told, completed, secs, task, text, working};
+use crate::rig::{Office, Told, completed, drop_unseen, secs, task, text, working};
 
 #[tokio::test(start_paused = true)]
 async fn a_task_tells_where_it_stands_and_then_its_result() {
@@ -100,6 +100,17 @@ async fn a_task_without_a_deadline_is_waited_for_as_long_as_the_server_works_on_
     let result = begin(&office.client()).await.result().await.unwrap();
 
     assert_eq!(result.text(), "done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_made_for_somebody_who_is_gone_is_cancelled() {
+    let office = Office::looks(vec![Told::Result(working())]);
+    let client = office.client();
+
+    drop_unseen(&office, client.call_tool("build", ()).as_task()).await;
+
+    assert_eq!(office.asked("tasks/cancel")[0].params()["taskId"], "t-1");
+    assert_eq!(office.count("tasks/cancel"), 1);
 }
 
 #[tokio::test(start_paused = true)]

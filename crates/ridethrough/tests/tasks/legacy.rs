@@ -5,7 +5,7 @@ use ridethrough::{Begun, Client, Era, Error, Json, Kind, TaskEnd};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::rig::{Office, Told, secs, text};
+use crate::rig::{Office, Told, drop_unseen, secs, text};
 
 #[tokio::test(start_paused = true)]
 async fn a_task_is_asked_for_only_where_server_and_tool_can() {
@@ -159,6 +159,16 @@ async fn tasks_are_listed_cancelled_and_taken_up_by_another_client() {
     assert_eq!(listed[0].kept_for, Some(secs(3600)));
     assert_eq!(result.text(), "fetched");
     assert_eq!(office.count("tasks/cancel"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_asked_for_by_somebody_who_is_gone_is_cancelled() {
+    let office = capable(vec![]);
+    let client = client(&office);
+
+    drop_unseen(&office, client.call_tool("build", ()).as_task()).await;
+
+    assert_eq!(office.asked("tasks/cancel")[0].params()["taskId"], "t-1");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use http::StatusCode;
 use ridethrough::machine::head::{AnswerHead, Content};
 use ridethrough::machine::{Cause, Failure, Verb};
-use ridethrough::{Body, Bytes, Client, ClientBuilder, Era, Errand, Reply, Transport};
+use ridethrough::{Body, Bytes, Client, ClientBuilder, Era, Errand, Reply, TaskCall, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -190,6 +190,19 @@ impl Body for Stream {
             Some(Ok(Bytes::from(format!("data: {message}\n\n"))))
         })
     }
+}
+
+/// Begins a call and drops it when its answer has come, and nobody has looked at it.
+pub(crate) async fn drop_unseen(office: &Office, call: TaskCall) {
+    let mut call = call.into_future();
+    while office.count("tools/call") == 0 {
+        let polled = std::future::poll_fn(|context| Poll::Ready(call.as_mut().poll(context)));
+        assert!(polled.await.is_pending());
+        tokio::task::yield_now().await;
+    }
+    tokio::time::sleep(secs(1)).await;
+    drop(call);
+    tokio::time::sleep(secs(1)).await;
 }
 
 /// What the server says when it makes a task.

@@ -12,7 +12,7 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Era, Kind, Reason};
 use tokio::time::Instant;
 
-use super::super::{Call, Client, Params, result};
+use super::super::{Call, Client, Params, PendingResult, result};
 use super::plan::Plan;
 use super::{About, Born, Task, UNDECLARED, created};
 use crate::error::Error;
@@ -80,13 +80,16 @@ impl<T> TaskCall<T> {
             *call.params() = with_task;
         }
         let read = call.reader();
-        let json = result(call.answer().await)?;
+        let (client, name) = (plan.client.clone(), plan.call.clone());
+        let headers = plan.headers.clone();
+        let plan = Plan { params: call.params().clone(), ..plan };
+        let json = PendingResult::new(call.answer(), Some(plan), read).unfollowed().await?;
         let task = match json.member("task").filter(|_| is_asked) {
             Some(task) => Some(model::read(task)),
             None => created(&json),
         };
         let unreadable = |source: serde_json::Error| {
-            let (method, result) = (plan.call.method.clone(), json.clone());
+            let (method, result) = (name.method.clone(), json.clone());
             Error::Answer { method, result, source: source.into() }
         };
         let Some(state) = task.transpose().map_err(unreadable)? else {
@@ -94,8 +97,7 @@ impl<T> TaskCall<T> {
         };
         let id = state.id.clone();
         let born = Some(Born { state, at: Instant::now() });
-        let (client, call, headers) = (plan.client, plan.call, plan.headers);
-        Ok(Begun::Task(Task::new(About { client, id, call, headers, born }, read)))
+        Ok(Begun::Task(Task::new(About { client, id, call: name, headers, born }, read)))
     }
 }
 
