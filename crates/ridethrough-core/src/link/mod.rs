@@ -38,6 +38,7 @@ mod owed;
 mod pulse;
 mod reach;
 mod renewal;
+mod request;
 mod restore;
 mod rounds;
 mod sessions;
@@ -48,6 +49,7 @@ mod subscriptions;
 mod timers;
 
 pub use credentials::NoCredentials;
+pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -59,8 +61,7 @@ use crate::budget::Budget;
 use crate::dice::Dice;
 use crate::era::{Eras, Version};
 use crate::event::Event;
-use crate::exchange::{Deadline, Ending, Exchange, Extension, Then};
-use crate::headers::Headers;
+use crate::exchange::{Deadline, Ending, Exchange, Then};
 use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::listener::Listener;
 use crate::message::{Json, Params};
@@ -151,41 +152,6 @@ pub struct Link {
     timers: Timers,
     outbox: VecDeque<Output>,
     ids: Ids,
-}
-
-/// Who we say we are in a handshake.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// `clientInfo`, as it is to be sent.
-    pub info: Json,
-    /// `capabilities`, as they are to be sent.
-    pub capabilities: Json,
-}
-
-/// A request of the application.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The method.
-    pub method: Arc<str>,
-    /// The params, sent as they are but for the progress token.
-    pub params: Option<Json>,
-    /// How this one call is to be treated.
-    pub options: CallOptions,
-}
-
-/// Wishes for one call; the policy decides what is left open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallOptions {
-    /// The call's own time.
-    pub deadline: Option<Duration>,
-    /// More time with each progress.
-    pub extension: Option<Extension>,
-    /// Whether a second run does no harm.
-    pub replay: ReplayRule,
-    /// Whether progress is wanted though the params carry no token.
-    pub progress: bool,
-    /// Headers of its own, for each request that is made for it.
-    pub headers: Headers,
 }
 
 /// The last numbers given out.
