@@ -90,7 +90,7 @@ async fn what_is_no_mcp_server_ends_with_8_and_a_guess() {
     for (ran, words) in [
         (page, "a web page answers (200)"),
         (wrong_path, "perhaps `/mcp` is missing"),
-        (moved, "redirects (302) to `https://login.example/`"),
+        (moved, "redirects (302) to `https://login.example`"),
         (old, "HTTP+SSE of 2024-11-05"),
         (modern, "names the stateless revision 2026-07-28, and refuses it"),
     ] {
