@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// A file with more headers, one on a line; `#` begins a comment
     #[arg(long, value_name = "FILE")]
     header_file: Option<PathBuf>,
-    /// How the server is spoken to: Streamable HTTP, whatever comes first
+    /// How the server is spoken to: Streamable HTTP, and HTTP+SSE if it refuses that, whatever is named
     #[arg(long, value_enum, default_value_t = Strategy::HttpFirst)]
     transport: Strategy,
     /// Allow `http://` to other machines; without it only to this one
@@ -76,9 +76,7 @@ pub(crate) struct Args {
 enum Strategy {
     HttpFirst,
     HttpOnly,
-    #[value(hide = true)]
     SseFirst,
-    #[value(hide = true)]
     SseOnly,
 }
 
@@ -99,15 +97,6 @@ impl Args {
     /// Looks at everything that can be wrong before anything is sent.
     fn check(&self) -> Result<(Target, Settings), Misuse> {
         self.foreign.check()?;
-        if self.transport == Strategy::SseOnly {
-            return Err(Misuse {
-                what: "`--transport sse-only` is the transport that MCP gave up in 2025".to_owned(),
-                tried: "nothing was sent".to_owned(),
-                hint: "leave `--transport` out: most servers have Streamable HTTP beside it, often at \
-                       `/mcp` in place of `/sse`"
-                    .to_owned(),
-            });
-        }
         place::check(&self.url, self.allow_http)?;
         let target = target::at(&self.url)?;
         let file = self.header_file.as_deref().map(header_file::read).transpose()?;
@@ -198,9 +187,11 @@ impl Args {
         if self.port.is_some() {
             notes.push("the port is for a login in the browser, which is not there yet".to_owned());
         }
-        if self.transport == Strategy::SseFirst {
-            notes
-                .push("only Streamable HTTP is spoken: `sse-first` is `http-only` here".to_owned());
+        if matches!(self.transport, Strategy::SseFirst | Strategy::SseOnly) {
+            notes.push(
+                "Streamable HTTP is tried first: HTTP+SSE follows if the server refuses it"
+                    .to_owned(),
+            );
         }
         notes
     }

@@ -150,10 +150,6 @@ impl Args {
             Verdict::Replace(_) if !self.wants(entry) => {
                 Verdict::Left("another was asked for".to_owned())
             }
-            Verdict::Replace(_) if self.offline && plan::may_be_old(entry) => Verdict::Left(
-                "its URL ends as those of the older transport do; without --offline it is asked"
-                    .to_owned(),
-            ),
             verdict => verdict,
         };
         let verdicts = file.entries.iter().map(judge).collect();

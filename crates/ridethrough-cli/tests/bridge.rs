@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use ridethrough_lab::{Mcp, Mood, Protocol, Server, Spoken, Times, When};
+use ridethrough_lab::{Mcp, Mood, OldMcp, Protocol, Server, Spoken, Times, When};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -223,12 +223,30 @@ async fn flags_of_mcp_remote_mean_what_they_mean_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_of_the_older_transport_is_spoken_to_by_whichever_name_it_is_asked_for() {
+    let (rig, old) = (Rig::listen().await, OldMcp::new());
+    let server = Server::new(Protocol::Http1, old.clone());
+    let url = format!("http://{}/sse", server.listen().await.unwrap());
+    for (name, is_noted) in
+        [("http-first", false), ("http-only", false), ("sse-first", true), ("sse-only", true)]
+    {
+        let mut host = Host::start(&mut rig.command(&[&url, "--transport", name]));
+
+        host.greet().await;
+        let answer = host.call(1, "echo").await;
+        let (code, _, said) = host.leave().await;
+
+        assert!(answer["result"]["content"].is_array(), "{answer}");
+        assert_eq!((code, said.contains("Streamable HTTP is tried first")), (Some(0), is_noted));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_work_is_wrong_usage_in_three_parts_and_nothing_is_sent() {
     let rig = Rig::listen().await;
     for (args, reason) in [
         (vec!["http://example.com/mcp?key=s3cret"], "is not encrypted"),
         (vec!["ftp://localhost/"], "must begin with http:// or https://"),
-        (vec![&*rig.url, "--transport", "sse-only"], "gave up"),
         (vec![&*rig.url, "--resource", "https://s3cret.example/"], "`--resource` belongs to OAuth"),
         (vec![&*rig.url, "--static-oauth-client-info", "s3cret"], "belongs to OAuth"),
         (

@@ -28,7 +28,7 @@ fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
         "could    search engine: https://search.example/..., with X-Key, Authorization",
         "left     odd: it has neither a `command` nor a `url`",
         "left     off: https://off.example/...: it is switched off",
-        "left     old: https://old.example/...: it speaks the older transport",
+        "could    old: https://old.example/...",
         "could    calendar (in /projects/blue): https://blue.calendar.example/..., with X-Key",
     ] {
         assert!(said.contains(words), "{words} is missing: {said}");

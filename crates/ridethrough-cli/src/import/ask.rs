@@ -1,7 +1,7 @@
 //! Asks servers whether they let us in, before anything is written.
 //!
-//! A server that wants authorization by a browser must keep its `mcp-remote`, and so must one that
-//! speaks the older transport. Both can only be learnt from the server.
+//! A server that wants authorization by a browser must keep its `mcp-remote`, which can only be learnt
+//! from the server.
 
 use std::time::Duration;
 

@@ -9,7 +9,6 @@ use secrecy::ExposeSecret;
 use super::document::Edit;
 use super::entry::{Entry, Kind, Local, Transport};
 use super::line::{Line, Meaning, Request};
-use super::reach::OLD;
 use crate::target;
 
 /// What would become of one server.
@@ -45,8 +44,7 @@ pub(super) fn judge(entry: &Entry, program: &str) -> Verdict {
     match &entry.kind {
         Kind::Unknown(why) => left(*why),
         Kind::Remote(remote) => match remote.transport {
-            Transport::Http => Verdict::Could,
-            Transport::Sse => left(OLD),
+            Transport::Http | Transport::Sse => Verdict::Could,
             Transport::Unknown => left("its transport is not known"),
         },
         Kind::Local(local) => match Line::read(local) {
@@ -101,14 +99,6 @@ pub(super) fn header_names(entry: &Entry) -> Vec<String> {
     }
 }
 
-/// Whether only a question can tell if this server speaks the transport that we do.
-pub(super) fn may_be_old(entry: &Entry) -> bool {
-    let Kind::Local(local) = &entry.kind else { return false };
-    let Line::McpRemote(Request { url: Some(url), .. }) = Line::read(local) else { return false };
-    let path = text(local, url).split(['?', '#']).next().unwrap_or_default();
-    path.trim_end_matches('/').ends_with("/sse")
-}
-
 /// Why our bridge cannot take the place of this `mcp-remote`.
 fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
     let named = |meaning: Meaning| -> Vec<_> {
@@ -131,8 +121,8 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
             format!("{}: authorization by a browser is not there yet", oauth.join(", "))
         }
         _ if !missing.is_empty() => format!("our bridge has no {}", missing.join(", ")),
-        _ if values("--transport").any(|it| !["http-first", "http-only"].contains(&it)) => {
-            OLD.to_owned()
+        _ if values("--transport").any(|it| !TRANSPORTS.contains(&it)) => {
+            "its `--transport` is not known".to_owned()
         }
         _ if values("--header").any(|it| !it.contains(':')) => {
             "a `--header` has no colon".to_owned()
@@ -205,6 +195,9 @@ fn left(why: impl Into<String>) -> Verdict {
     Verdict::Left(why.into())
 }
 
+/// Our bridge finds out by itself which of them the server speaks.
+const TRANSPORTS: [&str; 4] = ["http-first", "http-only", "sse-first", "sse-only"];
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -247,7 +240,7 @@ mod tests {
             (r#","https://a.example/","--protocol","auto""#, "our bridge has no `--protocol`"),
             (r#","https://a.example/","--brand-new""#, "`--brand-new` is not known"),
             (r#","https://a.example/","s3cret""#, "an argument that is not known"),
-            (r#","https://a.example/","--transport","sse-only""#, "older transport"),
+            (r#","https://a.example/","--transport","s3cret""#, "`--transport` is not known"),
             (r#","https://a.example/","--header","s3cret""#, "no colon"),
             (r#","http://a.example/""#, "plain http"),
             (r#","ftp://a.example/""#, "must begin with http"),
@@ -264,6 +257,8 @@ mod tests {
             r#","http://a.example/","--allow-http""#,
             r#","${URL}""#,
             r#","https://a.example/","--transport","http-only""#,
+            r#","https://a.example/sse","--transport","sse-first""#,
+            r#","https://a.example/sse","--transport","sse-only""#,
         ] {
             assert!(matches!(verdict(&remote(args)), Verdict::Replace(_)), "{args}");
         }
@@ -275,7 +270,6 @@ mod tests {
 
         assert!(left(r#"{"command":"uvx","args":["mcp-server-git"]}"#));
         assert!(left(r#"{"command":"uvx","args":["mcp-proxy","https://a.example/"]}"#));
-        assert!(left(r#"{"url":"https://a.example/sse","type":"sse"}"#));
         assert!(left(
             r#"{"command":"npx","args":["mcp-remote","https://a.example/"],"disabled":true}"#
         ));
@@ -284,6 +278,7 @@ mod tests {
                 "env":{"NODE_EXTRA_CA_CERTS":"/ca.pem"}}"#
         ));
         assert!(matches!(verdict(r#"{"url":"https://a.example/mcp"}"#), Verdict::Could));
+        assert!(matches!(verdict(r#"{"url":"https://a.example","type":"sse"}"#), Verdict::Could));
         let ours = r#"{"command":"/bin/ridethrough","args":["bridge","https://a.example/"]}"#;
         assert!(matches!(verdict(ours), Verdict::Already));
     }

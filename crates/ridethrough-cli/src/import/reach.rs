@@ -104,8 +104,8 @@ pub(super) fn reach(
 
 fn address(remote: &Remote, dialect: Dialect, scope: Scope<'_>) -> Result<Address, Unreached> {
     match remote.transport {
-        Transport::Http => {}
-        Transport::Sse => return Err(Unreached(OLD.to_owned())),
+        // The client finds out which of them it is.
+        Transport::Http | Transport::Sse => {}
         Transport::Unknown => return Err(Unreached("its transport is not known".to_owned())),
     }
     let mut address =
@@ -233,9 +233,6 @@ fn unfilled(field: &str, unfilled: &Unfilled) -> Unreached {
     Unreached(format!("its `{field}` needs {unfilled}"))
 }
 
-pub(super) const OLD: &str =
-    "it speaks the older transport of two endpoints (SSE), which we do not";
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -325,11 +322,18 @@ mod tests {
     #[test]
     fn what_we_cannot_speak_is_refused_without_its_value() {
         let basic = r#"{"url":"https://a.example","headers":{"authorization":"Basic s3cret"}}"#;
-        let old = r#"{"url":"https://a.example","type":"sse"}"#;
 
         let error = reached(basic, Dialect::Shell).unwrap_err();
 
         assert!(error.to_string().contains("bearer") && !error.to_string().contains("s3cret"));
-        assert_eq!(reached(old, Dialect::Shell).unwrap_err().to_string(), OLD);
+    }
+
+    #[test]
+    fn a_server_of_the_older_transport_is_reached_like_any_other() {
+        let old = r#"{"url":"https://a.example","type":"sse"}"#;
+
+        let Ok(Reached::Remote(address)) = reached(old, Dialect::Shell) else { panic!() };
+
+        assert_eq!(plain(&address.url), "https://a.example");
     }
 }

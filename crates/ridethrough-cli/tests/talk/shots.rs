@@ -115,7 +115,6 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
         &["bridge"],
         &["bridge", "ftp://example.com/"],
         &["bridge", "http://example.com/mcp"],
-        &["bridge", "https://example.com/mcp", "--transport", "sse-only"],
         &["bridge", "https://example.com/mcp", "--header", "X-Key: ${NOWHERE}"],
         &["bridge", "https://example.com/mcp", "--static-oauth-client-info", "{}"],
         &["lab", "show", "A1"],
