@@ -58,7 +58,7 @@ impl EraMemory {
         let found = UNIX_EPOCH.checked_add(Duration::from_secs(kept.found_at))?;
         let age = now.duration_since(found).ok()?;
         let (era, lasts) = match kept.era {
-            Word::Legacy => (Era::Legacy, LEGACY_LASTS),
+            Word::Legacy => (Era::Legacy, Era::LEGACY_LASTS),
             Word::Modern => (Era::Modern, MODERN_LASTS),
         };
         (age < lasts).then_some((era, age))
@@ -74,8 +74,6 @@ impl EraMemory {
     }
 }
 
-/// As long as a running client believes it.
-const LEGACY_LASTS: Duration = Duration::from_secs(3600);
 const MODERN_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[cfg(test)]

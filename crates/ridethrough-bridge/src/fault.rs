@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Kind};
 use serde::Serialize;
@@ -88,9 +89,6 @@ pub(crate) fn translated(answer: Answer) -> Answer {
 }
 
 /// Codes that the stateless revision keeps for itself.
-const HEADER_MISMATCH: i64 = -32020;
-const MISSING_CAPABILITY: i64 = -32021;
-const UNSUPPORTED_VERSION: i64 = -32022;
 const REFUSED: i64 = -32603;
 
 #[cfg(test)]

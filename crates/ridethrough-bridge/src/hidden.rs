@@ -1,5 +1,6 @@
 //! The tools that the host is not to see: taken out of lists, and refused when they are called.
 
+use ridethrough_core::message::code::INVALID_PARAMS;
 use ridethrough_core::message::{Answer, Json};
 
 use crate::splice;
@@ -93,8 +94,6 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
     pattern[at..].iter().all(|letter| *letter == '*')
 }
-
-const INVALID_PARAMS: i64 = -32602;
 
 #[cfg(test)]
 mod tests {

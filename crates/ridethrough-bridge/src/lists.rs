@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ridethrough::{Client, Error};
 use ridethrough_core::message::Json;
+use ridethrough_core::message::code::METHOD_NOT_FOUND;
 
 use crate::splice;
 
@@ -168,7 +169,6 @@ fn cursor(object: &Json, name: &str) -> Option<Json> {
 
 /// A list that does not end is not compared.
 const MOST_PAGES: usize = 100;
-const METHOD_NOT_FOUND: i64 = -32601;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use crate::era::{Era, Version};
+use crate::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use crate::message::{Answer, RpcError};
 
 /// What an answer to `server/discover` says about the server.
@@ -84,10 +85,6 @@ struct Discovered {
 struct Supported {
     supported: Vec<String>,
 }
-
-const HEADER_MISMATCH: i64 = -32020;
-const MISSING_CAPABILITY: i64 = -32021;
-const UNSUPPORTED_VERSION: i64 = -32022;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 //! ones are stateless: no handshake, no session, no resume, and closing a stream is the cancel.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A family of revisions that share their wire behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +17,10 @@ pub enum Era {
 }
 
 impl Era {
+    /// How long a server is believed to be of the older era: one that is upgraded may go on answering so
+    /// for as long as nobody asks.
+    pub const LEGACY_LASTS: Duration = Duration::from_secs(3600);
+
     /// Whether a session is made by `initialize` before the first call.
     pub const fn has_sessions(self) -> bool {
         matches!(self, Self::Legacy)

@@ -24,6 +24,9 @@ use crate::exchange::{Ending, PostReading, Sent};
 use crate::head::AnswerHead;
 use crate::ids::Generation;
 use crate::message::Answer;
+use crate::message::code::{
+    HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
+};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
@@ -91,7 +94,7 @@ impl Link {
     /// Takes over what was found of this server's era in an earlier life, so long ago. What turns out to
     /// be wrong is corrected like everything that a link found itself. A pinned link keeps to its era.
     pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
-        let until = now + LEGACY_LASTS.saturating_sub(age);
+        let until = now + Era::LEGACY_LASTS.saturating_sub(age);
         self.known_era.last = Some(era);
         self.known_era.found = Some(Found { era, until });
     }
@@ -200,7 +203,7 @@ impl Link {
         if let Some(renewal) = self.session.renewal() {
             renewal.is_discovered = true;
         }
-        self.known_era.found = Some(Found { era, until: now + LEGACY_LASTS });
+        self.known_era.found = Some(Found { era, until: now + Era::LEGACY_LASTS });
         self.tell(Event::EraFound { era });
         let before = self.known_era.last.replace(era);
         if (before, era) == (Some(Era::Modern), Era::Legacy) {
@@ -269,12 +272,6 @@ fn is_refusal(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415)
 }
 
-/// A server that is upgraded may go on answering in the old era for as long as nobody asks.
-pub(super) const LEGACY_LASTS: Duration = Duration::from_secs(3600);
-pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-pub(super) const INVALID_PARAMS: i64 = -32602;
-const UNSUPPORTED_VERSION: i64 = -32022;
-const HEADER_MISMATCH: i64 = -32020;
 /// The codes that the stateless revision keeps for itself.
 pub(super) const FIRST_MODERN: i64 = -32099;
 pub(super) const LAST_MODERN: i64 = -32020;

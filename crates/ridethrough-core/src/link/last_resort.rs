@@ -10,14 +10,15 @@
 use http::StatusCode;
 
 use super::Link;
-use super::eras::{FIRST_MODERN, INVALID_PARAMS, LAST_MODERN, LEGACY_LASTS, METHOD_NOT_FOUND};
+use super::eras::{FIRST_MODERN, LAST_MODERN};
 use super::renewal::{Opens, Refusal};
 use crate::discovery;
-use crate::era::Carrier;
+use crate::era::{Carrier, Era};
 use crate::event::Event;
 use crate::exchange::PostReading;
 use crate::head::AnswerHead;
 use crate::message::Answer;
+use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::moment::Moment;
 
 /// What is known of HTTP+SSE at this server.
@@ -43,7 +44,7 @@ impl LastResort {
     }
 
     pub(super) fn is_spoken(&self, now: Moment) -> bool {
-        self.found.is_some_and(|at| now.since(at) < LEGACY_LASTS)
+        self.found.is_some_and(|at| now.since(at) < Era::LEGACY_LASTS)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::event::{Event, Remedy};
 use crate::exchange::{Phase, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
+use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::message::{Answer, Incoming, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::Reason;
@@ -158,7 +159,5 @@ fn names_our_revision(answer: &Answer) -> bool {
 }
 
 const LIST: &str = "tools/list";
-const HEADER_MISMATCH: i64 = -32020;
-const UNSUPPORTED_VERSION: i64 = -32022;
 /// A server can list without end.
 const MOST_PAGES: u32 = 100;

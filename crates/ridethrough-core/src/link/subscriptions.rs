@@ -21,6 +21,7 @@ use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::listener;
+use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::message::{Answer, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
@@ -387,7 +388,5 @@ fn subject(exchange: &Exchange) -> Option<Box<str>> {
 }
 
 const LISTEN: &str = "subscriptions/listen";
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
 const LEVELS: [&str; 8] =
     ["alert", "critical", "debug", "emergency", "error", "info", "notice", "warning"];

@@ -4,6 +4,7 @@
 //! number spelling, key order, unknown fields and duplicate keys pass through untouched. Nothing
 //! here knows about HTTP, sessions or recovery.
 
+pub mod code;
 mod envelope;
 mod json;
 mod write;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ridethrough_core::message::Answer;
+use ridethrough_core::message::code::INTERNAL_ERROR;
 use ridethrough_core::{CallName, Event, ExchangeId, Kind, Lifetime, Moment, Outcome, Request};
 
 use super::shelf::{Accepts, Awaited, Kept, Key};
@@ -118,5 +119,3 @@ fn is_no(outcome: &Outcome) -> bool {
         Err(_) => false,
     }
 }
-
-const INTERNAL_ERROR: i64 = -32603;
