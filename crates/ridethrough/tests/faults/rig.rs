@@ -1,13 +1,16 @@
 //! A server of the lab and a client of ours, joined by pipes or sockets.
 
+#[path = "../common/pipes.rs"]
+mod pipes;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Era, Error, Json, Peek};
+use ridethrough::{Client, ClientBuilder, Era, Error, Json};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
 use serde_json::{Value, json};
+
+use self::pipes::Pipes;
 
 /// Runs a scenario on every carrier, in memory and under paused time.
 macro_rules! on_every_carrier {
@@ -164,27 +167,4 @@ pub(crate) const fn secs(secs: u64) -> Duration {
 
 pub(crate) const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-/// Dials the server's own pipes.
-struct Pipes(Server);
-
-impl Dial for Pipes {
-    fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
-        Box::pin(async {
-            let pipe = self.0.dial().await.map_err(|error| {
-                Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
-            })?;
-            let peek = Look(pipe.peek());
-            Ok(Connection::new(pipe, peek))
-        })
-    }
-}
-
-struct Look(ridethrough_lab::Peek);
-
-impl Peek for Look {
-    fn is_quiet(&self) -> bool {
-        self.0.is_quiet()
-    }
 }

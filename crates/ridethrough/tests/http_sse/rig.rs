@@ -1,15 +1,15 @@
 //! An old server of the lab and a client of ours, joined by pipes.
 
+#[path = "../common/pipes.rs"]
+mod pipes;
+
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use ridethrough::machine::{Cause, Failure};
-use ridethrough::{
-    Carrier, Client, ClientBuilder, Connection, Dial, Endpoint, Era, Error, Event, Events, Json,
-    Peek, Seen,
-};
+use ridethrough::{Carrier, Client, ClientBuilder, Era, Error, Event, Events, Json, Seen};
 use ridethrough_lab::{Entry, OldMcp, Protocol, Server, Service, When};
 use serde_json::{Value, json};
+
+use self::pipes::Pipes;
 
 /// Runs a scenario over HTTP/1.1 and over HTTP/2.
 macro_rules! on_both {
@@ -102,27 +102,4 @@ pub(crate) async fn settle() {
 
 pub(crate) const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
-}
-
-/// Dials the server's own pipes.
-struct Pipes(Server);
-
-impl Dial for Pipes {
-    fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
-        Box::pin(async {
-            let pipe = self.0.dial().await.map_err(|error| {
-                Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
-            })?;
-            let peek = Look(pipe.peek());
-            Ok(Connection::new(pipe, peek))
-        })
-    }
-}
-
-struct Look(ridethrough_lab::Peek);
-
-impl Peek for Look {
-    fn is_quiet(&self) -> bool {
-        self.0.is_quiet()
-    }
 }
