@@ -1,28 +1,8 @@
-//! A world for the recovery machine: simulated servers, faults and time, drawn from a seed.
+//! Worlds of faults, drawn from a seed: around the recovery machine alone, and around the whole
+//! client.
 //!
-//! The machine stands on one side, a model server with an oracle on the other; the network
-//! between them delays, cuts, refuses and swallows. Time moves by hand from one happening to the
-//! next, so an hour costs milliseconds and a seed repeats itself exactly.
-//!
-//! ```text
-//!   run ──▶ World ──▶ Link (ridethrough-core)         what is tested
-//!             │  └──▶ Server ──▶ Faults               what it meets
-//!             └─────▶ Oracle                          what must hold, whatever it meets
-//! ```
+//! Nothing in them is real but our own code. Time is paused and jumps, bytes go through memory,
+//! chance comes from a seed: an hour costs milliseconds, and every world can be lived through again.
 
-mod eras;
-mod faults;
-mod oracle;
-mod run;
-mod script;
-mod server;
-mod stateless;
-pub mod story;
-mod streams;
-mod wire;
-mod world;
-
-pub use eras::{Fleet, Setting};
-pub use faults::Faults;
-pub use oracle::Violation;
-pub use run::{Plan, Summary, Worlds, run, run_seed, run_world};
+pub mod machine;
+pub mod net;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ridethrough_sim::{Plan, Worlds, run, run_seed, story};
+use ridethrough_sim::machine::{Plan, Worlds, run, run_seed, story};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -89,6 +89,14 @@ impl Connection {
             steps: Steps::default(),
         }
     }
+
+    /// HTTP/2 is spoken on it from the first byte, as both sides know beforehand. Without this it is
+    /// HTTP/1.1; for an `https` endpoint TLS settles it, whatever is said here.
+    #[must_use]
+    pub const fn http2(mut self) -> Self {
+        self.speaks = Speaks::Http2;
+        self
+    }
 }
 
 impl std::fmt::Debug for Connection {

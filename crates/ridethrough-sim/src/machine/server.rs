@@ -12,11 +12,11 @@ use ridethrough_core::head::Content;
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{Cause, Era, Moment, Outgoing, Verb};
 
-use crate::eras::{Fleet, Setting};
-use crate::faults::Faults;
-use crate::oracle::Oracle;
-use crate::script::{News, Script, head};
-use crate::streams::Streams;
+use crate::machine::eras::{Fleet, Setting};
+use crate::machine::faults::Faults;
+use crate::machine::oracle::Oracle;
+use crate::machine::script::{News, Script, head};
+use crate::machine::streams::Streams;
 
 /// A server behind a network, both of them faulty.
 #[derive(Debug)]

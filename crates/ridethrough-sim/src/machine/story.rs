@@ -14,8 +14,8 @@ use ridethrough_core::{
     Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
 };
 
-use crate::script::{News, Script, event, head};
-use crate::server::{number_after, session_number};
+use crate::machine::script::{News, Script, event, head};
+use crate::machine::server::{number_after, session_number};
 
 /// What the server does with one request of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

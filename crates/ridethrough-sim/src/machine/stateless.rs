@@ -9,9 +9,9 @@ use std::time::Duration;
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Moment, Outgoing, Verb};
 
-use crate::oracle::Oracle;
-use crate::script::{News, Script, event};
-use crate::server::{Call, Server, answer, number_after};
+use crate::machine::oracle::Oracle;
+use crate::machine::script::{News, Script, event};
+use crate::machine::server::{Call, Server, answer, number_after};
 
 impl Server {
     /// A stateless request that reached a server of its era.

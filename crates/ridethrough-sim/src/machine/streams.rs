@@ -6,8 +6,8 @@ use std::time::Duration;
 use ridethrough_core::Moment;
 use ridethrough_core::dice::Dice;
 
-use crate::faults::Faults;
-use crate::script::{News, Script, event};
+use crate::machine::faults::Faults;
+use crate::machine::script::{News, Script, event};
 
 /// All streams that can be resumed.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{AttemptId, Delivery, Era, Eras, Kind, Moment, Outcome, Outgoing};
 
-use crate::wire;
+use crate::machine::wire;
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use ridethrough_core::Moment;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Answer;
 
-use crate::eras::Setting;
-use crate::faults::Faults;
-use crate::oracle::{Oracle, Violation};
-use crate::world::World;
+use crate::machine::eras::Setting;
+use crate::machine::faults::Faults;
+use crate::machine::oracle::{Oracle, Violation};
+use crate::machine::world::World;
 
 /// How much to simulate.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,9 @@
 //! Whole worlds: they repeat themselves, they are hard enough, and no promise is broken in them.
 
 use ridethrough_core::{Era, Eras};
-use ridethrough_sim::{Faults, Fleet, Plan, Setting, Worlds, run, run_seed, run_world, story};
+use ridethrough_sim::machine::{
+    Faults, Fleet, Plan, Setting, Worlds, run, run_seed, run_world, story,
+};
 
 #[test]
 fn the_same_seed_lives_through_the_same_world() {

@@ -14,12 +14,12 @@ use ridethrough_core::{
     Moment, NoCredentials, Outcome, Outgoing, Output, QuestionId, RecoveryPolicy, Verb,
 };
 
-use crate::eras::Setting;
-use crate::faults::Faults;
-use crate::oracle::Oracle;
-use crate::script::{News, event};
-use crate::server::{Outage, Server, number_after, session_number};
-use crate::stateless::{echoed_state, wanted_state};
+use crate::machine::eras::Setting;
+use crate::machine::faults::Faults;
+use crate::machine::oracle::Oracle;
+use crate::machine::script::{News, event};
+use crate::machine::server::{Outage, Server, number_after, session_number};
+use crate::machine::stateless::{echoed_state, wanted_state};
 
 /// A machine and everything around it.
 pub(crate) struct World {

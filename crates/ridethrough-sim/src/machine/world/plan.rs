@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Happening, World};
-use crate::eras::Fleet;
-use crate::server::Outage;
+use crate::machine::eras::Fleet;
+use crate::machine::server::Outage;
 
 impl World {
     /// Spreads calls, outages and restarts over the chaos to come.

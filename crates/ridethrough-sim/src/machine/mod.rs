@@ -1,0 +1,28 @@
+//! A world for the recovery machine alone: simulated servers, faults and time, drawn from a seed.
+//!
+//! The machine stands on one side, a model server with an oracle on the other; the network
+//! between them delays, cuts, refuses and swallows. Time moves by hand from one happening to the
+//! next, so an hour costs milliseconds and a seed repeats itself exactly.
+//!
+//! ```text
+//!   run ──▶ World ──▶ Link (ridethrough-core)         what is tested
+//!             │  └──▶ Server ──▶ Faults               what it meets
+//!             └─────▶ Oracle                          what must hold, whatever it meets
+//! ```
+
+mod eras;
+mod faults;
+mod oracle;
+mod run;
+mod script;
+mod server;
+mod stateless;
+pub mod story;
+mod streams;
+mod wire;
+mod world;
+
+pub use eras::{Fleet, Setting};
+pub use faults::Faults;
+pub use oracle::Violation;
+pub use run::{Plan, Summary, Worlds, run, run_seed, run_world};

@@ -1,0 +1,183 @@
+//! One connection's cable: it carries bytes both ways, until something happens to it.
+
+use std::future::ready;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use ridethrough_lab::{Control, Pipe};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::sync::Notify;
+
+/// What a cable does to what passes through it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cable {
+    /// How long a burst of bytes takes, either way.
+    pub delay: Duration,
+    /// The most bytes that arrive at once; zero for as many as there are.
+    pub slice: usize,
+    /// What happens to it, if anything does.
+    pub harm: Option<Harm>,
+}
+
+/// Something that happens to a cable, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Harm {
+    /// Which way the bytes go that are counted.
+    pub way: Way,
+    /// After so many of them have arrived.
+    pub after: u64,
+    /// What happens.
+    pub breaks: Break,
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the server.
+    ToClient,
+    /// From the client.
+    ToServer,
+}
+
+/// How a cable breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    /// Both ends find it closed. What arrived before can be read.
+    Fin,
+    /// Nothing passes for so long, then everything goes on.
+    Pause(Duration),
+    /// Both ends find it reset, once they have read what arrived before.
+    Reset,
+    /// Both ends find it reset, and what they had not read is lost.
+    ResetAtOnce,
+    /// Nothing ever passes again, and nobody is told.
+    Stall,
+}
+
+impl Cable {
+    /// Whether nothing ever happens on it.
+    pub fn is_perfect(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Carries bytes between the client's pipe and the server's until both ways have ended.
+    pub(super) async fn carry(self, near: Pipe, far: Pipe) {
+        let ends = Ends { near: near.control(), far: far.control(), over: Notify::new() };
+        let ((from_client, to_client), (from_server, to_server)) = (split(near), split(far));
+        let there = self.one_way(Way::ToServer, from_client, to_server, &ends);
+        let back = self.one_way(Way::ToClient, from_server, to_client, &ends);
+        tokio::select! {
+            biased;
+            // Dropping the halves is the FIN.
+            () = ends.over.notified() => {}
+            _ = async { tokio::join!(there, back) } => {}
+        }
+    }
+
+    async fn one_way(
+        &self,
+        way: Way,
+        mut from: ReadHalf<Pipe>,
+        mut to: WriteHalf<Pipe>,
+        ends: &Ends,
+    ) {
+        let mut harm = self.harm.filter(|harm| harm.way == way);
+        let most = if self.slice == 0 { CHUNK } else { self.slice.min(CHUNK) };
+        let mut chunk = vec![0; most];
+        let mut late = Late { delay: self.delay, is_in_burst: false };
+        loop {
+            let room = harm.map_or(most, |harm| most.min(to_usize(harm.after)));
+            if let Some(Harm { after: 0, breaks, .. }) = harm {
+                ends.suffer(breaks).await;
+                harm = None;
+                continue;
+            }
+            match late.read(&mut from, &mut chunk[..room]).await {
+                Ok(0) => {
+                    // The other side may be gone already.
+                    let _ = to.shutdown().await;
+                    return;
+                }
+                Ok(length) => {
+                    if to.write_all(&chunk[..length]).await.is_err() {
+                        return ends.reset();
+                    }
+                    if let Some(harm) = &mut harm {
+                        harm.after -= length as u64;
+                    }
+                }
+                Err(_) => return ends.reset(),
+            }
+        }
+    }
+}
+
+/// Reads what is there, or waits for it: bytes that follow each other closely are late once, not each.
+struct Late {
+    delay: Duration,
+    /// Something was carried, and nothing has been waited for since.
+    is_in_burst: bool,
+}
+
+impl Late {
+    async fn read(&mut self, from: &mut ReadHalf<Pipe>, into: &mut [u8]) -> io::Result<usize> {
+        let mut reading = pin!(from.read(into));
+        let read = tokio::select! {
+            biased;
+            read = &mut reading => read,
+            () = ready(()) => {
+                self.is_in_burst = false;
+                reading.await
+            }
+        };
+        if !self.is_in_burst && !self.delay.is_zero() {
+            tokio::time::sleep(self.delay).await;
+        }
+        self.is_in_burst = true;
+        read
+    }
+}
+
+/// Both ends of a cable, to be broken together.
+struct Ends {
+    near: Control,
+    far: Control,
+    over: Notify,
+}
+
+impl Ends {
+    fn reset(&self) {
+        self.near.reset();
+        self.far.reset();
+    }
+
+    async fn suffer(&self, breaks: Break) {
+        match breaks {
+            Break::Fin => {
+                self.over.notify_one();
+                std::future::pending().await
+            }
+            Break::Pause(time) => tokio::time::sleep(time).await,
+            Break::Reset => {
+                // With paused time it passes only once both ends have nothing left to do.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                self.reset();
+            }
+            Break::ResetAtOnce => self.reset(),
+            Break::Stall => {
+                self.near.stall();
+                self.far.stall();
+            }
+        }
+    }
+}
+
+fn to_usize(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+const CHUNK: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The network between clients and a server of the lab: cables that can be broken in exact ways.
+//!
+//! ```text
+//!   client ── pipe ──▶ Cable ── pipe ──▶ Server (ridethrough-lab)
+//!                        │
+//!                        └ delay, slices, a pause, or its end at an exact byte
+//! ```
+//!
+//! What each new connection is like is for whoever makes the [`Network`] to say. A connection that
+//! nothing happens to is the server's own pipe, without a cable.
+
+mod cable;
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ridethrough::machine::{Cause, Failure};
+use ridethrough::{BoxFuture, Connection, Dial, Endpoint};
+use ridethrough_lab::{Pipe, Server, pipe};
+
+pub use cable::{Break, Cable, Harm, Way};
+
+/// What becomes of one attempt to connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A connection, with whatever this cable does to it.
+    Connected(Cable),
+    /// No answer to the SYN, for ever.
+    Hangs,
+    /// Connection refused.
+    Refused,
+}
+
+/// A client's way to one server. Clones are the same network.
+#[derive(Clone)]
+pub struct Network {
+    server: Server,
+    lines: Arc<dyn Fn(u64) -> Line + Send + Sync>,
+    dialled: Arc<AtomicU64>,
+}
+
+impl Network {
+    /// A network in which `lines` says what the n-th dial leads to; the first is number 0.
+    pub fn new(server: Server, lines: impl Fn(u64) -> Line + Send + Sync + 'static) -> Self {
+        Self { server, lines: Arc::new(lines), dialled: Arc::default() }
+    }
+
+    /// How often somebody dialled.
+    pub fn dialled(&self) -> u64 {
+        self.dialled.load(Ordering::Relaxed)
+    }
+
+    async fn connect(&self) -> Result<Pipe, Failure> {
+        let cable = match (self.lines)(self.dialled.fetch_add(1, Ordering::Relaxed)) {
+            Line::Connected(cable) => cable,
+            Line::Hangs => pending().await,
+            Line::Refused => return Err(Failure::not_sent(Cause::ConnectRefused)),
+        };
+        tokio::time::sleep(cable.delay * 2).await;
+        let refused = |error: std::io::Error| {
+            Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
+        };
+        let far = self.server.dial().await.map_err(refused)?;
+        if cable.is_perfect() {
+            return Ok(far);
+        }
+        let (client, near) = pipe(CAPACITY);
+        tokio::spawn(cable.carry(near, far));
+        Ok(client)
+    }
+}
+
+impl Dial for Network {
+    fn dial<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Result<Connection, Failure>> {
+        Box::pin(async {
+            let pipe = self.connect().await?;
+            let look = Look(pipe.peek());
+            let connection = Connection::new(pipe, look);
+            Ok(if self.server.protocol().is_http2() { connection.http2() } else { connection })
+        })
+    }
+}
+
+struct Look(ridethrough_lab::Peek);
+
+impl ridethrough::Peek for Look {
+    fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+}
+
+/// How many unread bytes a cable holds each way at the client's end.
+const CAPACITY: usize = 64 << 10;
