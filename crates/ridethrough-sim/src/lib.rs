@@ -6,3 +6,10 @@
 
 pub mod machine;
 pub mod net;
+pub mod regression;
+pub mod run;
+pub mod shrink;
+mod violation;
+pub mod world;
+
+pub use violation::Violation;

@@ -107,6 +107,17 @@ impl Ask {
         error_message(self.id(), json!({"code": code, "message": message})).to_string().into()
     }
 
+    /// Whether a well-behaved server refuses this before it looks any closer: no token, no such session,
+    /// a request of another era.
+    pub fn is_refused(&self) -> bool {
+        behaviour::refusal(self).is_some()
+    }
+
+    /// Whether the server takes this for a request of the stateless revision.
+    pub fn is_stateless(&self) -> bool {
+        self.era == Era::Modern
+    }
+
     /// Answers as if no rule had matched.
     pub async fn pass(self) {
         behaviour::behave(self).await;

@@ -36,7 +36,7 @@ pub(super) struct Refusal {
 }
 
 /// Why this request may not even be looked at.
-fn refusal(ask: &Ask) -> Option<Refusal> {
+pub(super) fn refusal(ask: &Ask) -> Option<Refusal> {
     if let Some(refusal) = missing_bearer(ask) {
         return Some(refusal);
     }

@@ -27,6 +27,13 @@ impl Mcp {
         sent
     }
 
+    /// Sends this text of a message on the standing stream of this session, with an event id. One that is not open has
+    /// it when it is resumed.
+    pub fn push_to(&self, session: Option<&str>, message: &str) {
+        let owner = session.map(str::to_owned);
+        self.state().tapes.record_for(&owner, message);
+    }
+
     /// How many standing streams and subscriptions are open.
     pub fn standing_streams(&self) -> usize {
         let state = self.state();

@@ -62,13 +62,18 @@ impl Tapes {
     pub(super) fn record_standing(&mut self, data: &str) -> Vec<(watch::Receiver<usize>, usize)> {
         let mut playing = Vec::new();
         for tape in self.0.iter_mut().filter(|tape| tape.standing.is_some() && !tape.is_ended) {
-            tape.events.push(data.to_owned());
-            tape.grown.send_replace(tape.events.len());
+            tape.record(data);
             if tape.is_playing() {
                 playing.push((tape.played.clone(), tape.events.len()));
             }
         }
         playing
+    }
+
+    /// Records an event on the standing streams of one session.
+    pub(super) fn record_for(&mut self, owner: &Owner, data: &str) {
+        let theirs = self.0.iter_mut().filter(|tape| tape.belongs_to(owner) && !tape.is_ended);
+        theirs.for_each(|tape| tape.record(data));
     }
 
     /// Finds the tape with this event, to be played from the next one on.
@@ -123,6 +128,11 @@ impl Tapes {
 }
 
 impl Tape {
+    fn record(&mut self, data: &str) {
+        self.events.push(data.to_owned());
+        self.grown.send_replace(self.events.len());
+    }
+
     fn belongs_to(&self, owner: &Owner) -> bool {
         self.standing.as_ref() == Some(owner)
     }

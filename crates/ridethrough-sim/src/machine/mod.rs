@@ -24,5 +24,4 @@ mod world;
 
 pub use eras::{Fleet, Setting};
 pub use faults::Faults;
-pub use oracle::Violation;
 pub use run::{Plan, Summary, Worlds, run, run_seed, run_world};

@@ -4,30 +4,13 @@
 //! how each call ended, and knows nothing of how the machine decides.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{AttemptId, Delivery, Era, Eras, Kind, Moment, Outcome, Outgoing};
 
+use crate::Violation;
 use crate::machine::wire;
-
-/// A broken promise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The world it happened in.
-    pub seed: u64,
-    /// What was promised.
-    pub promise: &'static str,
-    /// What happened instead.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}: {}: {}", self.seed, self.promise, self.what)
-    }
-}
 
 /// The history of one world.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use ridethrough_core::Moment;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Answer;
 
+use crate::Violation;
 use crate::machine::eras::Setting;
 use crate::machine::faults::Faults;
-use crate::machine::oracle::{Oracle, Violation};
+use crate::machine::oracle::Oracle;
 use crate::machine::world::World;
 
 /// How much to simulate.

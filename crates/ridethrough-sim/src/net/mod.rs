@@ -12,12 +12,13 @@
 mod cable;
 
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::machine::{Cause, Failure};
 use ridethrough::{BoxFuture, Connection, Dial, Endpoint};
 use ridethrough_lab::{Pipe, Server, pipe};
+use tokio::task::JoinSet;
 
 pub use cable::{Break, Cable, Harm, Way};
 
@@ -38,17 +39,27 @@ pub struct Network {
     server: Server,
     lines: Arc<dyn Fn(u64) -> Line + Send + Sync>,
     dialled: Arc<AtomicU64>,
+    cables: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Network {
     /// A network in which `lines` says what the n-th dial leads to; the first is number 0.
     pub fn new(server: Server, lines: impl Fn(u64) -> Line + Send + Sync + 'static) -> Self {
-        Self { server, lines: Arc::new(lines), dialled: Arc::default() }
+        Self { server, lines: Arc::new(lines), dialled: Arc::default(), cables: Arc::default() }
     }
 
     /// How often somebody dialled.
     pub fn dialled(&self) -> u64 {
         self.dialled.load(Ordering::Relaxed)
+    }
+
+    /// Ends every cable, those too on which nothing passes any more.
+    pub fn hang_up(&self) {
+        self.cables().abort_all();
+    }
+
+    fn cables(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.cables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn connect(&self) -> Result<Pipe, Failure> {
@@ -66,7 +77,10 @@ impl Network {
             return Ok(far);
         }
         let (client, near) = pipe(CAPACITY);
-        tokio::spawn(cable.carry(near, far));
+        let mut cables = self.cables();
+        // A set remembers those that have ended until they are asked for.
+        while cables.try_join_next().is_some() {}
+        cables.spawn(cable.carry(near, far));
         Ok(client)
     }
 }

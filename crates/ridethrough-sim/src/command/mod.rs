@@ -1,0 +1,32 @@
+//! The commands, one file each.
+
+mod machine;
+mod replay;
+mod run;
+mod shrink;
+mod ticker;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Run(run::Args),
+    Replay(replay::Args),
+    Shrink(shrink::Args),
+    Machine(machine::Args),
+    Story(machine::Story),
+}
+
+impl Command {
+    /// Plays it. Whether every promise was kept.
+    pub(crate) fn play(self) -> Result<bool> {
+        match self {
+            Self::Run(args) => args.play(),
+            Self::Replay(args) => args.play(),
+            Self::Shrink(args) => args.play(),
+            Self::Machine(args) => args.play(),
+            Self::Story(args) => args.play(),
+        }
+    }
+}

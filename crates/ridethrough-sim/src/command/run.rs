@@ -1,0 +1,61 @@
+//! `run`: many worlds, and a summary.
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use ridethrough_sim::run::{Plan, Summary, run};
+
+use super::ticker::Ticker;
+
+/// Live through many worlds
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many worlds
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// How many calls in each of them
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    calls: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 1)]
+    first_seed: u64,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(super) fn play(self) -> Result<bool> {
+        let Self { seeds, calls, first_seed, json } = self;
+        let ticker = Ticker::start();
+        let summary = run(Plan { first_seed, seeds, calls }, |worlds, calls| {
+            ticker.tell(|| format!("{worlds} of {seeds} worlds, {calls} calls"));
+        });
+        let seconds = ticker.end();
+        let out = &mut io::stdout().lock();
+        match json {
+            true => {
+                let text = serde_json::to_string_pretty(&summary).context("numbers and texts")?;
+                writeln!(out, "{text}")?;
+            }
+            false => tell(out, &summary, calls, seconds)?,
+        }
+        Ok(summary.violations.is_empty())
+    }
+}
+
+fn tell(out: &mut impl Write, summary: &Summary, calls: u64, seconds: f64) -> io::Result<()> {
+    for (ending, count) in &summary.endings {
+        writeln!(out, "  {count:>10}  {ending}")?;
+    }
+    for (promise, (times, first)) in summary.broken_promises() {
+        writeln!(out, "broken {times} times, first by seed {first}: {promise}")?;
+    }
+    for violation in summary.violations.iter().take(20) {
+        writeln!(out, "violation: {violation}")?;
+        let seed = violation.seed;
+        writeln!(out, "  again: ridethrough-sim replay {seed} --calls {calls}")?;
+        writeln!(out, "  simpler: ridethrough-sim shrink {seed} --calls {calls}")?;
+    }
+    writeln!(out, "{summary} ({seconds:.1} s)")
+}

@@ -1,0 +1,137 @@
+//! Many worlds, on all processors, and what came of them.
+//!
+//! Each world lives on one thread and is the same whatever the others do; results are added up in the
+//! order of their seeds.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use serde::Serialize;
+
+use crate::Violation;
+use crate::world::{Lived, World};
+
+/// How much to simulate.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The first seed.
+    pub first_seed: u64,
+    /// How many worlds.
+    pub seeds: u64,
+    /// How many calls in the chaos of each.
+    pub calls: u64,
+}
+
+/// What came of all worlds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Worlds lived through.
+    pub seeds: u64,
+    /// Calls made.
+    pub calls: u64,
+    /// Faults that calls met on servers.
+    pub faults: u64,
+    /// Runs of a tool.
+    pub executions: u64,
+    /// Runs that a server denied.
+    pub lies: u64,
+    /// Connections made.
+    pub connections: u64,
+    /// Virtual time, in milliseconds.
+    pub millis: u64,
+    /// How many calls ended how.
+    pub endings: BTreeMap<String, u64>,
+    /// Broken promises.
+    #[serde(serialize_with = "as_text")]
+    pub violations: Vec<Violation>,
+}
+
+impl Summary {
+    /// How often each promise was broken, and in which world first.
+    pub fn broken_promises(&self) -> BTreeMap<&'static str, (u64, u64)> {
+        let mut broken = BTreeMap::new();
+        for violation in &self.violations {
+            broken.entry(violation.promise).or_insert((0, violation.seed)).0 += 1;
+        }
+        broken
+    }
+
+    /// Calls that were answered.
+    pub fn answered(&self) -> u64 {
+        self.endings.get("answered").copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, lived: Lived) {
+        self.seeds += 1;
+        self.calls += lived.calls;
+        self.faults += lived.faults;
+        self.executions += lived.executions;
+        self.lies += lived.lies;
+        self.connections += lived.connections;
+        self.millis += lived.millis;
+        for (ending, count) in lived.endings {
+            *self.endings.entry(ending).or_default() += count;
+        }
+        self.violations.extend(lived.violations);
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "simulated: {} calls in {} worlds, {} faults on servers, {} answered, {} executions, \
+             {} lies, {} connections, {} h of virtual time, violations {}",
+            self.calls,
+            self.seeds,
+            self.faults,
+            self.answered(),
+            self.executions,
+            self.lies,
+            self.connections,
+            self.millis / 3_600_000,
+            self.violations.len()
+        )
+    }
+}
+
+/// Lives through all worlds of the plan; `progress` hears the worlds and calls done so far.
+pub fn run(plan: Plan, progress: impl Fn(u64, u64) + Sync) -> Summary {
+    let (next, calls) = (AtomicU64::new(0), AtomicU64::new(0));
+    let done: Mutex<BTreeMap<u64, Lived>> = Mutex::default();
+    let summary = Mutex::new((0, Summary::default()));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= plan.seeds {
+                return;
+            }
+            let lived = World::of_seed(plan.first_seed + number, plan.calls).live();
+            let calls = calls.fetch_add(lived.calls, Ordering::Relaxed) + lived.calls;
+            // A poisoned lock is a panic of the other thread, which ends the run anyway.
+            let mut done = done.lock().expect("nobody panics with it");
+            done.insert(number, lived);
+            let (added, summary) = &mut *summary.lock().expect("nobody panics with it");
+            while let Some(lived) = done.remove(added) {
+                summary.add(lived);
+                *added += 1;
+            }
+            progress(*added, calls);
+        }
+    };
+    thread::scope(|scope| {
+        let workers = thread::available_parallelism().map_or(1, NonZero::get);
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+    });
+    summary.into_inner().expect("nobody panics with it").1
+}
+
+fn as_text<S: serde::Serializer>(violations: &[Violation], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(violations.iter().map(ToString::to_string))
+}

@@ -1,0 +1,283 @@
+//! Which faults a world has, and how often.
+//!
+//! Each seed draws a subset: a world where everything happens at once hides what two faults do
+//! together, because calls rarely live long enough to meet both. Faults have names, so that a world can
+//! be written down, and lived through again without one of them.
+
+use std::fmt;
+use std::ops::Index;
+use std::str::FromStr;
+
+use ridethrough_core::dice::Dice;
+
+macro_rules! faults {
+    ($($(#[$meta:meta])* $name:ident $word:literal $most:literal,)*) => {
+        /// Something that can go wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Fault {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl Fault {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Its name in commands and files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+
+            /// The highest rate that a world draws.
+            const fn most(self) -> u64 {
+                match self {
+                    $(Self::$name => $most,)*
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    // Of the network, in a thousand dials.
+    /// The dial is refused.
+    Refused "refused" 200,
+    /// The dial is never answered.
+    Hangs "hangs" 60,
+    /// Everything takes up to 200 ms, each way.
+    Delay "delay" 1000,
+    /// Bytes arrive a few at a time.
+    Slices "slices" 500,
+    /// Cut after some kilobytes, by FIN or reset.
+    Cut "cut" 500,
+    /// A black hole after some kilobytes.
+    Stall "stall" 100,
+    /// Nothing passes for up to 40 s, then all goes on.
+    Pause "pause" 100,
+
+    // Of the server, in a thousand calls, before the tool runs.
+    /// Reset before the tool ran.
+    ResetBefore "reset-before" 100,
+    /// Closed before the tool ran.
+    CloseBefore "close-before" 100,
+    /// 429, 425 or 503 with `Retry-After`, honestly.
+    Deferral "deferral" 150,
+    /// A bare 502, 503, 504 or 408, not run.
+    GatewayBefore "gateway-before" 80,
+    /// HTTP/2 refuses the stream.
+    RefusedStream "refused-stream" 80,
+    /// The session is forgotten just before the call, in any dialect.
+    Expiry "expiry" 60,
+    /// The token expires just before the call.
+    Unauthorized "unauthorized" 40,
+    /// Never answered, not run.
+    HoleBefore "hole-before" 20,
+
+    // After the tool ran.
+    /// Reset after the tool ran.
+    ResetAfter "reset-after" 100,
+    /// Closed after the tool ran.
+    CloseAfter "close-after" 100,
+    /// A bare 502, 503, 504 or 408, run.
+    GatewayAfter "gateway-after" 80,
+    /// 500, run.
+    Broken "broken" 40,
+    /// A body that is no answer, run.
+    Nonsense "nonsense" 30,
+    /// A body that ends before its length, run.
+    CutBody "cut-body" 60,
+    /// Never answered, run.
+    HoleAfter "hole-after" 20,
+    /// 429 after it was run: a lie.
+    LyingDeferral "lying-deferral" 20,
+    /// A lost session after it was run: a lie.
+    LyingLoss "lying-loss" 20,
+    /// 202, and the answer comes on the standing stream or never.
+    Accepted "accepted" 40,
+
+    // How it answers, in a thousand answers.
+    /// By a stream.
+    Streams "streams" 1000,
+    /// Of the streams: with event ids.
+    Resumable "resumable" 1000,
+    /// Of the resumable streams: the server sends `retry:` and is polled.
+    Polling "polling" 600,
+    /// Per stream, also a resumed one: closed before its answer.
+    CutStream "cut-stream" 500,
+    /// Of the streams: with comments, foreign answers and garbage before the answer.
+    OddEvents "odd-events" 200,
+    /// Of the streams: with progress.
+    Progress "progress" 500,
+    /// Of the streams: the answer and the end in two writes.
+    Apart "apart" 800,
+    /// The tool takes up to 90 s.
+    Slow "slow" 30,
+    /// An answer of some hundred kilobytes.
+    Large "large" 30,
+    /// An answer without end.
+    Flood "flood" 10,
+
+    // Per resume.
+    /// A transient status.
+    ResumeBusy "resume-busy" 300,
+    /// 404, or a dialect of a lost session.
+    ResumeGone "resume-gone" 150,
+    /// A refusal that is about this stream only.
+    ResumeRefused "resume-refused" 100,
+
+    // Per request of the link itself.
+    /// A handshake is cut, or answered by a 5xx.
+    Handshakes "handshakes" 200,
+
+    // Happenings in a world of a hundred calls.
+    /// The server cannot be connected to for a while; what is open stays open.
+    Outages "outages" 4,
+    /// The server is killed, and comes back after a while.
+    Restarts "restarts" 4,
+    /// Every connection turns into a black hole.
+    StallAll "stall-all" 2,
+    /// Every connection is reset.
+    ResetAll "reset-all" 3,
+    /// Every idle connection is closed; HTTP/2 says GOAWAY.
+    CloseIdle "close-idle" 5,
+    /// The sessions are forgotten.
+    Amnesia "amnesia" 4,
+    /// The server is upgraded or rolled back.
+    EraChanges "era-changes" 3,
+    /// The computer sleeps; its connections are dead when it wakes up.
+    Sleeps "sleeps" 2,
+    /// The wall clock is set.
+    ClockJumps "clock-jumps" 3,
+
+    // Of the application, in a thousand calls.
+    /// The caller gives up.
+    Cancels "cancels" 80,
+    /// The caller has little time.
+    ShortDeadlines "short-deadlines" 100,
+}
+
+/// How often each fault happens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Faults(Vec<u64>);
+
+impl Faults {
+    /// A network and a server that do what they should.
+    pub fn none() -> Self {
+        Self(vec![0; Fault::ALL.len()])
+    }
+
+    /// The subset of a seed.
+    pub fn draw(dice: &mut Dice) -> Self {
+        // Some worlds have few faults and some have many.
+        let density = 1 + dice.below(5);
+        let rate = |fault: &Fault| match dice.below(6) < density {
+            true => 1 + dice.below(fault.most()),
+            false => 0,
+        };
+        Self(Fault::ALL.iter().map(rate).collect())
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub fn with(mut self, fault: Fault, rate: u64) -> Self {
+        self.0[fault as usize] = rate;
+        self
+    }
+
+    /// These without one of them.
+    #[must_use]
+    pub fn without(self, fault: Fault) -> Self {
+        self.with(fault, 0)
+    }
+
+    /// Those that happen here.
+    pub fn present(&self) -> impl Iterator<Item = Fault> + '_ {
+        Fault::ALL.iter().copied().filter(|fault| self[*fault] > 0)
+    }
+
+    /// Whether this one happens now. The dice are rolled in any case, so that a world without one of its faults
+    /// goes on much like the one with it.
+    pub fn happens(&self, fault: Fault, dice: &mut Dice) -> bool {
+        dice.below(1000) < self[fault]
+    }
+
+    /// Whether any of these happens here.
+    pub fn has(&self, faults: &[Fault]) -> bool {
+        faults.iter().any(|fault| self[*fault] > 0)
+    }
+}
+
+impl Index<Fault> for Faults {
+    type Output = u64;
+
+    fn index(&self, fault: Fault) -> &u64 {
+        &self.0[fault as usize]
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut present = self.present().peekable();
+        if present.peek().is_none() {
+            return f.write_str("none");
+        }
+        for (place, fault) in present.enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{}={}", fault.name(), self[fault])?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Faults({self})")
+    }
+}
+
+impl FromStr for Faults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut faults = Self::none();
+        for part in text.split(',').filter(|part| !matches!(*part, "" | "none")) {
+            let (name, rate) = part.split_once('=').ok_or(format!("`{part}` is not NAME=RATE"))?;
+            let known = Fault::ALL.iter().find(|fault| fault.name() == name);
+            let fault = known.ok_or(format!("there is no fault `{name}`"))?;
+            let rate = rate.parse().map_err(|_| format!("the rate of `{name}` is no number"))?;
+            faults = faults.with(*fault, rate);
+        }
+        Ok(faults)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_down_is_read_again() {
+        for seed in 0..50 {
+            let faults = Faults::draw(&mut Dice::new(seed));
+            assert_eq!(faults.to_string().parse(), Ok(faults));
+        }
+        assert_eq!("none".parse(), Ok(Faults::none()));
+    }
+
+    #[test]
+    fn seeds_draw_subsets_and_every_fault_is_in_some() {
+        let worlds: Vec<_> = (0..200).map(|seed| Faults::draw(&mut Dice::new(seed))).collect();
+
+        for fault in Fault::ALL {
+            let having = worlds.iter().filter(|faults| faults[*fault] > 0).count();
+            assert!((40..160).contains(&having), "{fault:?} is in {having} of 200");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        assert_eq!("frogs=3".parse::<Faults>(), Err("there is no fault `frogs`".to_owned()));
+        assert!("cut".parse::<Faults>().is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! The server of a world: what it does with each request, by what the dice say.
+//!
+//! It is the lab's well-behaved MCP server with one rule that takes everything: a request that meets no fault
+//! is passed on to it, a call of a tool is answered here.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ridethrough_core::dice::Dice;
+use ridethrough_lab::{Ask, Mcp, Times, What, When};
+
+use super::answers;
+use super::dialect::Dialect;
+use super::faults::{Fault, Faults};
+use super::oracle::Oracle;
+use super::order::Order;
+use super::streams::Streams;
+use super::vault::Vault;
+
+/// Everything that the handlers of one server share. Clones are the same server.
+#[derive(Clone)]
+pub(super) struct Host {
+    pub(super) mcp: Mcp,
+    pub(super) vault: Vault,
+    pub(super) oracle: Shared<Oracle>,
+    pub(super) streams: Shared<Streams>,
+    chance: Shared<Chance>,
+}
+
+/// Something that all of a world look at.
+pub(super) type Shared<T> = Arc<Mutex<T>>;
+
+/// The faults that may happen, and what decides whether they do.
+#[derive(Debug)]
+pub(super) struct Chance {
+    pub(super) dice: Dice,
+    pub(super) faults: Faults,
+}
+
+impl Chance {
+    pub(super) fn happens(&mut self, fault: Fault) -> bool {
+        self.faults.happens(fault, &mut self.dice)
+    }
+
+    pub(super) fn millis(&mut self, most: u64) -> Duration {
+        Duration::from_micros(self.dice.below(most * 1000))
+    }
+}
+
+impl Host {
+    /// Puts the rule into the server.
+    pub(super) fn new(
+        mcp: Mcp,
+        vault: Vault,
+        oracle: Shared<Oracle>,
+        chance: Shared<Chance>,
+    ) -> Self {
+        let host = Self { mcp, vault, oracle, streams: Shared::default(), chance };
+        let serving = host.clone();
+        host.mcp.rule(When::any(), Times::Always, move |ask| serving.clone().serve(ask));
+        host
+    }
+
+    async fn serve(self, ask: Ask) {
+        match &ask.entry.what {
+            What::Request { tool: Some(_), .. } => self.call(ask).await,
+            What::Request { method, .. } if HANDSHAKES.contains(&method.as_str()) => {
+                self.handshake(ask).await;
+            }
+            What::Listen => {
+                self.oracle().listened(client_of(&ask));
+                ask.pass().await;
+            }
+            What::Resume => answers::resume(&self, ask).await,
+            _ => ask.pass().await,
+        }
+    }
+
+    async fn handshake(self, ask: Ask) {
+        self.oracle().shook_hands(client_of(&ask));
+        if !self.happens(Fault::Handshakes) {
+            return ask.pass().await;
+        }
+        self.oracle().faults += 1;
+        match self.below(4) {
+            0 => ask.reply().1.reset(),
+            1 => ask.reply().1.close().await,
+            2 => ask.status(503, &[], "starting").await,
+            _ => ask.status(502, &[], "bad gateway").await,
+        }
+    }
+
+    async fn call(self, ask: Ask) {
+        let Some(order) = Order::of(&ask) else { return ask.pass().await };
+        self.oracle().arrived(order.call);
+        self.lose_standing(&ask, order);
+        if ask.is_refused() {
+            return ask.pass().await;
+        }
+        tokio::time::sleep(self.millis(3)).await;
+        if let Some(fault) = self.first(BEFORE) {
+            self.oracle().met(order.call, fault);
+            return answers::before(&self, fault, ask, order).await;
+        }
+        let work = match self.happens(Fault::Slow) {
+            true => self.millis(90_000),
+            false => self.millis(50),
+        };
+        tokio::time::sleep(work).await;
+        self.oracle().executed(order.call);
+        match self.first(AFTER).filter(|fault| *fault != Fault::LyingLoss || !ask.is_stateless()) {
+            Some(fault) => {
+                self.oracle().met(order.call, fault);
+                answers::after(&self, fault, ask, order).await;
+            }
+            None => answers::well(&self, ask, order).await,
+        }
+    }
+
+    /// What the caller is known by may be gone when the call arrives.
+    fn lose_standing(&self, ask: &Ask, order: Order) {
+        if self.happens(Fault::Unauthorized) {
+            self.oracle().met(order.call, Fault::Unauthorized);
+            self.vault.expire(&self.mcp);
+        }
+        if !ask.is_stateless() && self.happens(Fault::Expiry) {
+            self.oracle().met(order.call, Fault::Expiry);
+            self.forget_sessions();
+        }
+    }
+
+    /// Forgets who it talked to, and says so in any dialect.
+    pub(super) fn forget_sessions(&self) {
+        let dialect = Dialect::draw(&mut self.chance().dice);
+        self.mcp.lost_session(dialect.status, dialect.body("null"));
+        self.mcp.forget_sessions();
+    }
+
+    fn first(&self, faults: &[Fault]) -> Option<Fault> {
+        let mut chance = self.chance();
+        faults.iter().copied().find(|fault| chance.happens(*fault))
+    }
+
+    pub(super) fn happens(&self, fault: Fault) -> bool {
+        self.chance().happens(fault)
+    }
+
+    pub(super) fn below(&self, bound: u64) -> u64 {
+        self.chance().dice.below(bound)
+    }
+
+    pub(super) fn millis(&self, most: u64) -> Duration {
+        self.chance().millis(most)
+    }
+
+    pub(super) fn chance(&self) -> MutexGuard<'_, Chance> {
+        lock(&self.chance)
+    }
+
+    pub(super) fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        lock(&self.oracle)
+    }
+}
+
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Which client of the world asks.
+fn client_of(ask: &Ask) -> usize {
+    ask.entry.header(CLIENT_HEADER).and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// By which clients are told apart.
+pub(super) const CLIENT_HEADER: &str = "x-client";
+const HANDSHAKES: [&str; 2] = ["initialize", "server/discover"];
+const BEFORE: &[Fault] = &[
+    Fault::ResetBefore,
+    Fault::CloseBefore,
+    Fault::Deferral,
+    Fault::GatewayBefore,
+    Fault::RefusedStream,
+    Fault::HoleBefore,
+];
+const AFTER: &[Fault] = &[
+    Fault::ResetAfter,
+    Fault::CloseAfter,
+    Fault::GatewayAfter,
+    Fault::Broken,
+    Fault::Nonsense,
+    Fault::CutBody,
+    Fault::HoleAfter,
+    Fault::LyingDeferral,
+    Fault::LyingLoss,
+    Fault::Accepted,
+    Fault::Flood,
+];

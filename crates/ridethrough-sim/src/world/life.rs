@@ -1,0 +1,347 @@
+//! How a world is lived through, from its first connection to the last task that ends.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use ridethrough::{Client, ClientBuilder};
+use ridethrough_core::dice::Dice;
+use ridethrough_lab::{Authority, Mcp, Server};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use super::computer::Computer;
+use super::faults::{Fault, Faults};
+use super::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
+use super::oracle::Oracle;
+use super::order::Order;
+use super::people::{BridgeHost, Caller};
+use super::shape::Shape;
+use super::told::Told;
+use super::trace::Trace;
+use super::vault::Vault;
+use super::weather::{Site, forecast};
+use super::{Lived, MESSAGE_LIMIT, World};
+use crate::net::{Break, Cable, Harm, Line, Network, Way};
+
+/// A world while it is lived through.
+pub(super) struct Life {
+    faults: Faults,
+    calls: u64,
+    shape: Shape,
+    dice: Dice,
+    oracle: Shared<Oracle>,
+    sites: Vec<Site>,
+    networks: Vec<Network>,
+    callers: Vec<Caller>,
+    next_call: u64,
+    endings: Shared<BTreeMap<String, u64>>,
+    began: Instant,
+}
+
+impl Life {
+    pub(super) async fn begin(world: &World, trace: Trace) -> Self {
+        let mut dice = Dice::new(world.seed);
+        let shape = Shape::draw(&mut dice);
+        let oracle = Oracle::new(world.seed, &world.faults, trace);
+        let mut life = Self {
+            faults: world.faults.clone(),
+            calls: world.calls,
+            shape,
+            dice,
+            oracle: Arc::new(Mutex::new(oracle)),
+            sites: Vec::new(),
+            networks: Vec::new(),
+            callers: Vec::new(),
+            next_call: 0,
+            endings: Shared::default(),
+            began: Instant::now(),
+        };
+        for _ in 0..life.shape.servers {
+            let site = life.site();
+            life.sites.push(site);
+        }
+        for number in 0..life.shape.clients {
+            let caller = life.caller(number).await;
+            life.callers.push(caller);
+        }
+        life
+    }
+
+    fn site(&mut self) -> Site {
+        let mcp = Mcp::new();
+        mcp.speaks(self.shape.spoken);
+        mcp.issue_sessions(self.shape.has_sessions);
+        let server = Server::with_authority(self.shape.protocol, AUTHORITY.clone(), mcp.clone());
+        let vault = Vault::default();
+        if self.shape.has_tokens {
+            vault.expire(&mcp);
+        }
+        let mut faults = self.faults.clone();
+        if !self.shape.has_tokens {
+            faults = faults.without(Fault::Unauthorized);
+        }
+        if !self.shape.has_sessions {
+            // Nobody could be told whose answer it is.
+            faults =
+                faults.without(Fault::Accepted).without(Fault::Expiry).without(Fault::LyingLoss);
+        }
+        let chance = Chance { dice: Dice::new(self.dice.roll()), faults };
+        let host = Host::new(mcp, vault, self.oracle.clone(), Arc::new(Mutex::new(chance)));
+        Site { server, host, computer: Computer::new(), spoken: self.shape.spoken }
+    }
+
+    async fn caller(&mut self, number: usize) -> Caller {
+        let site = self.sites[number % self.sites.len()].clone();
+        let lines = lines(site.host.clone(), self.dice.roll());
+        let network = Network::new(site.server.clone(), lines);
+        self.networks.push(network.clone());
+        let client = self.client(number, &site, network);
+        let is_last = number + 1 == self.shape.clients;
+        if is_last && self.shape.has_bridge {
+            let oracle = self.oracle.clone();
+            return Caller::Host(Arc::new(BridgeHost::start(client, DEADLINE, oracle).await));
+        }
+        if self.shape.keeps_connected {
+            client.keep_connected();
+        }
+        Caller::Direct(client)
+    }
+
+    fn client(&mut self, number: usize, site: &Site, network: Network) -> Client {
+        let builder: ClientBuilder = Client::builder("http://server.test/mcp")
+            .dial(network)
+            .eras(self.shape.eras)
+            .header(CLIENT_HEADER, number.to_string())
+            .message_limit(MESSAGE_LIMIT)
+            .sleep_clock(site.computer.clock())
+            .seed(self.dice.roll());
+        let builder = match self.shape.has_tokens {
+            true => builder.credentials(site.host.vault.clone()),
+            false => builder,
+        };
+        builder.build().expect("every setting is a good one")
+    }
+
+    pub(super) async fn live(mut self) -> Lived {
+        self.chaos().await;
+        self.recover().await;
+        self.end().await
+    }
+
+    /// Calls are made, and whatever happens in this world happens.
+    async fn chaos(&mut self) {
+        let starts: Vec<Duration> = (0..self.calls)
+            .scan(Duration::ZERO, |at, _| {
+                *at += self.dice.between(Duration::ZERO, self.shape.pace);
+                Some(*at)
+            })
+            .collect();
+        let within = starts.last().copied().unwrap_or_default() + Duration::from_secs(5);
+        let mut weather = JoinSet::new();
+        for site in self.sites.clone() {
+            let forecast = forecast(&mut self.dice, &self.faults, self.calls, within);
+            weather.spawn(site.weather(forecast));
+        }
+        let mut calls = JoinSet::new();
+        for at in starts {
+            let plan = self.plan();
+            tokio::time::sleep_until(self.began + at).await;
+            calls.spawn(plan.play());
+        }
+        while weather.join_next().await.is_some() {}
+        for site in &self.sites {
+            site.heal().await;
+        }
+        lock(&self.oracle).note(|| "everything heals".to_owned());
+        while calls.join_next().await.is_some() {}
+    }
+
+    /// With a server that heals, every client comes back by itself, within minutes.
+    async fn recover(&mut self) {
+        for number in 0..self.callers.len() {
+            let began = Instant::now();
+            loop {
+                let mut plan = self.plan_of(number);
+                (plan.deadline, plan.gives_up) = (DEADLINE, None);
+                let told = plan.play().await;
+                if matches!(told, Told::Answered(_)) {
+                    break;
+                }
+                if began.elapsed() > Duration::from_secs(180) {
+                    let what = format!("client {number}, after 3 min: {told}");
+                    lock(&self.oracle).broken("a healed server is used again", what);
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    }
+
+    /// Everybody leaves; nothing may be left.
+    async fn end(mut self) -> Lived {
+        for caller in std::mem::take(&mut self.callers) {
+            if let Some(wrong) = caller.leave().await {
+                lock(&self.oracle).broken("leaving is quick", wrong);
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let mut connections = 0;
+        for site in &self.sites {
+            connections += site.server.connections();
+            let open = site.server.open_connections();
+            if open > 0 && !self.faults.has(SILENT) {
+                lock(&self.oracle).broken("no socket is left", format!("{open} are open"));
+            }
+            site.server.kill().await;
+        }
+        self.networks.iter().for_each(Network::hang_up);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let tasks = Handle::current().metrics().num_alive_tasks();
+        let mut oracle = lock(&self.oracle);
+        if tasks > 0 {
+            oracle.broken("no task is left", format!("{tasks} are alive"));
+        }
+        oracle.closed(connections);
+        Lived {
+            calls: self.next_call,
+            endings: std::mem::take(&mut lock(&self.endings)),
+            faults: oracle.faults,
+            executions: oracle.executions,
+            lies: oracle.lies,
+            connections,
+            millis: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            violations: std::mem::take(&mut oracle.violations),
+            trace: std::mem::take(&mut oracle.trace).into_text(),
+        }
+    }
+
+    fn plan(&mut self) -> Plan {
+        let number = self.dice.below(self.callers.len() as u64);
+        self.plan_of(usize::try_from(number).unwrap_or_default())
+    }
+
+    fn plan_of(&mut self, number: usize) -> Plan {
+        self.next_call += 1;
+        let (dice, faults) = (&mut self.dice, &self.faults);
+        let mut happens = |fault: Fault| faults.happens(fault, dice);
+        let is_large = happens(Fault::Large);
+        let is_short = happens(Fault::ShortDeadlines);
+        let gives_up = happens(Fault::Cancels);
+        let wants_progress = happens(Fault::Progress);
+        let caller = self.callers[number].clone();
+        let is_bridged = matches!(caller, Caller::Host(_));
+        let size = |dice: &mut Dice, most| usize::try_from(dice.below(most)).unwrap_or_default();
+        let wants = if is_large { size(dice, 100_000) } else { size(dice, 200) };
+        let order = Order {
+            call: self.next_call,
+            asks: if dice.below(50) == 0 { size(dice, 40_000) } else { size(dice, 100) },
+            wants,
+            is_safe: dice.below(2) == 0,
+        };
+        let deadline = match is_short && !is_bridged {
+            true => Duration::from_millis(50 + dice.below(3000)),
+            false => DEADLINE,
+        };
+        let gives_up = gives_up.then(|| Duration::from_millis(dice.below(500)));
+        Plan {
+            caller,
+            number,
+            order,
+            deadline,
+            gives_up,
+            wants_progress,
+            is_bridged,
+            oracle: self.oracle.clone(),
+            endings: self.endings.clone(),
+        }
+    }
+}
+
+/// One call, as it will be made.
+struct Plan {
+    caller: Caller,
+    number: usize,
+    order: Order,
+    deadline: Duration,
+    gives_up: Option<Duration>,
+    wants_progress: bool,
+    is_bridged: bool,
+    oracle: Shared<Oracle>,
+    endings: Shared<BTreeMap<String, u64>>,
+}
+
+impl Plan {
+    async fn play(self) -> Told {
+        let Self { caller, number, order, deadline, wants_progress, .. } = &self;
+        // Progress that a host asked for gives its call more time.
+        let most = if self.is_bridged && *wants_progress { *deadline * 4 } else { *deadline };
+        lock(&self.oracle).begun(order.call, *number, order.is_safe, most);
+        let calling = caller.call(*order, *deadline, *wants_progress);
+        let patience = self.gives_up.unwrap_or(most + Duration::from_secs(5));
+        let told = match timeout(patience, calling).await {
+            Ok(told) => told,
+            Err(_) => {
+                caller.take_back(*order).await;
+                Told::TakenBack
+            }
+        };
+        lock(&self.oracle).ended(order.call, &told, &order.result());
+        *lock(&self.endings).entry(told.name()).or_default() += 1;
+        told
+    }
+}
+
+/// What each dial of a client leads to.
+fn lines(host: Host, seed: u64) -> impl Fn(u64) -> Line + Send + Sync {
+    let dice = Mutex::new(Dice::new(seed));
+    move |number| {
+        let faults = host.chance().faults.clone();
+        let line = line(&mut lock(&dice), &faults);
+        host.oracle().note(|| format!("dial {number}: {line:?}"));
+        line
+    }
+}
+
+fn line(dice: &mut Dice, faults: &Faults) -> Line {
+    let mut happens = |fault: Fault| faults.happens(fault, dice);
+    if happens(Fault::Refused) {
+        return Line::Refused;
+    }
+    if happens(Fault::Hangs) {
+        return Line::Hangs;
+    }
+    let (is_late, is_sliced) = (happens(Fault::Delay), happens(Fault::Slices));
+    let (is_cut, stalls, pauses) =
+        (happens(Fault::Cut), happens(Fault::Stall), happens(Fault::Pause));
+    let breaks = match (is_cut, stalls, pauses) {
+        (true, ..) => Some([Break::Fin, Break::Reset, Break::ResetAtOnce][below(dice, 3)]),
+        (_, true, _) => Some(Break::Stall),
+        (.., true) => Some(Break::Pause(dice.between(Duration::ZERO, Duration::from_secs(40)))),
+        _ => None,
+    };
+    let harm = breaks.map(|breaks| Harm {
+        way: if dice.below(2) == 0 { Way::ToClient } else { Way::ToServer },
+        after: dice.below(4000),
+        breaks,
+    });
+    let millis = |count| Duration::from_millis(count);
+    Line::Connected(Cable {
+        delay: if is_late { millis(1 + dice.below(200)) } else { Duration::ZERO },
+        slice: if is_sliced { 1 + below(dice, 64) } else { 0 },
+        harm,
+    })
+}
+
+fn below(dice: &mut Dice, bound: u64) -> usize {
+    usize::try_from(dice.below(bound)).unwrap_or_default()
+}
+
+/// Every server has one, and a key takes a millisecond to make.
+static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
+/// The time of a call whose caller is patient.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// After these a server may never hear that its client is gone.
+const SILENT: &[Fault] =
+    &[Fault::Stall, Fault::Pause, Fault::StallAll, Fault::Sleeps, Fault::HoleAfter];

@@ -1,0 +1,116 @@
+//! A world of whole clients: driver, pool, hyper and bridge as they are shipped, under paused time.
+//!
+//! ```text
+//!   people ──▶ Client (ridethrough) ──▶ net ──▶ Server (ridethrough-lab) ──▶ host
+//!     │      or Bridge before it                      ▲                        │
+//!     │                                            weather                     │
+//!     └───────────────────────────▶ oracle ◀───────────────────────────────────┘
+//! ```
+//!
+//! A world has three ages: chaos, in which its faults happen; healing, in which none do and every call must
+//! end; and the end, in which everybody leaves and nothing may be left behind.
+
+mod answers;
+mod computer;
+mod dialect;
+mod faults;
+mod host;
+mod life;
+mod oracle;
+mod order;
+mod people;
+mod shape;
+mod streams;
+mod told;
+mod trace;
+mod vault;
+mod weather;
+
+use std::collections::BTreeMap;
+
+use ridethrough_core::dice::Dice;
+
+pub use faults::{Fault, Faults};
+
+use crate::Violation;
+use life::Life;
+use trace::Trace;
+
+/// Which world to live through.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// Everything else is drawn from it.
+    pub seed: u64,
+    /// What goes wrong in it.
+    pub faults: Faults,
+    /// How many calls are made in its chaos.
+    pub calls: u64,
+}
+
+/// What came of a world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lived {
+    /// Calls made, those after the healing included.
+    pub calls: u64,
+    /// How many ended how.
+    pub endings: BTreeMap<String, u64>,
+    /// Faults that calls met.
+    pub faults: u64,
+    /// Runs of a tool on a server.
+    pub executions: u64,
+    /// Runs that a server denied.
+    pub lies: u64,
+    /// Connections that servers accepted.
+    pub connections: u64,
+    /// Virtual time, in milliseconds.
+    pub millis: u64,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+    /// What happened, line by line, if it was asked for.
+    pub trace: String,
+}
+
+impl World {
+    /// The world of a seed.
+    pub fn of_seed(seed: u64, calls: u64) -> Self {
+        let mut dice = Dice::new(seed ^ 0xfa17_5eed);
+        let faults = match dice.below(8) {
+            // Patience alone is enough here, so everything that may be repeated must succeed.
+            0 => mild(&mut dice),
+            _ => Faults::draw(&mut dice),
+        };
+        Self { seed, faults, calls }
+    }
+
+    /// Lives through it.
+    pub fn live(&self) -> Lived {
+        self.live_with(Trace::default())
+    }
+
+    /// Lives through it, and writes down what happens.
+    pub fn traced(&self) -> Lived {
+        self.live_with(Trace::kept())
+    }
+
+    fn live_with(&self, trace: Trace) -> Lived {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime without I/O needs nothing of the system");
+        runtime.block_on(async { Life::begin(self, trace).await.live().await })
+    }
+}
+
+/// Faults that cost nobody a call.
+fn mild(dice: &mut Dice) -> Faults {
+    let none = Faults::none();
+    none.with(Fault::Outages, 1 + dice.below(2))
+        .with(Fault::Restarts, dice.below(3))
+        .with(Fault::Streams, dice.below(1000))
+        .with(Fault::Delay, dice.below(500))
+        .with(Fault::Apart, dice.below(500))
+}
+
+/// The largest message that the clients of a world take in.
+pub(crate) const MESSAGE_LIMIT: usize = 256 << 10;

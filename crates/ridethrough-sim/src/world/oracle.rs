@@ -1,0 +1,436 @@
+//! What must hold in a world of whole clients, whatever happens in it.
+//!
+//! The oracle stands outside: it hears from the server what arrived and what ran, from the applications what
+//! they asked and what they were told, and knows nothing of how the client decides. Where the network
+//! itself may hide what was said, it judges only what is certain.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::faults::{Fault, Faults};
+use super::told::Told;
+use super::trace::Trace;
+use crate::Violation;
+
+/// The history of one world.
+#[derive(Debug)]
+pub(super) struct Oracle {
+    seed: u64,
+    began: Instant,
+    calls: BTreeMap<u64, Call>,
+    clients: BTreeMap<usize, Client>,
+    certain: Certain,
+    pub(super) violations: Vec<Violation>,
+    pub(super) trace: Trace,
+    pub(super) executions: u64,
+    /// Executions that the server denied.
+    pub(super) lies: u64,
+    /// Faults that some request met.
+    pub(super) faults: u64,
+}
+
+/// What can be judged in this world.
+#[derive(Clone, Copy, Debug)]
+struct Certain {
+    /// An answer that was sent arrives.
+    answers_arrive: bool,
+    /// How long a request can be under way; `None` if nobody can tell.
+    lag: Option<Duration>,
+    /// What is sent may vanish without a trace.
+    is_swallowed: bool,
+    /// Outages are all that happens, and they are short.
+    is_mild: bool,
+    /// Nothing breaks a connection.
+    connections_last: bool,
+}
+
+/// One call, from all that is known.
+#[derive(Debug)]
+struct Call {
+    client: usize,
+    is_safe: bool,
+    began: Instant,
+    deadline: Duration,
+    executions: u32,
+    lies: u32,
+    arrivals: u32,
+    /// Arrivals that the carrier itself refused: those may be repeated as often as it does so.
+    excused: u32,
+    resumes: u32,
+    last_resume: Option<Instant>,
+    /// The server asked to be left alone with this call until then.
+    not_before: Option<Instant>,
+    /// What it met last makes a repeat draw on the budget.
+    is_budgeted: bool,
+    ended: Option<Instant>,
+    is_taken_back: bool,
+    /// It ended with the claim that the server has not run it.
+    is_denied: bool,
+}
+
+/// One client's manners towards the server.
+#[derive(Debug, Default)]
+struct Client {
+    calls: u32,
+    in_flight: u32,
+    most_in_flight: u32,
+    repeats: u32,
+    handshakes: VecDeque<Instant>,
+    listens: VecDeque<Instant>,
+}
+
+impl Oracle {
+    pub(super) fn new(seed: u64, faults: &Faults, trace: Trace) -> Self {
+        let delayed = [Fault::Delay, Fault::Slices];
+        let certain = Certain {
+            answers_arrive: !faults.has(BREAKING) && !faults.has(&[Fault::Cancels]),
+            lag: (!faults.has(&[Fault::Pause])).then(|| match faults.has(&delayed) {
+                true => Duration::from_secs(3),
+                false => Duration::from_millis(500),
+            }),
+            is_swallowed: faults.has(SWALLOWING),
+            is_mild: faults.present().all(|fault| MILD.contains(&fault)),
+            connections_last: !faults.has(BREAKING) && !faults.has(ENDING_A_CONNECTION),
+        };
+        Self {
+            seed,
+            began: Instant::now(),
+            calls: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            certain,
+            violations: Vec::new(),
+            trace,
+            executions: 0,
+            lies: 0,
+            faults: 0,
+        }
+    }
+
+    /// Writes a line of the trace.
+    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
+        let at = self.began.elapsed();
+        self.trace.write(at, line);
+    }
+
+    /// An application begins a call.
+    pub(super) fn begun(&mut self, call: u64, client: usize, is_safe: bool, deadline: Duration) {
+        self.note(|| format!("client {client} begins call {call}"));
+        let manners = self.clients.entry(client).or_default();
+        manners.calls += 1;
+        manners.in_flight += 1;
+        manners.most_in_flight = manners.most_in_flight.max(manners.in_flight);
+        let history = Call {
+            client,
+            is_safe,
+            began: Instant::now(),
+            deadline,
+            executions: 0,
+            lies: 0,
+            arrivals: 0,
+            excused: 0,
+            resumes: 0,
+            last_resume: None,
+            not_before: None,
+            is_budgeted: false,
+            ended: None,
+            is_taken_back: false,
+            is_denied: false,
+        };
+        self.calls.insert(call, history);
+    }
+
+    /// The server has read a whole request of this call.
+    pub(super) fn arrived(&mut self, call: u64) {
+        self.note(|| format!("call {call} arrives"));
+        let (now, certain) = (Instant::now(), self.certain);
+        let Some(history) = self.calls.get_mut(&call) else {
+            return self.broken("only what was asked arrives", format!("call {call}"));
+        };
+        history.arrivals += 1;
+        let (arrivals, excused, client) = (history.arrivals, history.excused, history.client);
+        let not_before = history.not_before.take().filter(|_| certain.answers_arrive);
+        let is_repeat = std::mem::take(&mut history.is_budgeted);
+        let ended = history.ended;
+        // The first send, 3 re-sends, one each for a renewed session, for renewed credentials, for a
+        // stream that was gone and for another era.
+        if arrivals > 8 + excused {
+            self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
+        }
+        self.nothing_follows(call, ended, now);
+        if let Some(until) = not_before
+            && now + TICK < until
+        {
+            let early = until - now;
+            self.broken("hints are never undercut", format!("call {call}, {early:?} too early"));
+        }
+        if is_repeat {
+            self.repeated(client, now);
+        }
+    }
+
+    fn repeated(&mut self, client: usize, now: Instant) {
+        let elapsed = now.duration_since(self.began).as_secs();
+        let Some(manners) = self.clients.get_mut(&client) else { return };
+        manners.repeats += 1;
+        // L7: 20 % of calls, 10 a second, a burst of 100.
+        let most = 100 + u64::from(manners.calls / 5) + 10 * (elapsed + 1);
+        let repeats = manners.repeats;
+        if u64::from(repeats) > most {
+            let what = format!("client {client} repeated {repeats} times in {elapsed} s");
+            self.broken("repeats stay within the budget", what);
+        }
+    }
+
+    fn nothing_follows(&mut self, call: u64, ended: Option<Instant>, now: Instant) {
+        let Some((ended, lag)) = ended.zip(self.certain.lag) else { return };
+        let late = now.duration_since(ended);
+        if late > lag {
+            let what = format!("the server heard of call {call} {late:?} later");
+            self.broken("nothing follows the outcome", what);
+        }
+    }
+
+    /// The server ran the tool.
+    pub(super) fn executed(&mut self, call: u64) {
+        self.note(|| format!("call {call} runs"));
+        self.executions += 1;
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        history.executions += 1;
+        let honest = history.executions.saturating_sub(history.lies);
+        let (is_safe, is_denied) = (history.is_safe, history.is_denied);
+        if !is_safe && honest > 1 {
+            self.broken("an unsafe call runs once", format!("call {call} ran {honest} times"));
+        }
+        if is_denied && honest > 0 {
+            self.broken(DOUBT_IS_TOLD, format!("call {call} ran after that was ruled out"));
+        }
+    }
+
+    /// The server said that it did not run what it ran.
+    pub(super) fn lied(&mut self, call: u64) {
+        self.lies += 1;
+        if let Some(history) = self.calls.get_mut(&call) {
+            history.lies += 1;
+        }
+    }
+
+    /// This call met a fault.
+    pub(super) fn met(&mut self, call: u64, fault: Fault) {
+        self.note(|| format!("call {call} meets {}", fault.name()));
+        self.faults += 1;
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        history.is_budgeted = BUDGETED.contains(&fault);
+        history.excused += u32::from(fault == Fault::RefusedStream);
+    }
+
+    /// The server asked to be left alone with this call for so long.
+    pub(super) fn deferred(&mut self, call: u64, wait: Duration) {
+        if let Some(history) = self.calls.get_mut(&call) {
+            history.not_before = Some(Instant::now() + wait);
+        }
+    }
+
+    /// Somebody wants to go on with the stream of this call.
+    pub(super) fn resumed(&mut self, call: u64) {
+        self.note(|| format!("call {call} is resumed"));
+        let (now, certain) = (Instant::now(), self.certain);
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        let gap = history.last_resume.replace(now).map(|last| now.duration_since(last));
+        history.resumes += 1;
+        let (resumes, ended) = (history.resumes, history.ended);
+        let not_before = history.not_before.take().filter(|_| certain.answers_arrive);
+        let is_exact = certain.lag == Some(Duration::from_millis(500));
+        if is_exact && gap.is_some_and(|gap| gap + TICK < Duration::from_millis(100)) {
+            self.broken("no two resumes within 100 ms", format!("call {call}, gap {gap:?}"));
+        }
+        if resumes > 1000 {
+            self.broken("resumes are bounded", format!("call {call}: {resumes}"));
+        }
+        if let Some(until) = not_before
+            && now + TICK < until
+        {
+            let what = format!("call {call} resumed {:?} too early", until - now);
+            self.broken("hints are never undercut", what);
+        }
+        self.nothing_follows(call, ended, now);
+    }
+
+    /// A client begins a handshake.
+    pub(super) fn shook_hands(&mut self, client: usize) {
+        self.note(|| format!("client {client} shakes hands"));
+        let times = &mut self.clients.entry(client).or_default().handshakes;
+        let count = within_a_second(times);
+        if count > 20 {
+            let what = format!("client {client}: {count} handshakes within a second");
+            self.broken("nobody is hammered", what);
+        }
+    }
+
+    /// A client opens its standing stream.
+    pub(super) fn listened(&mut self, client: usize) {
+        self.note(|| format!("client {client} listens"));
+        let times = &mut self.clients.entry(client).or_default().listens;
+        let count = within_a_second(times);
+        // One for each session that was lost in that second.
+        if count > 20 {
+            let what = format!("client {client}: {count} standing streams within a second");
+            self.broken("nobody is hammered", what);
+        }
+    }
+
+    /// The server flooded a client, which took so many bytes before it hung up.
+    pub(super) fn flooded(&mut self, call: u64, bytes: u64, most: u64) {
+        if bytes > most && !self.certain.is_swallowed {
+            let what = format!("{bytes} bytes of an answer to call {call} were taken in");
+            self.broken("memory is bounded", what);
+        }
+    }
+
+    /// The application was told how its call ended.
+    pub(super) fn ended(&mut self, call: u64, told: &Told, expected: &str) {
+        self.note(|| format!("call {call} ends: {told}"));
+        let now = Instant::now();
+        let is_mild = self.certain.is_mild;
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        let is_second = history.ended.replace(now).is_some();
+        let elapsed = now.duration_since(history.began);
+        let is_late = elapsed > history.deadline + Duration::from_secs(1);
+        let honest = history.executions.saturating_sub(history.lies);
+        history.is_taken_back = *told == Told::TakenBack;
+        history.is_denied = matches!(told, Told::Failed { may_have_run: false, .. });
+        let (is_denied, is_safe, client) = (history.is_denied, history.is_safe, history.client);
+        if is_second {
+            return self.broken("exactly one outcome", format!("call {call} ended again"));
+        }
+        if let Some(manners) = self.clients.get_mut(&client) {
+            manners.in_flight -= 1;
+        }
+        if is_late {
+            self.broken("no call hangs", format!("call {call} took {elapsed:?}"));
+        }
+        if is_denied && honest > 0 {
+            self.broken(DOUBT_IS_TOLD, format!("call {call} ran, and ended: {told}"));
+        }
+        match told {
+            Told::Answered(answer) if answer != expected => {
+                let what = format!("call {call} got {}", beginning(answer));
+                self.broken("an answer is the call's own, byte for byte", what);
+            }
+            Told::Failed { may_have_run, .. } if is_mild && (is_safe || !may_have_run) => {
+                let what = format!("call {call} failed in a short outage: {told}");
+                self.broken("short outages cost no call that may be repeated", what);
+            }
+            _ => {}
+        }
+    }
+
+    /// A bridge answered what nobody waits for.
+    pub(super) fn answered_unasked(&mut self, call: u64) {
+        // One that was taken back may cross its answer.
+        let is_over = self.calls.get(&call).is_some_and(|history| !history.is_taken_back);
+        if is_over {
+            self.broken("exactly one outcome", format!("call {call} was answered again"));
+        }
+    }
+
+    /// The world is over. So many connections were made by these clients.
+    pub(super) fn closed(&mut self, connections: u64) {
+        let open = self.calls.iter().filter(|(_, call)| call.ended.is_none());
+        let open: Vec<u64> = open.map(|(call, _)| *call).collect();
+        for call in open {
+            self.broken("every call ends", format!("call {call} never did"));
+        }
+        let most: u32 = self.clients.values().map(|client| client.most_in_flight * 2 + 4).sum();
+        if self.certain.connections_last && connections > u64::from(most) {
+            let what = format!("{connections} connections, {most} would do");
+            self.broken("connections are used again", what);
+        }
+    }
+
+    pub(super) fn broken(&mut self, promise: &'static str, what: String) {
+        self.note(|| format!("BROKEN: {promise}: {what}"));
+        self.violations.push(Violation { seed: self.seed, promise, what });
+    }
+}
+
+/// How many of these were within the last second, the one of now included.
+fn within_a_second(times: &mut VecDeque<Instant>) -> usize {
+    let now = Instant::now();
+    times.push_back(now);
+    while times.front().is_some_and(|at| now.duration_since(*at) > Duration::from_secs(1)) {
+        times.pop_front();
+    }
+    times.len()
+}
+
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(80).map_or(text.len(), |(end, _)| end);
+    &text[..end]
+}
+
+/// Timers tick in milliseconds.
+const TICK: Duration = Duration::from_millis(2);
+
+const DOUBT_IS_TOLD: &str = "an error says whether the server may have run it";
+
+/// Whoever meets one of these may lose what was on its way.
+const BREAKING: &[Fault] = &[
+    Fault::Cut,
+    Fault::Stall,
+    Fault::Pause,
+    Fault::Restarts,
+    Fault::StallAll,
+    Fault::ResetAll,
+    Fault::CloseIdle,
+    Fault::Sleeps,
+    Fault::ClockJumps,
+    Fault::ShortDeadlines,
+];
+/// In these black holes a server can write for ever.
+const SWALLOWING: &[Fault] = &[Fault::Stall, Fault::StallAll, Fault::Sleeps];
+/// After one of these a connection cannot be used again, or should not be.
+const ENDING_A_CONNECTION: &[Fault] = &[
+    Fault::Cancels,
+    Fault::Refused,
+    Fault::Hangs,
+    Fault::ResetBefore,
+    Fault::CloseBefore,
+    Fault::HoleBefore,
+    Fault::ResetAfter,
+    Fault::CloseAfter,
+    Fault::CutBody,
+    Fault::HoleAfter,
+    Fault::CutStream,
+    Fault::Polling,
+    Fault::Flood,
+    Fault::Slow,
+    Fault::Handshakes,
+    Fault::Nonsense,
+    Fault::Accepted,
+    Fault::Outages,
+];
+/// A world with nothing but these is one where patience is enough.
+const MILD: &[Fault] = &[
+    Fault::Delay,
+    Fault::Slices,
+    Fault::Outages,
+    Fault::Restarts,
+    Fault::Streams,
+    Fault::Apart,
+    Fault::Progress,
+    Fault::Large,
+];
+/// Repeats after these draw on the budget.
+const BUDGETED: &[Fault] = &[
+    Fault::Deferral,
+    Fault::GatewayBefore,
+    Fault::GatewayAfter,
+    Fault::ResetBefore,
+    Fault::ResetAfter,
+    Fault::CloseBefore,
+    Fault::CloseAfter,
+    Fault::CutBody,
+    Fault::LyingDeferral,
+];

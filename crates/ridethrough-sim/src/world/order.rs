@@ -1,0 +1,81 @@
+//! What a call asks for, and the very bytes that must come back.
+
+use ridethrough_lab::Ask;
+use serde_json::Value;
+
+/// One call of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Its number in this world.
+    pub(super) call: u64,
+    /// How long its arguments are, in bytes.
+    pub(super) asks: usize,
+    /// How long the answer is to be.
+    pub(super) wants: usize,
+    /// A second run does no harm.
+    pub(super) is_safe: bool,
+}
+
+impl Order {
+    /// The parameters of `tools/call`.
+    pub(super) fn params(self) -> String {
+        let Self { call, wants, .. } = self;
+        let (tool, pad) = (self.tool(), filling(call, self.asks));
+        format!(
+            r#"{{"name":"{tool}","arguments":{{"call":{call},"wants":{wants},"pad":"{pad}"}}}}"#
+        )
+    }
+
+    pub(super) const fn tool(self) -> &'static str {
+        if self.is_safe { SAFE_TOOL } else { "write" }
+    }
+
+    /// Its result, which nobody on the way may change by a byte.
+    pub(super) fn result(self) -> String {
+        let Self { call, wants, .. } = self;
+        let text = filling(call, wants);
+        format!(
+            r#"{{"resultType":"complete","call":{call},"exact":1.10,"content":[{{"type":"text", "text":"{text}"}}]}}"#
+        )
+    }
+
+    /// The JSON-RPC response with its result.
+    pub(super) fn response(self, id: &Value) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, self.result())
+    }
+
+    /// The order that a request carries.
+    pub(super) fn of(ask: &Ask) -> Option<Self> {
+        let arguments = ask.arguments();
+        let number = |name: &str| arguments[name].as_u64();
+        let (call, wants) = (number("call")?, usize::try_from(number("wants")?).ok()?);
+        let asks = arguments["pad"].as_str()?.len();
+        Some(Self { call, asks, wants, is_safe: ask.params()["name"] == SAFE_TOOL })
+    }
+}
+
+/// So many bytes that are no other call's.
+fn filling(call: u64, length: usize) -> String {
+    let word = format!("{call} ");
+    word.chars().cycle().take(length).collect()
+}
+
+/// The tool that may run twice.
+pub(super) const SAFE_TOOL: &str = "read";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_and_answered_is_json_of_the_length_that_was_ordered() {
+        let order = Order { call: 12, asks: 40, wants: 30, is_safe: true };
+
+        let params: Value = serde_json::from_str(&order.params()).unwrap();
+        let result: Value = serde_json::from_str(&order.result()).unwrap();
+
+        assert_eq!(params["arguments"]["pad"].as_str().unwrap().len(), 40);
+        assert_eq!(result["content"][0]["text"].as_str().unwrap().len(), 30);
+        assert_ne!(order.result(), Order { call: 13, ..order }.result());
+    }
+}

@@ -1,0 +1,180 @@
+//! Those who call: an application with a client, or a host with a bridge before it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough::{Client, Json};
+use ridethrough_bridge::Bridge;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, WriteHalf, split};
+use tokio::sync::{Mutex as AsyncMutex, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::host::{Shared, lock};
+use super::oracle::Oracle;
+use super::order::{Order, SAFE_TOOL};
+use super::told::Told;
+
+/// One caller. Clones are the same.
+#[derive(Clone)]
+pub(super) enum Caller {
+    /// An application that holds the client.
+    Direct(Client),
+    /// A host that speaks to a bridge in lines.
+    Host(Arc<BridgeHost>),
+}
+
+impl Caller {
+    /// Calls, and waits for as long as it takes.
+    pub(super) async fn call(
+        &self,
+        order: Order,
+        deadline: Duration,
+        wants_progress: bool,
+    ) -> Told {
+        match self {
+            Self::Direct(client) => {
+                let params = Json::new(order.params()).expect("written as JSON");
+                let mut call = client.request("tools/call", params).deadline(deadline);
+                if order.is_safe {
+                    call = call.repeatable();
+                }
+                if wants_progress {
+                    call = call.on_progress(|_| {});
+                }
+                Told::by_client(call.await)
+            }
+            Self::Host(host) => host.call(order, wants_progress).await,
+        }
+    }
+
+    /// The host tells the bridge that it gave up; dropping a call of a client says it already.
+    pub(super) async fn take_back(&self, order: Order) {
+        if let Self::Host(host) = self {
+            lock(&host.waiting).remove(&order.call);
+            let params = format!(r#"{{"requestId":{}}}"#, order.call);
+            host.say(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#
+            ))
+            .await;
+        }
+    }
+
+    /// Leaves. Says what was wrong about it.
+    pub(super) async fn leave(self) -> Option<String> {
+        match self {
+            Self::Direct(client) => {
+                let closed = timeout(Duration::from_secs(6), client.close()).await;
+                closed.err().map(|_| "a client did not close within 6 s".to_owned())
+            }
+            Self::Host(host) => host.leave().await,
+        }
+    }
+}
+
+/// A host: it writes lines, and finds out whom an answer is for.
+pub(super) struct BridgeHost {
+    writer: AsyncMutex<Option<WriteHalf<DuplexStream>>>,
+    waiting: Shared<BTreeMap<u64, oneshot::Sender<Told>>>,
+    tasks: AsyncMutex<Vec<JoinHandle<()>>>,
+}
+
+impl BridgeHost {
+    /// Starts a bridge before this client, and greets it.
+    pub(super) async fn start(client: Client, limit: Duration, oracle: Shared<Oracle>) -> Self {
+        let (host, ours) = tokio::io::duplex(256 << 10);
+        let bridge = Bridge::new(client).time_limit(limit).repeatable([SAFE_TOOL]);
+        let serving = tokio::spawn(async move {
+            let (reader, writer) = split(ours);
+            bridge.run(reader, writer, std::future::pending()).await;
+        });
+        let (reader, writer) = split(host);
+        let waiting: Shared<BTreeMap<u64, oneshot::Sender<Told>>> = Shared::default();
+        let hearing = {
+            let waiting = waiting.clone();
+            tokio::spawn(async move {
+                let mut lines = BufReader::new(reader).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    hear(&line, &waiting, &oracle);
+                }
+            })
+        };
+        let writer = AsyncMutex::new(Some(writer));
+        let this = Self { writer, waiting, tasks: AsyncMutex::new(vec![serving, hearing]) };
+        this.say(HELLO).await;
+        this.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        this
+    }
+
+    async fn call(&self, order: Order, wants_progress: bool) -> Told {
+        let (told, hears) = oneshot::channel();
+        lock(&self.waiting).insert(order.call, told);
+        let params = order.params();
+        let meta = match wants_progress {
+            true => format!(r#","_meta":{{"progressToken":"p{}"}}}}"#, order.call),
+            false => "}".to_owned(),
+        };
+        let params = format!("{}{meta}", &params[..params.len() - 1]);
+        self.say(&format!(
+            r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{params}}}"#,
+            order.call
+        ))
+        .await;
+        hears.await.unwrap_or(Told::TakenBack)
+    }
+
+    async fn say(&self, line: &str) {
+        if let Some(writer) = &mut *self.writer.lock().await {
+            // A bridge that is gone answers nothing, which the oracle sees.
+            let _ = writer.write_all(format!("{line}\n").as_bytes()).await;
+        }
+    }
+
+    async fn leave(&self) -> Option<String> {
+        if let Some(mut writer) = self.writer.lock().await.take() {
+            let _ = writer.shutdown().await;
+        }
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().await);
+        let serving = tasks.remove(0);
+        let ended = timeout(Duration::from_secs(2), serving).await;
+        tasks.iter().for_each(JoinHandle::abort);
+        ended.err().map(|_| "a bridge did not end within 2 s".to_owned())
+    }
+}
+
+/// What the bridge says: an answer is for one call, and comes once.
+fn hear(
+    line: &str,
+    waiting: &Shared<BTreeMap<u64, oneshot::Sender<Told>>>,
+    oracle: &Shared<Oracle>,
+) {
+    let Ok(message) = serde_json::from_str::<Value>(line) else {
+        return lock(oracle).broken("a bridge speaks JSON", line.chars().take(80).collect());
+    };
+    let Some(id) = message["id"].as_u64().filter(|_| message["method"].is_null()) else { return };
+    let told = told_by(line, &message);
+    match lock(waiting).remove(&id) {
+        // Whoever gave up does not listen any more.
+        Some(waiter) => drop(waiter.send(told)),
+        None => lock(oracle).answered_unasked(id),
+    }
+}
+
+fn told_by(line: &str, message: &Value) -> Told {
+    let error = &message["error"];
+    let data = &error["data"];
+    match (error.is_null(), data["kind"].as_str(), data["mayHaveRun"].as_bool()) {
+        (true, ..) => {
+            let result = Json::new(line.to_owned()).ok().and_then(|it| it.member("result"));
+            Told::Answered(result.map(|it| it.as_str().to_owned()).unwrap_or_default())
+        }
+        (_, Some(kind), Some(may_have_run)) => {
+            Told::Failed { kind: format!("bridge: {kind}"), may_have_run }
+        }
+        _ => Told::ServerError(error.to_string()),
+    }
+}
+
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"host","version":"1"}}}"#;

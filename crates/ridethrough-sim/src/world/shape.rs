@@ -1,0 +1,58 @@
+//! What a world is made of, apart from its faults: servers, clients, eras, and how calls are spaced.
+
+use std::time::Duration;
+
+use ridethrough::{Era, Eras};
+use ridethrough_core::dice::Dice;
+use ridethrough_lab::{Protocol, Spoken};
+
+/// Drawn from the seed alone, so that a world without one of its faults is still the same world.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) protocol: Protocol,
+    pub(super) servers: usize,
+    pub(super) clients: usize,
+    /// The last of the clients stands behind a bridge.
+    pub(super) has_bridge: bool,
+    pub(super) eras: Eras,
+    pub(super) spoken: Spoken,
+    pub(super) has_sessions: bool,
+    pub(super) has_tokens: bool,
+    pub(super) keeps_connected: bool,
+    /// The longest pause between two calls.
+    pub(super) pace: Duration,
+}
+
+impl Shape {
+    pub(super) fn draw(dice: &mut Dice) -> Self {
+        let mut one_in = |count: u64| dice.below(count) == 0;
+        let protocol = if one_in(4) { Protocol::Http2 } else { Protocol::Http1 };
+        let (servers, has_bridge) = (1 + usize::from(one_in(3)), one_in(4));
+        let (has_sessions, has_tokens, keeps_connected) = (!one_in(6), one_in(2), one_in(3));
+        let clients = 1 + usize::try_from(dice.below(3)).unwrap_or_default();
+        let pace = Duration::from_millis([1, 30, 200, 2000][index(dice.below(4))]);
+        let (eras, spoken) = match dice.below(8) {
+            0 => (Eras::Only(Era::Modern), Spoken::Modern),
+            1 | 2 => (Eras::Either, Spoken::Modern),
+            3 => (Eras::Either, Spoken::Both),
+            4 => (Eras::Either, Spoken::Legacy),
+            _ => (Eras::Only(Era::Legacy), Spoken::Legacy),
+        };
+        Self {
+            protocol,
+            servers,
+            clients,
+            has_bridge,
+            eras,
+            spoken,
+            has_sessions,
+            has_tokens,
+            keeps_connected,
+            pace,
+        }
+    }
+}
+
+fn index(drawn: u64) -> usize {
+    usize::try_from(drawn).unwrap_or_default()
+}

@@ -1,0 +1,48 @@
+//! What an application was told about its call, by a client or through a bridge.
+
+use std::fmt;
+
+use ridethrough::Error;
+
+/// How a call ended, as whoever made it sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// With a result.
+    Answered(String),
+    /// With no answer.
+    Failed { kind: String, may_have_run: bool },
+    /// With an error of the server's.
+    ServerError(String),
+    /// Nobody waits for it any more.
+    TakenBack,
+}
+
+impl Told {
+    pub(super) fn by_client(result: Result<ridethrough::Json, Error>) -> Self {
+        match result {
+            Ok(result) => Self::Answered(result.as_str().to_owned()),
+            Err(Error::Server(error)) => Self::ServerError(error.json.as_str().to_owned()),
+            Err(error) => Self::Failed {
+                kind: error.kind().map_or("other".to_owned(), |kind| format!("{kind:?}")),
+                may_have_run: error.may_have_run(),
+            },
+        }
+    }
+
+    /// By which it is counted.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Answered(_) => "answered".to_owned(),
+            Self::Failed { kind, may_have_run: true } => format!("{kind}, may have run"),
+            Self::Failed { kind, .. } => format!("{kind}, not run"),
+            Self::ServerError(_) => "the server's error".to_owned(),
+            Self::TakenBack => "taken back".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}

@@ -1,0 +1,26 @@
+//! What happened in a world, line by line: the same seed writes the same bytes.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Lines, if somebody wants to read them.
+#[derive(Debug, Default)]
+pub(super) struct Trace(Option<String>);
+
+impl Trace {
+    /// A trace that is kept.
+    pub(super) fn kept() -> Self {
+        Self(Some(String::new()))
+    }
+
+    pub(super) fn write(&mut self, at: Duration, line: impl FnOnce() -> String) {
+        if let Some(text) = &mut self.0 {
+            // A `String` takes everything.
+            let _ = writeln!(text, "{:>10.3}  {}", at.as_secs_f64(), line());
+        }
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.0.unwrap_or_default()
+    }
+}

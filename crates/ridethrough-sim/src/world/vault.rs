@@ -1,0 +1,39 @@
+//! The tokens of a world: the server accepts one at a time, and whoever asks the vault gets that one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ridethrough::{BoxFuture, Credentials, NoCredentials, Refused, Token};
+use ridethrough_lab::Mcp;
+
+/// Clones are the same vault.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vault(Arc<AtomicU64>);
+
+impl Vault {
+    /// From now on the server accepts the next token only.
+    pub(super) fn expire(&self, mcp: &Mcp) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        mcp.require_bearer(Some(&self.current()));
+    }
+
+    fn current(&self) -> String {
+        format!("token-{}", self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Credentials for Vault {
+    fn token<'a>(
+        &'a self,
+        refused: Option<Refused<'a>>,
+    ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
+        Box::pin(async move {
+            if refused.is_some() {
+                tokio::time::sleep(Duration::from_millis(30)).await;
+            }
+            let token = Token::bearer(self.current());
+            token.map(Some).map_err(|error| NoCredentials::because(error.to_string()))
+        })
+    }
+}

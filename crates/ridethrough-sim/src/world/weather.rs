@@ -1,0 +1,130 @@
+//! What happens to a server over time, whoever asks it: outages, restarts, upgrades, sleep.
+
+use std::time::Duration;
+
+use h2::Reason;
+use ridethrough_core::dice::Dice;
+use ridethrough_lab::{Mood, Processed, Server, Spoken};
+use tokio::time::Instant;
+
+use super::computer::Computer;
+use super::faults::{Fault, Faults};
+use super::host::{Host, lock};
+
+/// Something that will happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Happening {
+    at: Duration,
+    what: Fault,
+}
+
+/// Draws what happens within this time of a world with so many calls, in order.
+pub(super) fn forecast(
+    dice: &mut Dice,
+    faults: &Faults,
+    calls: u64,
+    within: Duration,
+) -> Vec<Happening> {
+    let mut happenings = Vec::new();
+    for what in HAPPENINGS {
+        let most = faults[what] * calls.max(50) / 100;
+        let times = if most == 0 { 0 } else { 1 + dice.below(most) };
+        for _ in 0..times {
+            happenings.push(Happening { at: dice.between(Duration::ZERO, within), what });
+        }
+    }
+    happenings.sort();
+    happenings
+}
+
+/// One server, and everything that can happen to it.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub(super) server: Server,
+    pub(super) host: Host,
+    pub(super) computer: Computer,
+    /// Which eras it spoke in the beginning.
+    pub(super) spoken: Spoken,
+}
+
+impl Site {
+    /// Lives through the forecast.
+    pub(super) async fn weather(self, forecast: Vec<Happening>) {
+        let began = Instant::now();
+        for Happening { at, what } in forecast {
+            tokio::time::sleep_until(began + at).await;
+            self.host.oracle().note(|| format!("weather: {}", what.name()));
+            self.suffer(what).await;
+        }
+    }
+
+    async fn suffer(&self, what: Fault) {
+        match what {
+            Fault::Outages => self.outage().await,
+            Fault::Restarts => self.restart().await,
+            Fault::StallAll => self.server.stall_connections(),
+            Fault::ResetAll => self.server.reset_connections(),
+            Fault::CloseIdle => match self.server.protocol().is_http2() {
+                true if self.host.below(2) == 0 => {
+                    self.server.go_away(Processed::SoFar(Reason::NO_ERROR));
+                }
+                true => self.server.go_away(Processed::All),
+                false => self.server.close_idle(),
+            },
+            Fault::Amnesia => self.host.forget_sessions(),
+            Fault::EraChanges => {
+                let spoken = [Spoken::Both, Spoken::Legacy, Spoken::Modern];
+                let drawn = usize::try_from(self.host.below(3)).unwrap_or_default();
+                self.host.mcp.speaks(spoken[drawn]);
+            }
+            Fault::Sleeps => {
+                self.computer.sleeps(Duration::from_secs(10 + self.host.below(8 * 3600)));
+                self.server.stall_connections();
+            }
+            _ => self.computer.sets_its_clock(self.host.below(4)),
+        }
+    }
+
+    /// Nobody can connect; what is open stays open.
+    async fn outage(&self) {
+        self.server.set_mood(Mood::Down);
+        tokio::time::sleep(self.host.millis(SHORT)).await;
+        self.server.set_mood(Mood::Up);
+        tokio::time::sleep(RESPITE).await;
+    }
+
+    async fn restart(&self) {
+        self.server.kill().await;
+        self.host.forget_sessions();
+        if self.host.below(2) == 0 {
+            lock(&self.host.streams).forget();
+        }
+        tokio::time::sleep(self.host.millis(SHORT)).await;
+        // A server without a port has none to lose.
+        let _ = self.server.restart().await;
+        tokio::time::sleep(RESPITE).await;
+    }
+
+    /// Everything is well again, and stays so.
+    pub(super) async fn heal(&self) {
+        self.host.chance().faults = Faults::none();
+        self.host.mcp.speaks(self.spoken);
+        let _ = self.server.restart().await;
+    }
+}
+
+/// Longest outage in milliseconds: shorter than the patience before the first connect.
+const SHORT: u64 = 8_000;
+/// Two outages in a row would be one long one.
+const RESPITE: Duration = Duration::from_secs(5);
+const HAPPENINGS: [Fault; 9] = [
+    Fault::Outages,
+    Fault::Restarts,
+    Fault::StallAll,
+    Fault::ResetAll,
+    Fault::CloseIdle,
+    Fault::Amnesia,
+    Fault::EraChanges,
+    Fault::Sleeps,
+    Fault::ClockJumps,
+];
