@@ -269,9 +269,8 @@ impl Link {
                 self.end(now, id, Ending::new(Kind::PeerMisbehaved, reason));
             }
             State::Waiting(Waiting::Until { at, then }) if now >= at => self.let_out(now, id, then),
-            State::Waiting(Waiting::Link { .. }) if exchange.waited(now) >= self.patience() => {
-                let ending = self.out_of_patience(id);
-                self.end(now, id, ending);
+            State::Waiting(Waiting::Link { .. }) if self.is_impatient(now, exchange) => {
+                self.try_once_more(now, id);
             }
             State::Waiting(Waiting::Session { .. }) => self.review_session_waiter(now, id),
             State::Live(_) => {

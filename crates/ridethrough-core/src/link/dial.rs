@@ -47,6 +47,8 @@ struct Outage {
     since: Moment,
     /// The last attempt made before the server was lost: an answer to a later one ends it.
     last_attempt: AttemptId,
+    /// When the last connect failed.
+    tried: Moment,
     /// Connects that failed after its first seconds.
     late: u32,
 }
@@ -81,11 +83,11 @@ impl Dial {
         }
         let until = match &mut self.outage {
             None => {
-                self.outage = Some(Outage { since: now, last_attempt, late: 0 });
+                self.outage = Some(Outage { since: now, last_attempt, tried: now, late: 0 });
                 now
             }
             Some(outage) => {
-                outage.last_attempt = last_attempt;
+                (outage.last_attempt, outage.tried) = (last_attempt, now);
                 now + self.next_gap(now, dice)
             }
         };
@@ -115,10 +117,19 @@ impl Dial {
     /// The connect failed. Returns when the next one is due.
     pub(crate) fn failed(&mut self, now: Moment, dice: &mut Dice) -> Moment {
         let last_attempt = AttemptId::default();
-        self.outage.get_or_insert(Outage { since: now, last_attempt, late: 0 });
+        let outage = Outage { since: now, last_attempt, tried: now, late: 0 };
+        self.outage.get_or_insert(outage).tried = now;
         let until = now + self.next_gap(now, dice);
         self.state = State::Pausing { until };
         until
+    }
+
+    /// Somebody is about to give up: the next connect is not put off any longer, unless the last one has
+    /// just been.
+    pub(crate) fn hurry(&mut self, now: Moment) {
+        if let (State::Pausing { until }, Some(outage)) = (&mut self.state, &self.outage) {
+            *until = (*until).min(now.max(outage.tried + HURRIED));
+        }
     }
 
     /// The connect failed for good: the next call may try for itself.
@@ -174,3 +185,5 @@ impl Dial {
 }
 
 const STEP: Duration = Duration::from_millis(50);
+/// However many are about to give up, connects keep so far from each other.
+const HURRIED: Duration = Duration::from_secs(1);

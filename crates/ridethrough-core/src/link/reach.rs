@@ -1,8 +1,10 @@
 //! Acting on what is believed about reaching the server.
 
+use std::time::Duration;
+
 use super::attempts::Owner;
 use super::dial::State as Reach;
-use super::renewal::{Session, Stage};
+use super::renewal::Session;
 use super::timers::Timer;
 use super::{Link, breaker};
 use crate::breaker::Incident;
@@ -38,6 +40,7 @@ impl Link {
                 self.note_failure(now, Reason::Transport(failure.clone()));
                 self.tell(Event::ConnectFailed { failure, next });
                 self.breaker_probe_failed_unsent(now);
+                self.end_impatient(now);
                 self.drive_dial(now);
             }
         }
@@ -153,8 +156,45 @@ impl Link {
         self.fail_session_waiters(now, &Ending::new(Kind::Unreachable, reason));
     }
 
+    /// Whether this call has waited for a connection or a session for as long as it may.
+    pub(super) fn is_impatient(&self, now: Moment, exchange: &Exchange) -> bool {
+        exchange.waited(now) >= self.patience()
+    }
+
+    /// A call has waited for a connection long enough. An outage that ended in the last pause of the connect
+    /// loop was shorter than its patience, so that one more connect decides; if that takes too long, time
+    /// does.
+    pub(super) fn try_once_more(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let left = (self.patience() + LAST_TRY).saturating_sub(exchange.waited(now));
+        if left.is_zero() {
+            let ending = self.out_of_patience(id);
+            return self.end(now, id, ending);
+        }
+        let until = exchange.deadline.at.min(now + left);
+        self.timers.set(Timer::Exchange(id), Some(until));
+        self.dial.hurry(now);
+        self.drive_dial(now);
+    }
+
+    /// A connect failed: whoever has waited long enough waits no longer.
+    fn end_impatient(&mut self, now: Moment) {
+        let awaits_link = self.renewal_awaits_link();
+        let impatient = self.ids_where(|exchange| match exchange.state {
+            State::Waiting(Waiting::Link { .. }) => self.is_impatient(now, exchange),
+            State::Waiting(Waiting::Session { .. }) => {
+                awaits_link && self.is_impatient(now, exchange)
+            }
+            _ => false,
+        });
+        for id in impatient {
+            let ending = self.out_of_patience(id);
+            self.end(now, id, ending);
+        }
+    }
+
     /// How long a call may wait for a connection or a session, in all.
-    pub(super) fn patience(&self) -> std::time::Duration {
+    pub(super) fn patience(&self) -> Duration {
         match self.dial.connected_before() {
             true => self.policy.patience,
             false => self.policy.first_patience,
@@ -180,9 +220,7 @@ impl Link {
 
     /// The server can be reached again: a handshake that waited for that goes on.
     fn resume_renewal(&mut self, now: Moment) {
-        let awaits_link =
-            self.session.renewal().is_some_and(|it| matches!(it.stage, Stage::AwaitLink));
-        if awaits_link {
+        if self.renewal_awaits_link() {
             self.try_handshake(now);
         }
     }
@@ -205,3 +243,6 @@ impl Link {
         }
     }
 }
+
+/// How long a call waits for its last connect.
+const LAST_TRY: Duration = Duration::from_secs(2);

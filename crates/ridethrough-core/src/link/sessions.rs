@@ -2,7 +2,7 @@
 
 use super::Link;
 use super::attempts::Owner;
-use super::renewal::{self, Ready, Session};
+use super::renewal::{self, Ready, Session, Stage};
 use super::timers::Timer;
 use crate::era::Carrier;
 use crate::event::Event;
@@ -30,10 +30,19 @@ impl Link {
     }
 
     pub(super) fn review_session_waiter(&mut self, now: Moment, id: ExchangeId) {
-        match self.exchanges.get(&id).and_then(|exchange| self.waits_in_vain(now, exchange)) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        match self.waits_in_vain(now, exchange) {
+            Some(ending) if ending.retry_after.is_none() && self.renewal_awaits_link() => {
+                self.try_once_more(now, id);
+            }
             Some(ending) => self.end(now, id, ending),
             None => self.set_alarm(id),
         }
+    }
+
+    /// Whether the handshake waits for a connection, like those who wait for it.
+    pub(super) fn renewal_awaits_link(&self) -> bool {
+        matches!(&self.session, Session::Renewing(it) if matches!(it.stage, Stage::AwaitLink))
     }
 
     /// Why a call that waits for a session need not wait any longer.

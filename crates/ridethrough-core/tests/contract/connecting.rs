@@ -153,6 +153,74 @@ fn waiting_is_bounded_by_the_patience_of_each_call() {
     assert!(rig.now.since(began) >= secs(50));
 }
 
+/// The connect loop rests for seconds in an old outage; a call that gave up in such a rest would have
+/// failed in an outage that was shorter than its patience.
+#[test]
+fn a_call_gives_up_only_after_one_more_connect() {
+    for has_session in [true, false] {
+        let mut rig = if has_session { Rig::connected() } else { Rig::new() };
+        rig.plays_handshake = false;
+        let patience = if has_session { secs(30) } else { secs(10) };
+        let id = rig.call("deploy");
+        let post = rig.post();
+        rig.refuse_connection(&post);
+        let began = rig.now;
+
+        rig.advance_to_dial();
+        while rig.now.since(began) < patience {
+            rig.dial_fails();
+            rig.advance_to_dial();
+        }
+
+        let tried = rig.now.since(began);
+        assert!(tried >= patience && tried <= patience + secs(1), "{tried:?}");
+        assert!(rig.is_open(id), "the last connect decides");
+        rig.dial_succeeds();
+        rig.post();
+    }
+}
+
+#[test]
+fn a_last_connect_that_takes_too_long_is_not_waited_for() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.refuse_connection(&post);
+    keep_refusing(&mut rig, secs(25));
+    rig.advance_to_dial();
+
+    rig.advance(secs(10));
+
+    assert_eq!(rig.kind(id), Kind::Unreachable);
+    assert_eq!(rig.error(id).elapsed, secs(32));
+}
+
+/// However many give up one after the other, the server is not hammered for it.
+#[test]
+fn last_connects_keep_a_second_from_each_other() {
+    let mut rig = Rig::connected();
+    let first = rig.call("deploy");
+    let post = rig.post();
+    rig.refuse_connection(&post);
+    for _ in 0..100 {
+        keep_refusing(&mut rig, millis(100));
+        rig.call("deploy");
+    }
+    keep_refusing(&mut rig, secs(21));
+    assert!(!rig.is_open(first));
+
+    let mut dials = Vec::new();
+    let began = rig.now;
+    while rig.now.since(began) < secs(8) {
+        rig.advance_to_dial();
+        dials.push(rig.now);
+        rig.dial_fails();
+    }
+
+    let gaps = dials.windows(2).map(|pair| pair[1].since(pair[0]));
+    assert!(gaps.clone().all(|gap| gap >= secs(1)), "{:?}", gaps.collect::<Vec<_>>());
+}
+
 #[test]
 fn a_deadline_that_passes_in_an_outage_says_what_the_outage_is() {
     let mut rig = Rig::connected();
@@ -198,7 +266,8 @@ fn patience_is_10_s_before_the_first_connect_ever_succeeded() {
     keep_refusing(&mut rig, secs(12));
 
     assert_eq!(rig.kind(id), Kind::Unreachable);
-    assert_eq!(rig.error(id).elapsed, secs(10));
+    let elapsed = rig.error(id).elapsed;
+    assert!(elapsed >= secs(10) && elapsed <= secs(11), "{elapsed:?}");
     assert_eq!(rig.error(id).attempts, 0);
 }
 

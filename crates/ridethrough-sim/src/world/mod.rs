@@ -34,6 +34,7 @@ pub use faults::{Fault, Faults};
 
 use crate::Violation;
 use life::Life;
+use shape::Shape;
 use trace::Trace;
 
 /// Which world to live through.
@@ -80,6 +81,11 @@ impl World {
             _ => Faults::draw(&mut dice),
         };
         Self { seed, faults, calls }
+    }
+
+    /// Whether its clients speak HTTP/2.
+    pub fn is_over_http2(&self) -> bool {
+        Shape::draw(&mut Dice::new(self.seed)).protocol.is_http2()
     }
 
     /// Lives through it.

@@ -398,6 +398,7 @@ const ENDING_A_CONNECTION: &[Fault] = &[
     Fault::ResetBefore,
     Fault::CloseBefore,
     Fault::HoleBefore,
+    Fault::RefusedStream,
     Fault::ResetAfter,
     Fault::CloseAfter,
     Fault::CutBody,

@@ -1,0 +1,97 @@
+//! Worlds of whole clients: they repeat themselves, they are hard enough, and no promise is broken in them.
+
+use ridethrough_sim::regression;
+use ridethrough_sim::run::{Plan, run};
+use ridethrough_sim::shrink::shrink;
+use ridethrough_sim::world::{Fault, Faults, World};
+
+/// h2 reads the real clock, so that for HTTP/2 only what comes of a world is the same.
+#[test]
+fn the_same_seed_lives_through_the_same_world_byte_by_byte() {
+    let mut over_http1 = 0;
+    for seed in 1..=50 {
+        let world = World::of_seed(seed, 60);
+        let (mut once, mut again) = (world.traced(), world.traced());
+        if world.is_over_http2() {
+            (once.trace, again.trace) = (String::new(), String::new());
+        } else {
+            over_http1 += 1;
+            assert!(once.trace.lines().count() > 100, "{}", once.trace);
+        }
+        assert_eq!(once, again, "seed {seed}");
+    }
+    assert!(over_http1 > 25, "{over_http1}");
+}
+
+#[test]
+fn a_world_without_faults_answers_every_call_and_runs_it_once() {
+    for seed in 1..=20 {
+        let lived = World { seed, faults: Faults::none(), calls: 100 }.live();
+
+        assert_eq!(lived.violations, [], "seed {seed}");
+        assert_eq!(lived.endings.get("answered"), Some(&lived.calls), "seed {seed}");
+        assert_eq!(lived.executions, lived.calls, "seed {seed}");
+    }
+}
+
+/// One fault at a time: each is met, and none breaks a promise.
+#[test]
+fn every_fault_by_itself_breaks_no_promise_and_makes_a_difference() {
+    for fault in Fault::ALL {
+        let rate = if RARE.contains(fault) { 3 } else { 300 };
+        // Some of them happen to streams only, and some only to those that are resumed.
+        let streams = Faults::none().with(Fault::Streams, 800).with(Fault::Resumable, 900);
+        let streams = streams.with(Fault::CutStream, 500);
+        let (calm, rough) = (streams.clone(), streams.with(*fault, rate));
+        let live = |seed, faults: &Faults| {
+            let mut lived = World { seed, faults: faults.clone(), calls: 30 }.traced();
+            // A number that nothing depends on.
+            lived.trace = lived.trace.lines().filter(|line| !line.contains("dial")).collect();
+            lived
+        };
+        let mut differences = 0;
+        for seed in 1..=12 {
+            let lived = live(seed, &rough);
+            assert_eq!(lived.violations, [], "{} with seed {seed}", fault.name());
+            differences += u32::from(lived != live(seed, &calm));
+        }
+        assert!(differences > 0, "{} changes nothing", fault.name());
+    }
+}
+
+#[test]
+fn forty_thousand_calls_in_random_worlds_break_no_promise() {
+    let summary = run(Plan { first_seed: 1, seeds: 400, calls: 100 }, |_, _| {});
+
+    assert_eq!(summary.violations, []);
+    assert!(summary.calls >= 40_000, "{summary}");
+    assert!(summary.faults > 5_000, "the worlds are too kind: {summary}");
+    assert!(summary.answered() > 20_000, "the worlds are too hard: {summary}");
+}
+
+#[test]
+fn worlds_that_once_broke_a_promise_keep_it_now() {
+    for regression in regression::kept().unwrap() {
+        assert_eq!(regression.world.live().violations, [], "{regression}");
+    }
+}
+
+#[test]
+fn a_world_that_breaks_nothing_is_not_made_smaller() {
+    let world = World { seed: 1, faults: Faults::none(), calls: 10 };
+
+    assert!(shrink(&world, |_| {}).is_none());
+}
+
+/// Counted in a world of a hundred calls, not in a thousand.
+const RARE: &[Fault] = &[
+    Fault::Outages,
+    Fault::Restarts,
+    Fault::StallAll,
+    Fault::ResetAll,
+    Fault::CloseIdle,
+    Fault::Amnesia,
+    Fault::EraChanges,
+    Fault::Sleeps,
+    Fault::ClockJumps,
+];
