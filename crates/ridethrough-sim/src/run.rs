@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use serde::Serialize;
@@ -24,6 +24,8 @@ pub struct Plan {
     pub seeds: u64,
     /// How many calls in the chaos of each.
     pub calls: u64,
+    /// Whether the first broken world is enough.
+    pub is_over_when_broken: bool,
 }
 
 /// What came of all worlds.
@@ -102,12 +104,13 @@ impl fmt::Display for Summary {
 /// Lives through all worlds of the plan; `progress` hears the worlds and calls done so far.
 pub fn run(plan: Plan, progress: impl Fn(u64, u64) + Sync) -> Summary {
     let (next, calls) = (AtomicU64::new(0), AtomicU64::new(0));
+    let is_over = AtomicBool::new(false);
     let done: Mutex<BTreeMap<u64, Lived>> = Mutex::default();
     let summary = Mutex::new((0, Summary::default()));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= plan.seeds {
+            if number >= plan.seeds || is_over.load(Ordering::Relaxed) {
                 return;
             }
             let lived = World::of_seed(plan.first_seed + number, plan.calls).live();
@@ -119,6 +122,10 @@ pub fn run(plan: Plan, progress: impl Fn(u64, u64) + Sync) -> Summary {
             while let Some(lived) = done.remove(added) {
                 summary.add(lived);
                 *added += 1;
+                if plan.is_over_when_broken && !summary.violations.is_empty() {
+                    is_over.store(true, Ordering::Relaxed);
+                    break;
+                }
             }
             progress(*added, calls);
         }

@@ -1,9 +1,11 @@
 //! Worlds of whole clients: they repeat themselves, they are hard enough, and no promise is broken in them.
 
+use std::time::Duration;
+
 use ridethrough_sim::regression;
 use ridethrough_sim::run::{Plan, run};
 use ridethrough_sim::shrink::shrink;
-use ridethrough_sim::world::{Fault, Faults, World};
+use ridethrough_sim::world::{Fault, Faults, Soak, World};
 
 /// h2 reads the real clock, so that for HTTP/2 only what comes of a world is the same.
 #[test]
@@ -61,7 +63,8 @@ fn every_fault_by_itself_breaks_no_promise_and_makes_a_difference() {
 
 #[test]
 fn forty_thousand_calls_in_random_worlds_break_no_promise() {
-    let summary = run(Plan { first_seed: 1, seeds: 400, calls: 100 }, |_, _| {});
+    let plan = Plan { first_seed: 1, seeds: 400, calls: 100, is_over_when_broken: false };
+    let summary = run(plan, |_, _| {});
 
     assert_eq!(summary.violations, []);
     assert!(summary.calls >= 40_000, "{summary}");
@@ -81,6 +84,24 @@ fn a_world_that_breaks_nothing_is_not_made_smaller() {
     let world = World { seed: 1, faults: Faults::none(), calls: 10 };
 
     assert!(shrink(&world, |_| {}).is_none());
+}
+
+#[test]
+fn sessions_live_through_hours_of_restarts_and_leave_nothing_behind() {
+    let soak = Soak {
+        seed: 1,
+        hours: 2,
+        sessions: 40,
+        restart_every: Duration::from_secs(600),
+        pause: Duration::from_secs(60),
+    };
+
+    let soaked = soak.live(|| 0, |_| {});
+
+    assert_eq!(soaked.violations, []);
+    assert_eq!(soaked.restarts, 12);
+    let calls: u64 = soaked.endings.values().sum();
+    assert!(calls > 4_000, "{calls}");
 }
 
 /// Counted in a world of a hundred calls, not in a thousand.

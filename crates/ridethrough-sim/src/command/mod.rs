@@ -4,6 +4,7 @@ mod machine;
 mod replay;
 mod run;
 mod shrink;
+mod soak;
 mod ticker;
 
 use anyhow::Result;
@@ -14,6 +15,7 @@ pub(crate) enum Command {
     Run(run::Args),
     Replay(replay::Args),
     Shrink(shrink::Args),
+    Soak(soak::Args),
     Machine(machine::Args),
     Story(machine::Story),
 }
@@ -25,6 +27,7 @@ impl Command {
             Self::Run(args) => args.play(),
             Self::Replay(args) => args.play(),
             Self::Shrink(args) => args.play(),
+            Self::Soak(args) => args.play(),
             Self::Machine(args) => args.play(),
             Self::Story(args) => args.play(),
         }

@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     first_seed: u64,
+    /// Stop at the first world that breaks a promise
+    #[arg(long)]
+    until_broken: bool,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -26,9 +29,10 @@ pub(crate) struct Args {
 
 impl Args {
     pub(super) fn play(self) -> Result<bool> {
-        let Self { seeds, calls, first_seed, json } = self;
+        let Self { seeds, calls, first_seed, until_broken, json } = self;
+        let plan = Plan { first_seed, seeds, calls, is_over_when_broken: until_broken };
         let ticker = Ticker::start();
-        let summary = run(Plan { first_seed, seeds, calls }, |worlds, calls| {
+        let summary = run(plan, |worlds, calls| {
             ticker.tell(|| format!("{worlds} of {seeds} worlds, {calls} calls"));
         });
         let seconds = ticker.end();

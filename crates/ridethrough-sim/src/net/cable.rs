@@ -177,7 +177,7 @@ fn to_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-const CHUNK: usize = 16 << 10;
+const CHUNK: usize = 4 << 10;
 
 #[cfg(test)]
 mod tests;

@@ -36,7 +36,7 @@ pub enum Line {
 /// A client's way to one server. Clones are the same network.
 #[derive(Clone)]
 pub struct Network {
-    server: Server,
+    server: Arc<Mutex<Server>>,
     lines: Arc<dyn Fn(u64) -> Line + Send + Sync>,
     dialled: Arc<AtomicU64>,
     cables: Arc<Mutex<JoinSet<()>>>,
@@ -45,7 +45,17 @@ pub struct Network {
 impl Network {
     /// A network in which `lines` says what the n-th dial leads to; the first is number 0.
     pub fn new(server: Server, lines: impl Fn(u64) -> Line + Send + Sync + 'static) -> Self {
+        let server = Arc::new(Mutex::new(server));
         Self { server, lines: Arc::new(lines), dialled: Arc::default(), cables: Arc::default() }
+    }
+
+    /// From now on dials lead to this server: the old one is gone, and another stands in its place.
+    pub fn lead_to(&self, server: Server) {
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = server;
+    }
+
+    fn server(&self) -> Server {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How often somebody dialled.
@@ -72,7 +82,7 @@ impl Network {
         let refused = |error: std::io::Error| {
             Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
         };
-        let far = self.server.dial().await.map_err(refused)?;
+        let far = self.server().dial().await.map_err(refused)?;
         if cable.is_perfect() {
             return Ok(far);
         }
@@ -91,7 +101,7 @@ impl Dial for Network {
             let pipe = self.connect().await?;
             let look = Look(pipe.peek());
             let connection = Connection::new(pipe, look);
-            Ok(if self.server.protocol().is_http2() { connection.http2() } else { connection })
+            Ok(if self.server().protocol().is_http2() { connection.http2() } else { connection })
         })
     }
 }

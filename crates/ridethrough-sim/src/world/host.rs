@@ -61,6 +61,11 @@ impl Host {
         host
     }
 
+    /// Leaves the server, whose rule would otherwise keep it for ever.
+    pub(super) fn retire(&self) {
+        self.mcp.clear_rules();
+    }
+
     async fn serve(self, ask: Ask) {
         match &ask.entry.what {
             What::Request { tool: Some(_), .. } => self.call(ask).await,

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use ridethrough::{Client, ClientBuilder};
 use ridethrough_core::dice::Dice;
-use ridethrough_lab::{Authority, Mcp, Server};
+use ridethrough_lab::{Authority, Http2, Mcp, Server};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
+use super::call::Plan;
 use super::computer::Computer;
 use super::faults::{Fault, Faults};
 use super::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
+use super::lines::lines;
 use super::oracle::Oracle;
 use super::order::Order;
 use super::people::{BridgeHost, Caller};
@@ -23,7 +25,7 @@ use super::trace::Trace;
 use super::vault::Vault;
 use super::weather::{Site, forecast};
 use super::{Lived, MESSAGE_LIMIT, World};
-use crate::net::{Break, Cable, Harm, Line, Network, Way};
+use crate::net::Network;
 
 /// A world while it is lived through.
 pub(super) struct Life {
@@ -44,7 +46,7 @@ impl Life {
     pub(super) async fn begin(world: &World, trace: Trace) -> Self {
         let mut dice = Dice::new(world.seed);
         let shape = Shape::draw(&mut dice);
-        let oracle = Oracle::new(world.seed, &world.faults, trace);
+        let oracle = Oracle::new(world.seed, &world.faults, shape.protocol, trace);
         let mut life = Self {
             faults: world.faults.clone(),
             calls: world.calls,
@@ -74,6 +76,7 @@ impl Life {
         mcp.speaks(self.shape.spoken);
         mcp.issue_sessions(self.shape.has_sessions);
         let server = Server::with_authority(self.shape.protocol, AUTHORITY.clone(), mcp.clone());
+        server.http2(Http2 { max_concurrent_streams: self.shape.most_at_once, ..Http2::default() });
         let vault = Vault::default();
         if self.shape.has_tokens {
             vault.expire(&mcp);
@@ -117,6 +120,10 @@ impl Life {
             .message_limit(MESSAGE_LIMIT)
             .sleep_clock(site.computer.clock())
             .seed(self.dice.roll());
+        let builder = match self.shape.most_at_once {
+            Some(most) => builder.connection_limit(most as usize),
+            None => builder,
+        };
         let builder = match self.shape.has_tokens {
             true => builder.credentials(site.host.vault.clone()),
             false => builder,
@@ -195,6 +202,7 @@ impl Life {
                 lock(&self.oracle).broken("no socket is left", format!("{open} are open"));
             }
             site.server.kill().await;
+            site.host.retire();
         }
         self.networks.iter().for_each(Network::hang_up);
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -259,87 +267,8 @@ impl Life {
     }
 }
 
-/// One call, as it will be made.
-struct Plan {
-    caller: Caller,
-    number: usize,
-    order: Order,
-    deadline: Duration,
-    gives_up: Option<Duration>,
-    wants_progress: bool,
-    is_bridged: bool,
-    oracle: Shared<Oracle>,
-    endings: Shared<BTreeMap<String, u64>>,
-}
-
-impl Plan {
-    async fn play(self) -> Told {
-        let Self { caller, number, order, deadline, wants_progress, .. } = &self;
-        // Progress that a host asked for gives its call more time.
-        let most = if self.is_bridged && *wants_progress { *deadline * 4 } else { *deadline };
-        lock(&self.oracle).begun(order.call, *number, order.is_safe, most);
-        let calling = caller.call(*order, *deadline, *wants_progress);
-        let patience = self.gives_up.unwrap_or(most + Duration::from_secs(5));
-        let told = match timeout(patience, calling).await {
-            Ok(told) => told,
-            Err(_) => {
-                caller.take_back(*order).await;
-                Told::TakenBack
-            }
-        };
-        lock(&self.oracle).ended(order.call, &told, &order.result());
-        *lock(&self.endings).entry(told.name()).or_default() += 1;
-        told
-    }
-}
-
-/// What each dial of a client leads to.
-fn lines(host: Host, seed: u64) -> impl Fn(u64) -> Line + Send + Sync {
-    let dice = Mutex::new(Dice::new(seed));
-    move |number| {
-        let faults = host.chance().faults.clone();
-        let line = line(&mut lock(&dice), &faults);
-        host.oracle().note(|| format!("dial {number}: {line:?}"));
-        line
-    }
-}
-
-fn line(dice: &mut Dice, faults: &Faults) -> Line {
-    let mut happens = |fault: Fault| faults.happens(fault, dice);
-    if happens(Fault::Refused) {
-        return Line::Refused;
-    }
-    if happens(Fault::Hangs) {
-        return Line::Hangs;
-    }
-    let (is_late, is_sliced) = (happens(Fault::Delay), happens(Fault::Slices));
-    let (is_cut, stalls, pauses) =
-        (happens(Fault::Cut), happens(Fault::Stall), happens(Fault::Pause));
-    let breaks = match (is_cut, stalls, pauses) {
-        (true, ..) => Some([Break::Fin, Break::Reset, Break::ResetAtOnce][below(dice, 3)]),
-        (_, true, _) => Some(Break::Stall),
-        (.., true) => Some(Break::Pause(dice.between(Duration::ZERO, Duration::from_secs(40)))),
-        _ => None,
-    };
-    let harm = breaks.map(|breaks| Harm {
-        way: if dice.below(2) == 0 { Way::ToClient } else { Way::ToServer },
-        after: dice.below(4000),
-        breaks,
-    });
-    let millis = |count| Duration::from_millis(count);
-    Line::Connected(Cable {
-        delay: if is_late { millis(1 + dice.below(200)) } else { Duration::ZERO },
-        slice: if is_sliced { 1 + below(dice, 64) } else { 0 },
-        harm,
-    })
-}
-
-fn below(dice: &mut Dice, bound: u64) -> usize {
-    usize::try_from(dice.below(bound)).unwrap_or_default()
-}
-
 /// Every server has one, and a key takes a millisecond to make.
-static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
+pub(super) static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
 /// The time of a call whose caller is patient.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// After these a server may never hear that its client is gone.

@@ -11,15 +11,18 @@
 //! end; and the end, in which everybody leaves and nothing may be left behind.
 
 mod answers;
+mod call;
 mod computer;
 mod dialect;
 mod faults;
 mod host;
 mod life;
+mod lines;
 mod oracle;
 mod order;
 mod people;
 mod shape;
+mod soak;
 mod streams;
 mod told;
 mod trace;
@@ -31,6 +34,7 @@ use std::collections::BTreeMap;
 use ridethrough_core::dice::Dice;
 
 pub use faults::{Fault, Faults};
+pub use soak::{Hour, Soak, Soaked};
 
 use crate::Violation;
 use life::Life;
@@ -78,6 +82,7 @@ impl World {
         let faults = match dice.below(8) {
             // Patience alone is enough here, so everything that may be repeated must succeed.
             0 => mild(&mut dice),
+            1 => calm(&mut dice),
             _ => Faults::draw(&mut dice),
         };
         Self { seed, faults, calls }
@@ -116,6 +121,13 @@ fn mild(dice: &mut Dice) -> Faults {
         .with(Fault::Streams, dice.below(1000))
         .with(Fault::Delay, dice.below(500))
         .with(Fault::Apart, dice.below(500))
+}
+
+/// Faults that a client rides through without anybody's noticing.
+fn calm(dice: &mut Dice) -> Faults {
+    let drawn = Faults::draw(dice);
+    let taken_away = Fault::ALL.iter().filter(|fault| !oracle::CALM.contains(fault));
+    taken_away.fold(drawn, |faults, fault| faults.without(*fault))
 }
 
 /// The largest message that the clients of a world take in.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use ridethrough_lab::Protocol;
 use tokio::time::Instant;
 
 use super::faults::{Fault, Faults};
@@ -42,6 +43,8 @@ struct Certain {
     is_swallowed: bool,
     /// Outages are all that happens, and they are short.
     is_mild: bool,
+    /// Nothing happens that a call has to notice.
+    is_calm: bool,
     /// Nothing breaks a connection.
     connections_last: bool,
 }
@@ -82,8 +85,10 @@ struct Client {
 }
 
 impl Oracle {
-    pub(super) fn new(seed: u64, faults: &Faults, trace: Trace) -> Self {
+    pub(super) fn new(seed: u64, faults: &Faults, protocol: Protocol, trace: Trace) -> Self {
         let delayed = [Fault::Delay, Fault::Slices];
+        // GOAWAY may take along what is under way, and a FIN that is under way cannot be seen.
+        let closes_in_sight = !protocol.is_http2() && !faults.has(&[Fault::Delay]);
         let certain = Certain {
             answers_arrive: !faults.has(BREAKING) && !faults.has(&[Fault::Cancels]),
             lag: (!faults.has(&[Fault::Pause])).then(|| match faults.has(&delayed) {
@@ -92,6 +97,8 @@ impl Oracle {
             }),
             is_swallowed: faults.has(SWALLOWING),
             is_mild: faults.present().all(|fault| MILD.contains(&fault)),
+            is_calm: faults.present().all(|fault| CALM.contains(&fault))
+                && (closes_in_sight || !faults.has(&[Fault::CloseIdle])),
             connections_last: !faults.has(BREAKING) && !faults.has(ENDING_A_CONNECTION),
         };
         Self {
@@ -292,7 +299,7 @@ impl Oracle {
     pub(super) fn ended(&mut self, call: u64, told: &Told, expected: &str) {
         self.note(|| format!("call {call} ends: {told}"));
         let now = Instant::now();
-        let is_mild = self.certain.is_mild;
+        let Certain { is_mild, is_calm, .. } = self.certain;
         let Some(history) = self.calls.get_mut(&call) else { return };
         let is_second = history.ended.replace(now).is_some();
         let elapsed = now.duration_since(history.began);
@@ -322,6 +329,10 @@ impl Oracle {
                 let what = format!("call {call} failed in a short outage: {told}");
                 self.broken("short outages cost no call that may be repeated", what);
             }
+            Told::Failed { .. } | Told::ServerError(_) if is_calm => {
+                let what = format!("call {call} failed: {told}");
+                self.broken("where nothing happens, every call is answered", what);
+            }
             _ => {}
         }
     }
@@ -333,6 +344,13 @@ impl Oracle {
         if is_over {
             self.broken("exactly one outcome", format!("call {call} was answered again"));
         }
+    }
+
+    /// Forgets what is long over, in a world that lasts.
+    pub(super) fn forget(&mut self) {
+        let now = Instant::now();
+        let is_recent = |ended: Instant| now.duration_since(ended) < Duration::from_secs(300);
+        self.calls.retain(|_, call| call.ended.is_none_or(is_recent));
     }
 
     /// The world is over. So many connections were made by these clients.
@@ -420,6 +438,19 @@ const MILD: &[Fault] = &[
     Fault::Restarts,
     Fault::Streams,
     Fault::Apart,
+    Fault::Progress,
+    Fault::Large,
+];
+/// A world with nothing but these is one where every call is answered.
+pub(super) const CALM: &[Fault] = &[
+    Fault::Delay,
+    Fault::Slices,
+    Fault::CloseIdle,
+    Fault::Streams,
+    Fault::Resumable,
+    Fault::Polling,
+    Fault::Apart,
+    Fault::OddEvents,
     Fault::Progress,
     Fault::Large,
 ];

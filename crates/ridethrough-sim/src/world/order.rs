@@ -57,7 +57,9 @@ impl Order {
 /// So many bytes that are no other call's.
 fn filling(call: u64, length: usize) -> String {
     let word = format!("{call} ");
-    word.chars().cycle().take(length).collect()
+    let mut text = word.repeat(length.div_ceil(word.len()));
+    text.truncate(length);
+    text
 }
 
 /// The tool that may run twice.

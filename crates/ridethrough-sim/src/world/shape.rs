@@ -19,6 +19,8 @@ pub(super) struct Shape {
     pub(super) has_sessions: bool,
     pub(super) has_tokens: bool,
     pub(super) keeps_connected: bool,
+    /// The most connections of a client, or streams on one.
+    pub(super) most_at_once: Option<u32>,
     /// The longest pause between two calls.
     pub(super) pace: Duration,
 }
@@ -31,6 +33,7 @@ impl Shape {
         let (has_sessions, has_tokens, keeps_connected) = (!one_in(6), one_in(2), one_in(3));
         let clients = 1 + usize::try_from(dice.below(3)).unwrap_or_default();
         let pace = Duration::from_millis([1, 30, 200, 2000][index(dice.below(4))]);
+        let most_at_once = (dice.below(3) == 0).then(|| 5 + dice.below(12) as u32);
         let (eras, spoken) = match dice.below(8) {
             0 => (Eras::Only(Era::Modern), Spoken::Modern),
             1 | 2 => (Eras::Either, Spoken::Modern),
@@ -48,6 +51,7 @@ impl Shape {
             has_sessions,
             has_tokens,
             keeps_connected,
+            most_at_once,
             pace,
         }
     }
