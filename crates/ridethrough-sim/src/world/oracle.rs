@@ -270,7 +270,7 @@ impl Oracle {
         let times = &mut self.clients.entry(client).or_default().handshakes;
         let count = within_a_second(times);
         if count > 20 {
-            let what = format!("client {client}: {count} handshakes within a second");
+            let what = format!("client {client}: {count} handshakes within a second for nobody");
             self.broken("nobody is hammered", what);
         }
     }
@@ -313,6 +313,8 @@ impl Oracle {
         }
         if let Some(manners) = self.clients.get_mut(&client) {
             manners.in_flight -= 1;
+            // The next one may try for itself.
+            manners.handshakes.clear();
         }
         if is_late {
             self.broken("no call hangs", format!("call {call} took {elapsed:?}"));
