@@ -9,6 +9,8 @@ use ridethrough_lab::{Control, Pipe};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::Notify;
 
+use super::meter::Tally;
+
 /// What a cable does to what passes through it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cable {
@@ -61,15 +63,17 @@ impl Cable {
         *self == Self::default()
     }
 
-    /// Carries bytes between the client's pipe and the server's until both ways have ended.
-    pub(super) async fn carry(self, near: Pipe, far: Pipe) {
-        let ends = Ends { near: near.control(), far: far.control(), over: Notify::new() };
+    /// Carries bytes between the client's pipe and the server's until both ways have ended, and counts
+    /// them.
+    pub(super) async fn carry(self, near: Pipe, far: Pipe, tally: Tally) {
+        let (near_control, far_control) = (near.control(), far.control());
+        let ends = Ends { near: near_control, far: far_control, over: Notify::new(), tally };
         let ((from_client, to_client), (from_server, to_server)) = (split(near), split(far));
         let there = self.one_way(Way::ToServer, from_client, to_server, &ends);
         let back = self.one_way(Way::ToClient, from_server, to_client, &ends);
         tokio::select! {
             biased;
-            // Dropping the halves is the FIN.
+            // Dropping the halves is the FIN; in a black hole nobody sees it.
             () = ends.over.notified() => {}
             _ = async { tokio::join!(there, back) } => {}
         }
@@ -103,6 +107,7 @@ impl Cable {
                     if to.write_all(&chunk[..length]).await.is_err() {
                         return ends.reset();
                     }
+                    ends.tally.add(way, length);
                     if let Some(harm) = &mut harm {
                         harm.after -= length as u64;
                     }
@@ -144,6 +149,7 @@ struct Ends {
     near: Control,
     far: Control,
     over: Notify,
+    tally: Tally,
 }
 
 impl Ends {
@@ -153,6 +159,7 @@ impl Ends {
     }
 
     async fn suffer(&self, breaks: Break) {
+        self.tally.broken();
         match breaks {
             Break::Fin => {
                 self.over.notify_one();
@@ -168,6 +175,9 @@ impl Ends {
             Break::Stall => {
                 self.near.stall();
                 self.far.stall();
+                // Nothing will ever wake this cable again.
+                self.over.notify_one();
+                std::future::pending().await
             }
         }
     }

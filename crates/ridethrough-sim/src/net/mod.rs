@@ -10,6 +10,7 @@
 //! nothing happens to is the server's own pipe, without a cable.
 
 mod cable;
+mod meter;
 
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use ridethrough_lab::{Pipe, Server, pipe};
 use tokio::task::JoinSet;
 
 pub use cable::{Break, Cable, Harm, Way};
+pub use meter::{Meter, Passed};
 
 /// What becomes of one attempt to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +42,22 @@ pub struct Network {
     lines: Arc<dyn Fn(u64) -> Line + Send + Sync>,
     dialled: Arc<AtomicU64>,
     cables: Arc<Mutex<JoinSet<()>>>,
+    meter: Option<Meter>,
 }
 
 impl Network {
     /// A network in which `lines` says what the n-th dial leads to; the first is number 0.
     pub fn new(server: Server, lines: impl Fn(u64) -> Line + Send + Sync + 'static) -> Self {
         let server = Arc::new(Mutex::new(server));
-        Self { server, lines: Arc::new(lines), dialled: Arc::default(), cables: Arc::default() }
+        let (lines, dialled, cables) = (Arc::new(lines), Arc::default(), Arc::default());
+        Self { server, lines, dialled, cables, meter: None }
+    }
+
+    /// Counts what passes on every line; each is a cable then, whatever happens on it.
+    #[must_use]
+    pub fn metered(mut self, meter: Meter) -> Self {
+        self.meter = Some(meter);
+        self
     }
 
     /// From now on dials lead to this server: the old one is gone, and another stands in its place.
@@ -73,7 +84,8 @@ impl Network {
     }
 
     async fn connect(&self) -> Result<Pipe, Failure> {
-        let cable = match (self.lines)(self.dialled.fetch_add(1, Ordering::Relaxed)) {
+        let number = self.dialled.fetch_add(1, Ordering::Relaxed);
+        let cable = match (self.lines)(number) {
             Line::Connected(cable) => cable,
             Line::Hangs => pending().await,
             Line::Refused => return Err(Failure::not_sent(Cause::ConnectRefused)),
@@ -83,14 +95,15 @@ impl Network {
             Failure::not_sent(Cause::ConnectRefused).with_detail(error.to_string())
         };
         let far = self.server().dial().await.map_err(refused)?;
-        if cable.is_perfect() {
+        let tally = self.meter.as_ref().map(|meter| meter.tally(number));
+        if tally.is_none() && cable.is_perfect() {
             return Ok(far);
         }
         let (client, near) = pipe(CAPACITY);
         let mut cables = self.cables();
         // A set remembers those that have ended until they are asked for.
         while cables.try_join_next().is_some() {}
-        cables.spawn(cable.carry(near, far));
+        cables.spawn(cable.carry(near, far, tally.unwrap_or_default()));
         Ok(client)
     }
 }

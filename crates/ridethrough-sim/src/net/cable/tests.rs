@@ -6,6 +6,7 @@ use ridethrough_lab::pipe;
 use tokio::time::{Instant, timeout};
 
 use super::*;
+use crate::net::{Meter, Passed};
 
 #[tokio::test(start_paused = true)]
 async fn everything_arrives_both_ways_in_order() {
@@ -59,6 +60,39 @@ async fn a_cable_breaks_after_the_very_byte_and_the_rest_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_passes_is_counted_each_way_and_a_break_is_noticed() {
+    let meter = Meter::default();
+    let harm = Some(Harm { way: Way::ToClient, after: 3, breaks: Break::Fin });
+    let (client, near) = pipe(1024);
+    let (far, mut server) = pipe(1024);
+    let cable = Cable { harm, ..Cable::default() };
+    let carrying = tokio::spawn(cable.carry(near, far, meter.tally(1)));
+    let before = meter.passed();
+
+    server.write_all(b"0123456789").await.unwrap();
+    carrying.await.unwrap();
+    drop(client);
+
+    assert_eq!(before, [Passed::default(); 2]);
+    let passed = Passed { to_client: 3, to_server: 0, is_broken: true };
+    assert_eq!(meter.passed(), [Passed::default(), passed]);
+}
+
+/// Nothing wakes a cable in a black hole, so it must not wait for anything.
+#[tokio::test(start_paused = true)]
+async fn a_stalled_cable_ends_and_nobody_sees_it() {
+    let harm = Some(Harm { way: Way::ToServer, after: 0, breaks: Break::Stall });
+    let (mut client, near) = pipe(1024);
+    let (far, _server) = pipe(1024);
+    let cable = Cable { harm, ..Cable::default() };
+
+    cable.carry(near, far, Tally::default()).await;
+
+    client.write_all(b"into the void").await.unwrap();
+    assert!(timeout(Duration::from_secs(9), client.read(&mut [0])).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_a_pause_everything_goes_on() {
     let pause = Duration::from_secs(20);
     let harm = Some(Harm { way: Way::ToClient, after: 2, breaks: Break::Pause(pause) });
@@ -74,7 +108,7 @@ async fn after_a_pause_everything_goes_on() {
 fn joined(cable: Cable) -> (Pipe, Pipe) {
     let (client, near) = pipe(1024);
     let (far, server) = pipe(1024);
-    tokio::spawn(cable.carry(near, far));
+    tokio::spawn(cable.carry(near, far, Tally::default()));
     (client, server)
 }
 
