@@ -152,6 +152,19 @@ impl Exchange {
         }
     }
 
+    /// Row 4: the words of a refusal broke off. They might have told of a lost session, or of a form to be
+    /// mended: what may be repeated asks again.
+    pub(crate) fn refusal_broke(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
+        match reading {
+            PostReading::Rejected(status) if status.is_client_error() => {
+                self.ledger.note(Delivery::Refused);
+                let kind = Kind::Rejected { status: status.as_u16() };
+                self.repeat_or_stop(rules, kind, None, Reason::Status(status))
+            }
+            told => self.post_answered(rules, told),
+        }
+    }
+
     /// Row 2: not run, come back later.
     fn deferred(
         &mut self,

@@ -2,6 +2,7 @@
 
 use super::Link;
 use crate::era::Carrier;
+use crate::exchange::{Live, Phase};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::moment::Moment;
@@ -98,5 +99,19 @@ impl Link {
         if self.attempts.remove(&attempt).is_some() {
             self.act(Action::Abort { attempt });
         }
+    }
+
+    /// The stream of an exchange that this attempt is: its own, or the one being replaced.
+    pub(super) fn stream_of(&mut self, id: ExchangeId, attempt: AttemptId) -> Option<&mut Live> {
+        let mut live = self.exchanges.get_mut(&id)?.live_mut()?;
+        if live.attempt != attempt {
+            live = live.replaces.as_deref_mut()?;
+        }
+        (live.attempt == attempt).then_some(live)
+    }
+
+    /// Whether an attempt is that of an exchange, and has no head yet.
+    pub(super) fn is_headless(&mut self, id: ExchangeId, attempt: AttemptId) -> bool {
+        self.stream_of(id, attempt).is_some_and(|live| matches!(live.phase, Phase::Asked))
     }
 }

@@ -29,9 +29,17 @@ use crate::output::Verb;
 pub(super) struct Relisting {
     attempt: AttemptId,
     wire_id: u64,
-    pages: u32,
+    listed: Listed,
     /// When the whole list must be there.
     until: Moment,
+}
+
+/// How far a list has come.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    pages: u32,
+    /// How often it broke off, and began anew.
+    breaks: u32,
 }
 
 impl Link {
@@ -75,11 +83,11 @@ impl Link {
     /// Lists the tools for the link itself, unless that is under way.
     fn list_tools(&mut self, now: Moment) {
         if self.relisting.is_none() {
-            self.ask_for_tools(now, None, 0, now + renewal::LIMIT);
+            self.ask_for_tools(now, None, Listed { pages: 0, breaks: 0 }, now + renewal::LIMIT);
         }
     }
 
-    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, pages: u32, until: Moment) {
+    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, listed: Listed, until: Moment) {
         let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else {
             return self.tools_listed(now);
         };
@@ -89,7 +97,7 @@ impl Link {
         let body = self.body(&params, wire_id, LIST);
         let headers = self.own_headers(LIST);
         let attempt = self.request_with(Owner::Tools, Verb::Post { body }, to, headers);
-        self.relisting = Some(Relisting { attempt, wire_id, pages, until });
+        self.relisting = Some(Relisting { attempt, wire_id, listed, until });
         self.timers.set(Timer::Tools, Some(until));
     }
 
@@ -110,7 +118,7 @@ impl Link {
             next_cursor: Option<Json>,
         }
 
-        let Some(Relisting { attempt, wire_id, pages, until }) = self.relisting else {
+        let Some(Relisting { attempt, wire_id, listed, until }) = self.relisting else {
             return false;
         };
         let Message::Response { id: Some(id), answer } = message else { return false };
@@ -122,16 +130,31 @@ impl Link {
             self.tools_listed(now);
             return true;
         };
-        if self.tools.learn(page, pages == 0).is_changed {
+        if self.tools.learn(page, listed.pages == 0).is_changed {
             self.tell(Event::ToolsChanged);
         }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
-        let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
+        let next = next.filter(|cursor| cursor.as_str() != "null" && listed.pages < MOST_PAGES);
         match next {
-            Some(cursor) => self.ask_for_tools(now, Some(cursor), pages + 1, until),
+            Some(cursor) => {
+                let listed = Listed { pages: listed.pages + 1, ..listed };
+                self.ask_for_tools(now, Some(cursor), listed, until);
+            }
             None => self.tools_listed(now),
         }
         true
+    }
+
+    /// The list broke off. It only reads: it is asked for again, from its first page.
+    pub(super) fn tools_broke(&mut self, now: Moment) {
+        match self.relisting {
+            Some(Relisting { listed: Listed { breaks, .. }, until, .. })
+                if breaks < MOST_BREAKS =>
+            {
+                self.ask_for_tools(now, None, Listed { pages: 0, breaks: breaks + 1 }, until);
+            }
+            _ => self.tools_listed(now),
+        }
     }
 
     /// The list took too long.
@@ -161,3 +184,5 @@ fn names_our_revision(answer: &Answer) -> bool {
 const LIST: &str = "tools/list";
 /// A server can list without end.
 const MOST_PAGES: u32 = 100;
+/// As often as any call that only reads is sent again.
+const MOST_BREAKS: u32 = 3;

@@ -10,7 +10,7 @@ use super::attempts::Owner;
 use super::inbox::Source;
 use crate::event::Event;
 use crate::exchange::{
-    Asked, Exchange, Live, Novelty, Phase, PostReading, ResumeReading, Via, read_post, read_resume,
+    Asked, Exchange, Novelty, Phase, PostReading, ResumeReading, Via, read_post, read_resume,
 };
 use crate::failure::{Cause, Failure};
 use crate::head::AnswerHead;
@@ -62,7 +62,7 @@ impl Link {
     pub fn handle_body(&mut self, now: Moment, attempt: AttemptId, body: &Bytes) {
         let Some(known) = self.attempts.remove(&attempt) else { return };
         match known.owner {
-            Owner::Exchange(id) => self.exchange_body(now, id, attempt, body),
+            Owner::Exchange(id) => self.exchange_body(now, id, attempt, Some(body)),
             Owner::Handshake => self.handshake_body(now, body),
             Owner::Pulse => self.pulse_body(now, body),
             Owner::Restore { call, .. } => {
@@ -139,7 +139,7 @@ impl Link {
             Owner::Listener => self.listener_lost(now, attempt),
             Owner::Pulse => self.ping_failed(now, &closed),
             Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Tools => self.tools_listed(now),
+            Owner::Tools => self.tools_broke(now),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Notice(_) => {}
         }
@@ -168,7 +168,7 @@ impl Link {
             }
             Owner::Pulse => self.ping_failed(now, &failure),
             Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Tools => self.tools_listed(now),
+            Owner::Tools => self.tools_broke(now),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial => {}
         }
@@ -197,7 +197,15 @@ impl Link {
         self.canary_returned(now, id);
     }
 
-    fn exchange_body(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId, body: &Bytes) {
+    /// The whole body of an answer, or none if it is a refusal whose body broke off.
+    fn exchange_body(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        body: Option<&Bytes>,
+    ) {
+        let (is_whole, body) = (body.is_some(), &body.cloned().unwrap_or_default());
         if self.side_stream_answered(now, id, attempt, body) {
             return;
         }
@@ -221,7 +229,10 @@ impl Link {
                     }
                     _ => self.canary_returned(now, id),
                 }
-                self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
+                self.decide(now, id, |exchange, rules| match is_whole {
+                    true => exchange.post_answered(rules, reading),
+                    false => exchange.refusal_broke(rules, reading),
+                });
             }
             Via::Resume => {
                 let (reading, others) = read_resume(head, body, asked);
@@ -277,7 +288,7 @@ impl Link {
         );
         if is_refused {
             // The status is known; only the words are missing.
-            return self.exchange_body(now, id, attempt, &Bytes::new());
+            return self.exchange_body(now, id, attempt, None);
         }
         self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
     }
@@ -368,19 +379,6 @@ impl Link {
         self.drain(attempt);
         let reading = PostReading::Suspected(answer);
         self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
-    }
-
-    /// The stream of an exchange that this attempt is: its own, or the one being replaced.
-    fn stream_of(&mut self, id: ExchangeId, attempt: AttemptId) -> Option<&mut Live> {
-        let mut live = self.exchanges.get_mut(&id)?.live_mut()?;
-        if live.attempt != attempt {
-            live = live.replaces.as_deref_mut()?;
-        }
-        (live.attempt == attempt).then_some(live)
-    }
-
-    fn is_headless(&mut self, id: ExchangeId, attempt: AttemptId) -> bool {
-        self.stream_of(id, attempt).is_some_and(|live| matches!(live.phase, Phase::Asked))
     }
 
     /// Row 19: of two streams, one is over; the call goes on with the other.

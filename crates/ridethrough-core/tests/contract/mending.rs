@@ -102,7 +102,13 @@ fn a_list_that_cannot_be_had_holds_up_no_call() {
         let list = rig.post();
 
         match how {
-            "cut" => rig.fail(&list, Failure::unknown(Cause::Reset)),
+            "cut" => {
+                rig.fail(&list, Failure::unknown(Cause::Reset));
+                for _ in 0..3 {
+                    let again = rig.post();
+                    rig.fail(&again, Failure::unknown(Cause::Reset));
+                }
+            }
             "refused" => rig.refuse(&list, 400, -32602, "no"),
             _ => rig.advance(secs(15)),
         }
@@ -111,6 +117,25 @@ fn a_list_that_cannot_be_had_holds_up_no_call() {
 
         assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))), "{how}");
     }
+}
+
+/// Without the list the call would go out as it was, and be refused as it was.
+#[test]
+fn a_list_that_breaks_off_begins_anew() {
+    let (mut rig, id, first) = called();
+    rig.refuse(&first, 400, -32020, "Header mismatch");
+    let list = rig.post();
+    rig.reply(&list, r#"{"tools":[],"nextCursor":"two"}"#);
+    let page = rig.post();
+
+    rig.fail(&page, Failure::unknown(Cause::Reset));
+    let list = rig.post();
+    rig.reply(&list, REGION);
+    let second = rig.post();
+    rig.reply(&second, r#"{"done":true}"#);
+
+    assert_eq!(header(&second, "mcp-param-region").as_deref(), Some("eu"));
+    assert_eq!(rig.result(id), r#"{"done":true}"#);
 }
 
 #[test]

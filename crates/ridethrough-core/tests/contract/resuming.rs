@@ -85,6 +85,22 @@ fn a_refusal_whose_body_is_cut_is_still_that_refusal() {
     assert_eq!(rig.kind(id), Kind::Rejected { status: 413 });
 }
 
+/// The words may have told of a lost session, which a call is not to notice.
+#[test]
+fn a_refusal_whose_words_broke_off_is_asked_again_by_a_call_that_may_be() {
+    let mut rig = Rig::connected();
+    let id = rig.list();
+    let post = rig.post();
+    rig.link.handle_head(rig.now, post.attempt, head(400, Content::Json));
+
+    rig.reset(&post);
+    rig.advance_to_send();
+    let again = rig.post();
+    rig.reply(&again, "{}");
+
+    assert_eq!(rig.result(id), "{}");
+}
+
 #[test]
 fn an_empty_id_takes_the_resume_point_back() {
     let mut rig = Rig::connected();
