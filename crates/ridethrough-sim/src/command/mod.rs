@@ -6,6 +6,7 @@ mod run;
 mod shrink;
 mod soak;
 mod ticker;
+mod torture;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Soak(soak::Args),
     Machine(machine::Args),
     Story(machine::Story),
+    Torture(torture::Args),
 }
 
 impl Command {
@@ -30,6 +32,7 @@ impl Command {
             Self::Soak(args) => args.play(),
             Self::Machine(args) => args.play(),
             Self::Story(args) => args.play(),
+            Self::Torture(args) => args.play(),
         }
     }
 }

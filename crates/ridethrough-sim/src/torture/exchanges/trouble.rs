@@ -1,0 +1,258 @@
+//! Servers in trouble of their own: lost sessions, refused tokens, limits, gateways, redirects, restarts.
+//! The cut comes on top of that.
+
+use std::time::Duration;
+
+use ridethrough::{
+    BoxFuture, ClientBuilder, Credentials, Era, Kind, NoCredentials, Refused, Token,
+};
+use ridethrough_lab::{Mcp, Processed, Times, When};
+use serde_json::json;
+
+use super::streams::BOTH;
+use crate::torture::exchange::{After, Exchange, Leeway, Lenient, RESUMABLE};
+use crate::torture::stage::text_of;
+
+pub(super) const EXCHANGES: &[Exchange] = &[
+    Exchange {
+        name: "session-lost",
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.mcp.forget_sessions();
+                stage.deploy("b").await;
+                stage.read("c").await;
+            })
+        },
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "session-lost-in-words",
+        serve: |mcp| mcp.lost_session(400, "Bad Request: No valid session ID provided"),
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.mcp.forget_sessions();
+                stage.deploy("b").await;
+            })
+        },
+        leeway: &[UNEXPLAINED],
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "session-lost-in-words-by-a-read",
+        serve: |mcp| mcp.lost_session(400, "Bad Request: No valid session ID provided"),
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.mcp.forget_sessions();
+                stage.read("b").await;
+            })
+        },
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "session-lost-by-all",
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.mcp.forget_sessions();
+                tokio::join!(stage.deploy("b"), stage.read("c"), stage.deploy("d"));
+            })
+        },
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "token-renewed",
+        serve: |mcp| mcp.require_bearer(Some("new")),
+        dress: with_tokens,
+        play: BOTH,
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "token-expired",
+        serve: |mcp| mcp.require_bearer(Some("old")),
+        dress: with_tokens,
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.mcp.require_bearer(Some("new"));
+                tokio::join!(stage.deploy("b"), stage.read("c"));
+            })
+        },
+        ..Exchange::PLAIN
+    },
+    // Once a stream is cut, its resume is refused twice over. A refused resume says nothing about the call:
+    // it stays in doubt.
+    Exchange {
+        name: "resume-refused",
+        serve: resume_refused,
+        dress: with_tokens,
+        play: BOTH,
+        deadline: RESUMABLE,
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "limited",
+        serve: |mcp| refuses(mcp, 429, &[("retry-after", "2")]),
+        play: BOTH,
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "overloaded",
+        serve: |mcp| refuses(mcp, 503, &[("retry-after", "2")]),
+        play: BOTH,
+        ..Exchange::PLAIN
+    },
+    // A gateway that lost the answer: the unsafe call ends in doubt, the safe one is sent again.
+    Exchange {
+        name: "bad-gateway",
+        serve: |mcp| {
+            mcp.rule(When::method("tools/call"), Times::Exactly(2), |ask| async move {
+                ask.run();
+                ask.status(502, &[], "Bad Gateway").await;
+            });
+        },
+        play: BOTH,
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "redirect",
+        serve: |mcp| {
+            let is_old = |entry: &ridethrough_lab::Entry| entry.target == "/mcp";
+            mcp.rule(When::matches(is_old), Times::Always, |ask| async move {
+                ask.status(307, &[("location", "/moved")], "").await;
+            });
+        },
+        play: BOTH,
+        ..Exchange::PLAIN
+    },
+    Exchange { name: "cookies", serve: cookies, play: BOTH, ..Exchange::PLAIN },
+    Exchange {
+        name: "closes-after-each",
+        serve: |mcp| {
+            mcp.rule(When::method("tools/call"), Times::Always, |ask| async move {
+                ask.run();
+                let body = ask.result(text_of(&ask.arguments()));
+                let headers = [("content-type", "application/json"), ("connection", "close")];
+                ask.status(200, &headers, body).await;
+            });
+        },
+        play: BOTH,
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "idle-connections-closed",
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.server.close_idle();
+                stage.deploy("b").await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                stage.server.close_idle();
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                stage.deploy("c").await;
+            })
+        },
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "goes-away",
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.server.go_away(Processed::All);
+                stage.deploy("b").await;
+            })
+        },
+        ..Exchange::PLAIN
+    },
+    Exchange {
+        name: "restarted",
+        play: |stage| {
+            Box::pin(async {
+                stage.read("a").await;
+                stage.server.kill().await;
+                stage.mcp.forget_sessions();
+                // Without a socket there is no port that could be taken.
+                let _ = stage.server.restart().await;
+                stage.deploy("b").await;
+                stage.read("c").await;
+            })
+        },
+        ..Exchange::PLAIN
+    },
+];
+
+/// An unsafe call that was refused for a reason that broke off. It may not be asked again, since some servers
+/// answer with a JSON-RPC error under 400 when they have run something.
+pub(super) const UNEXPLAINED: Leeway = Leeway {
+    ending: Lenient::Kind(Kind::Rejected { status: 400 }),
+    after: After::Any,
+    why: "row 4: the words of the refusal broke off, and only a safe call asks again",
+};
+
+/// Refuses the first call so, without running it.
+fn refuses(mcp: &Mcp, status: u16, headers: &'static [(&'static str, &'static str)]) {
+    mcp.rule(When::method("tools/call"), Times::Once, move |ask| async move {
+        ask.status(status, headers, "").await;
+    });
+}
+
+/// Answers in streams with event ids that cannot be resumed: the token is too old, then the stream is gone.
+fn resume_refused(mcp: &Mcp) {
+    mcp.rule(When::method("tools/call"), Times::Always, |ask| async move {
+        ask.run();
+        let result = text_of(&ask.arguments());
+        let mut sse = ask.sse().await;
+        sse.prime("gone").await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        sse.answer_and_finish(result).await;
+    });
+    mcp.rule(When::resume(), Times::Always, |ask| async move {
+        if ask.entry.header("authorization") == Some("Bearer old") {
+            return ask.status(401, &[("www-authenticate", "Bearer")], "").await;
+        }
+        let error = ask.error(-32000, "no such stream");
+        ask.status(404, &[("content-type", "application/json")], error).await;
+    });
+}
+
+/// A server without sessions behind a balancer that knows its clients by a cookie.
+fn cookies(mcp: &Mcp) {
+    mcp.issue_sessions(false);
+    mcp.rule(When::method("initialize"), Times::Always, |ask| async move {
+        let info = json!({ "name": "lab", "version": "1" });
+        let body = ask.result(json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": info,
+        }));
+        let cookie = ("set-cookie", "node=a; Path=/");
+        ask.status(200, &[("content-type", "application/json"), cookie], body).await;
+    });
+    let is_stray = |entry: &ridethrough_lab::Entry| entry.header("cookie") != Some("node=a");
+    let stray = When::method("tools/call").and(When::matches(is_stray));
+    mcp.rule(stray, Times::Always, |ask| async move {
+        ask.status(400, &[("content-type", "text/plain")], "which node?").await;
+    });
+}
+
+fn with_tokens(builder: ClientBuilder) -> ClientBuilder {
+    builder.eras(Era::Legacy).credentials(Tokens)
+}
+
+/// An old token, and a new one when that is refused.
+struct Tokens;
+
+impl Credentials for Tokens {
+    fn token<'a>(
+        &'a self,
+        refused: Option<Refused<'a>>,
+    ) -> BoxFuture<'a, Result<Option<Token>, NoCredentials>> {
+        let token = if refused.is_none() { "old" } else { "new" };
+        Box::pin(async move {
+            Token::bearer(token)
+                .map(Some)
+                .map_err(|error| NoCredentials::because(error.to_string()))
+        })
+    }
+}

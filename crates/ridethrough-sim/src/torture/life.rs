@@ -1,0 +1,114 @@
+//! One run of an exchange, from the first connection to the last task, with one cut or none.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use ridethrough::{Client, RecoveryPolicy};
+use ridethrough_lab::{Authority, Mcp, OldMcp, Protocol, Run, Server};
+use tokio::runtime::{Builder, Handle};
+
+use super::exchange::{Exchange, Kind};
+use super::stage::{Ended, Stage};
+use crate::net::{Cable, Harm, Line, Meter, Network, Passed};
+
+/// What was seen of one run.
+#[derive(Debug)]
+pub(super) struct Life {
+    /// The application's calls, and two after them.
+    pub(super) ended: Vec<Ended>,
+    /// Every run of a tool.
+    pub(super) runs: Vec<Run>,
+    /// What had passed on each connection when the script was over.
+    pub(super) scripted: Vec<Passed>,
+    /// What has passed in all.
+    pub(super) passed: Vec<Passed>,
+    /// The tasks that were left when everything was over.
+    pub(super) tasks: usize,
+}
+
+/// Plays an exchange with the connection of this dial harmed, if any is.
+pub(super) fn live(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)>) -> Life {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime without I/O needs nothing of the system");
+    runtime.block_on(lived(exchange, protocol, harm))
+}
+
+async fn lived(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)>) -> Life {
+    let meter = Meter::default();
+    let stage = stage(exchange, protocol, harm, &meter);
+    (exchange.play)(&stage).await;
+    let scripted = meter.passed();
+    if !stage.is_closed() {
+        stage.read(AFTERWARDS[0]).await;
+        tokio::time::sleep(NOTICED).await;
+        stage.read(AFTERWARDS[1]).await;
+    }
+    let ended = stage.ended();
+    let Stage { client, mcp, server, .. } = stage;
+    drop(client);
+    server.kill().await;
+    let tasks = tasks_left().await;
+    Life { ended, runs: mcp.runs(), scripted, passed: meter.passed(), tasks }
+}
+
+fn stage(
+    exchange: &Exchange,
+    protocol: Protocol,
+    harm: Option<(u64, Harm)>,
+    meter: &Meter,
+) -> Stage {
+    let (mcp, server) = match exchange.kind {
+        Kind::HttpSse => {
+            let old = OldMcp::new();
+            (old.mcp().clone(), Server::with_authority(protocol, authority(), old))
+        }
+        Kind::Streamable => {
+            let mcp = Mcp::new();
+            (mcp.clone(), Server::with_authority(protocol, authority(), mcp))
+        }
+    };
+    (exchange.serve)(&mcp);
+    let lines = move |number| {
+        let harm = harm.filter(|(dial, _)| *dial == number).map(|(_, harm)| harm);
+        Line::Connected(Cable { harm, ..Cable::default() })
+    };
+    let network = Network::new(server.clone(), lines).metered(meter.clone());
+    let builder = Client::builder("http://server.test/mcp").dial(network).seed(7).policy(policy());
+    // The real clocks would see that simulated time is faster.
+    let builder = builder.sleep_clock(|| Duration::ZERO);
+    let client = (exchange.dress)(builder).build().expect("every script's settings are right");
+    Stage::new(client, mcp, server, exchange.deadline)
+}
+
+/// The default policy, but for the patience before the first connect: a handshake that meets silence takes
+/// 15 s, and the default of 10 s takes that for a wrong address. Only an outage shorter than the patience
+/// is promised to be ridden through.
+fn policy() -> RecoveryPolicy {
+    let patience = Duration::from_secs(30);
+    let policy = RecoveryPolicy::interactive().builder().first_patience(patience).build();
+    policy.expect("within its bounds")
+}
+
+/// Waits until everything that was started has ended: a drain takes 2 s, and whoever sweeps idle connections
+/// looks up every 5 s.
+async fn tasks_left() -> usize {
+    let alive = || Handle::current().metrics().num_alive_tasks();
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        if alive() == 0 {
+            break;
+        }
+    }
+    alive()
+}
+
+/// Keys cost milliseconds to make, and nothing here asks for one.
+fn authority() -> Authority {
+    static SHARED: OnceLock<Authority> = OnceLock::new();
+    SHARED.get_or_init(Authority::new).clone()
+}
+
+/// The calls that follow each script, to see whether the client has come back.
+pub(super) const AFTERWARDS: [&str; 2] = ["afterwards", "and again"];
+/// How long a connection of HTTP/2 may be silent before it is known to be dead, and a little more.
+const NOTICED: Duration = Duration::from_secs(30);
