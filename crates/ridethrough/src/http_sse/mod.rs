@@ -114,6 +114,10 @@ impl Desk {
         };
         let sent = match self.send(&stream, id, letter, Until::Answered).await? {
             Ok(sent) => sent,
+            // Its session ended with it. That says nothing about what the server speaks.
+            Err(refusal) if !stream.is_open() && names_no_session(&refusal) => {
+                return Err(stream::over());
+            }
             Err(refusal) => return Ok(refusal),
         };
         self.keep(&stream);
@@ -265,6 +269,11 @@ impl Sent {
 struct Asked {
     id: u64,
     method: Box<str>,
+}
+
+/// Whether a message was refused in the way of servers that do not find its session.
+fn names_no_session(refusal: &Reply) -> bool {
+    matches!(refusal, Reply::Answered { head, .. } if matches!(head.status.as_u16(), 400 | 404 | 410))
 }
 
 /// What is to be waited for before a request counts as answered.

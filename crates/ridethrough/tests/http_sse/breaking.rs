@@ -79,6 +79,20 @@ on_both! {
         assert_eq!((rig.count(&When::listen()), rig.old.streams()), (2, 1));
     }
 
+    /// The server no longer knows the session when `initialize` comes: no word about what it speaks.
+    async fn a_stream_that_ends_once_it_has_named_its_address_is_opened_anew(rig: Rig) {
+        rig.old.mcp().rule(When::listen(), Times::Once, |ask| async move {
+            let mut sse = ask.sse().await;
+            sse.raw("event: endpoint\ndata: /messages?session_id=gone\n\n").await;
+            sse.finish().await;
+        });
+
+        let result = call(&rig.client(), "deploy", "a").await.unwrap();
+
+        assert_eq!(text(&result), r#"{"key":"a"}"#);
+        assert_eq!(rig.old.mcp().executions("deploy"), 1);
+    }
+
     async fn silence_does_not_make_a_known_server_another_one(rig: Rig) {
         let client = rig.client();
         call(&client, "deploy", "a").await.unwrap();
