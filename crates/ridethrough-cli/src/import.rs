@@ -19,6 +19,7 @@ mod line;
 mod places;
 mod plan;
 mod reach;
+mod rehearsal;
 mod servers;
 mod show;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use anyhow::Result;
 
 pub(crate) use host::Host;
 pub(crate) use reach::{Address, Program, Reached};
+pub use rehearsal::{Rehearsal, rehearse};
 pub(crate) use servers::{Server, Servers};
 pub(crate) use show::safe;
 

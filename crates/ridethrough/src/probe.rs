@@ -23,8 +23,10 @@ use tokio::time::timeout;
 use crate::credentials::Credentials;
 use crate::dial::{Connection, Dial, Speaks, Steps};
 use crate::endpoint::Endpoint;
-use crate::http::{Cookies, of_send, poll_data, read_head};
+use crate::http::{Cookies, of_send, poll_data};
 use crate::transport::Body;
+
+pub use crate::http::{keep_alive, read_head};
 
 /// Makes connections to one server. Made by
 /// [`ClientBuilder::probe`](crate::ClientBuilder::probe).

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use ridethrough::probe::keep_alive;
 use serde_json::Value;
 
 use super::finding::{Finding, Subject};
@@ -27,7 +28,7 @@ pub(super) async fn look(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
         }
         match ping(wire, visit).await {
             Ok(seen) => {
-                rests = seen.header("keep-alive").and_then(keep_alive).or(rests);
+                rests = keep_alive(&seen.headers).map(|it| it.as_secs()).or(rests);
                 times.push(seen.took);
                 gaps.push(seen.took.saturating_sub(seen.head_took));
             }
@@ -156,14 +157,6 @@ impl Kept {
     }
 }
 
-/// The seconds in `Keep-Alive: timeout=5, max=100`.
-fn keep_alive(value: &str) -> Option<u64> {
-    value.split(',').find_map(|part| {
-        let (name, seconds) = part.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("timeout").then(|| seconds.trim().parse().ok())?
-    })
-}
-
 const PINGS: usize = 10;
 const ENOUGH: u32 = 3;
 /// Longer than any network takes.
@@ -182,11 +175,5 @@ mod tests {
         assert!(found([1, 42, 42, 43, 41, 42, 42, 40, 44, 41]));
         assert!(!found([0, 1, 0, 42, 0, 0, 41, 0, 0, 0]));
         assert!(!found([200; 10]));
-    }
-
-    #[test]
-    fn the_time_to_keep_a_connection_is_read() {
-        assert_eq!(keep_alive("max=100, Timeout=5"), Some(5));
-        assert_eq!(keep_alive("max=100"), None);
     }
 }

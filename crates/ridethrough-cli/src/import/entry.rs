@@ -17,6 +17,8 @@ pub(super) struct Entry {
     pub(super) name: String,
     /// The project that it is for, in a file that has several.
     pub(super) project: Option<String>,
+    /// Whether it stands one level down, where another of its name may stand above.
+    is_nested: bool,
     pub(super) is_disabled: bool,
     pub(super) env: Vec<(String, SecretString)>,
     pub(super) kind: Kind,
@@ -67,16 +69,27 @@ pub(super) enum Transport {
     Unknown,
 }
 
+impl Entry {
+    /// Whether both stand in the same place of a file, or of two versions of it.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let place = |it: &Self| (it.name.clone(), it.project.clone(), it.is_nested);
+        place(self) == place(other)
+    }
+}
+
 /// All servers of a file, in its order.
 pub(super) fn entries(document: &Document) -> Vec<Entry> {
     let root = &document.root;
     let mut entries = under(root, None);
     // VS Code's settings.json has them one level down.
     if let Some(nested) = root.get("mcp") {
-        entries.extend(under(nested, None));
+        let nested = under(nested, None).into_iter();
+        entries.extend(nested.map(|entry| Entry { is_nested: true, ..entry }));
     }
     // Claude Code keeps those of each project apart in `~/.claude.json`.
     for (project, node) in root.get("projects").map(Node::members).unwrap_or_default() {
+        // Of a project that is there twice the last one counts.
+        entries.retain(|entry| entry.project.as_ref() != Some(project));
         entries.extend(under(node, Some(project)));
     }
     entries
@@ -99,6 +112,7 @@ fn entry(name: &str, project: Option<&String>, node: &Node) -> Entry {
     Entry {
         name: name.to_owned(),
         project: project.cloned(),
+        is_nested: false,
         is_disabled,
         env: secrets(node.get("env")),
         kind: kind(node),

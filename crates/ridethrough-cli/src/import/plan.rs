@@ -174,12 +174,17 @@ fn replacement(local: &Local, request: &Request, program: &str) -> Replacement {
     let program = serde_json::Value::from(program).to_string();
     let mut edits = vec![Edit { span: local.command.span.clone(), text: program }, bridge];
     let mut dropped = Vec::new();
+    // The first argument that stays: what is dropped before it goes with the comma behind, all else with
+    // the comma in front. Two edits that took the same comma would overlap.
+    let mut first = 0;
     for flag in request.flags.iter().filter(|flag| flag.meaning == Meaning::Needless) {
         let last = flag.value.unwrap_or(flag.at);
-        let span = match flag.at.checked_sub(1) {
-            Some(before) => args[before].span.end..args[last].span.end,
+        let span = if flag.at == first {
+            first = last + 1;
             // The URL comes later, so that there is a next one.
-            None => start..args[last + 1].span.start,
+            args[flag.at].span.start..args[first].span.start
+        } else {
+            args[flag.at - 1].span.end..args[last].span.end
         };
         edits.push(Edit { span, text: String::new() });
         dropped.push(flag.name);
@@ -217,6 +222,10 @@ mod tests {
             ),
             (
                 r#""mcp-remote","args":["--ipv4", "U", "--ping-interval", "5"]"#,
+                r#""rt","args":["bridge", "U"]"#,
+            ),
+            (
+                r#""mcp-remote","args":["--ipv4", "--ping-interval","5" , "U","--keep-alive"]"#,
                 r#""rt","args":["bridge", "U"]"#,
             ),
             (r#""cmd","args":["/c","npx","-y","mcp-remote","U"]"#, r#""rt","args":["bridge","U"]"#),

@@ -78,6 +78,13 @@ fn line(
     writeln!(out, "  {word} {name}: {}", safe(&story(entry, verdict)))
 }
 
+/// One server as a line for people, without colours.
+pub(super) fn in_a_line(entry: &Entry, verdict: &Verdict) -> String {
+    let mut out = Vec::new();
+    line(entry, verdict, false, &mut out).expect("a vector takes everything");
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// What is so, or would become so, in one sentence.
 fn story(entry: &Entry, verdict: &Verdict) -> String {
     let url = shown_url(entry).unwrap_or_default();

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::document::{Document, Edit};
-use super::entry::entries;
-use super::plan::{Verdict, judge};
-use super::undo;
+use super::document::Document;
+use super::rehearsal;
 
 #[test]
 fn in_every_format_only_the_words_that_start_mcp_remote_are_changed() {
@@ -99,6 +97,26 @@ fn the_way_back_keeps_what_was_changed_meanwhile() {
     let back = undone(&path, &edited, &text);
 
     assert_eq!(back, text.replace("https://search.example/mcp", "https://new.example/mcp"));
+}
+
+#[test]
+fn servers_of_one_name_in_several_tables_each_go_back_to_their_own_words() {
+    let server =
+        |at: u8| format!(r#"{{"command":"npx","args":["mcp-remote","https://a.example/{at}"]}}"#);
+    let text = format!(
+        r#"{{"mcpServers":{{"a":{}}},"mcp":{{"servers":{{"a":{}}}}},
+        "projects":{{"/w":{{"mcpServers":{{"a":{}}}}},"/w":{{"mcpServers":{{"a":{}}}}}}}}}"#,
+        server(1),
+        server(2),
+        server(3),
+        server(4)
+    );
+    let path = Path::new("settings.json");
+
+    let written = rewritten(path, &text);
+
+    assert_eq!(written.matches("/bin/ridethrough").count(), 3, "hosts see one of two projects");
+    assert_eq!(undone(path, &written, &text), text);
 }
 
 proptest! {
@@ -219,21 +237,12 @@ fn same(text: &str) -> Piece {
 
 /// The file after `import --write`.
 fn rewritten(path: &Path, text: &str) -> String {
-    let document = read(path, text);
-    let edits = entries(&document).into_iter().filter_map(|entry| {
-        match judge(&entry, "/bin/ridethrough") {
-            Verdict::Replace(replacement) => Some(replacement.edits),
-            _ => None,
-        }
-    });
-    document.with(&edits.flatten().collect::<Vec<Edit>>())
+    rehearsal::written(&read(path, text), "/bin/ridethrough")
 }
 
 /// The file after `import --undo`.
 fn undone(path: &Path, text: &str, backup: &str) -> String {
-    let document = read(path, text);
-    let edits = undo::edits(&document, &[read(path, backup)], |_| true);
-    document.with(&edits.into_iter().flat_map(|(_, edits)| edits).collect::<Vec<_>>())
+    rehearsal::undone(&read(path, text), read(path, backup))
 }
 
 fn read(path: &Path, text: &str) -> Document {

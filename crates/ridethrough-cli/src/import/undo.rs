@@ -87,8 +87,7 @@ pub(super) fn edits(
     for entry in ours {
         let Some(place) = bridge(&entry) else { continue };
         let before = old.iter().find_map(|(backup, entries)| {
-            let is_same = |it: &&Entry| it.name == entry.name && it.project == entry.project;
-            let before = entries.iter().find(is_same)?;
+            let before = entries.iter().find(|it| it.is_same(&entry))?;
             Some((*backup, remote(before)?))
         });
         let Some((backup, before)) = before else { continue };

@@ -81,7 +81,8 @@ impl Json {
     pub fn with_members(&self, more: impl IntoIterator<Item = (String, Self)>) -> Self {
         let Some(open) = self.as_str().strip_suffix('}') else { return self.clone() };
         let mut text = open.to_owned();
-        let mut is_first = self.members().is_empty();
+        // By the text: an object whose keys cannot be read is not an empty one.
+        let mut is_first = open.trim_end() == "{";
         for (key, value) in more {
             if !is_first {
                 text.push(',');
@@ -205,6 +206,8 @@ mod tests {
         for (text, expected) in [
             ("{}", r#"{"a\"":1.10}"#),
             (r#"{"b": {} }"#, r#"{"b": {} ,"a\"":1.10}"#),
+            // A key that is no Unicode: JSON, but nothing that a string can hold.
+            (r#"{"\ud800":0}"#, r#"{"\ud800":0,"a\"":1.10}"#),
             ("[]", "[]"),
             (r#""}""#, r#""}""#),
         ] {

@@ -2,6 +2,7 @@
 //!
 //! Anything unreadable is left out rather than guessed: a missing fact costs nothing, a wrong one may.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -14,8 +15,22 @@ use ridethrough_core::session::SessionId;
 use super::request::SESSION;
 use crate::endpoint::Endpoint;
 
-/// Reads a head; `asked` is the path that was asked, from which relative redirects lead on.
-pub(crate) fn read(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead {
+/// Reads the head of an answer as a client does; `asked` is the path that was asked, from which relative
+/// redirects lead on.
+///
+/// For a [`Transport`](crate::Transport) of one's own, which has to say the same of its answers.
+///
+/// ```
+/// use ridethrough::Endpoint;
+/// use ridethrough::probe::read_head;
+///
+/// let answer = http::Response::builder().status(503).header("retry-after", "7").body(())?;
+/// let endpoint = Endpoint::parse("https://example.com/mcp")?;
+/// let head = read_head(&answer.into_parts().0, &endpoint, "/mcp");
+/// assert_eq!(head.retry_after, Some(std::time::Duration::from_secs(7)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_head(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead {
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let mut head = AnswerHead::new(parts.status, content(text(&CONTENT_TYPE)));
     head.session = text(&SESSION).and_then(SessionId::new);
@@ -27,8 +42,8 @@ pub(crate) fn read(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHea
     head
 }
 
-/// How long the server keeps an idle connection, if it says so.
-pub(super) fn keep_alive(headers: &HeaderMap) -> Option<Duration> {
+/// How long the server keeps an idle connection, if `Keep-Alive` says so.
+pub fn keep_alive(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get("keep-alive")?.to_str().ok()?;
     let seconds = value.split(',').find_map(|part| {
         let (name, seconds) = part.split_once('=')?;
@@ -70,7 +85,7 @@ fn challenge(headers: &HeaderMap) -> Option<Challenge> {
     let scope = asked
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .find(|value| parameter(value, "error") == Some("insufficient_scope"));
+        .find(|value| parameter(value, "error").is_some_and(|it| it == "insufficient_scope"));
     match scope {
         Some(it) => Some(Challenge::Scope(parameter(it, "scope").unwrap_or_default().into())),
         None => asked.iter().next().map(|_| Challenge::Credentials),
@@ -78,14 +93,17 @@ fn challenge(headers: &HeaderMap) -> Option<Challenge> {
 }
 
 /// The value of `name=value` or `name="value"` in a challenge.
-fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
+fn parameter<'a>(challenge: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let mut rest = challenge;
     while let Some(equals) = rest.find('=') {
         let key = rest[..equals].trim_end().rsplit([' ', ',', '\t']).next().unwrap_or_default();
         let after = rest[equals + 1..].trim_start();
         let (value, tail) = match after.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
-            None => after.split_at(after.find([' ', ',', '\t']).unwrap_or(after.len())),
+            Some(quoted) => unquoted(quoted),
+            None => {
+                let end = after.find([' ', ',', '\t']).unwrap_or(after.len());
+                (after[..end].into(), &after[end..])
+            }
         };
         if key.eq_ignore_ascii_case(name) {
             return Some(value);
@@ -93,6 +111,27 @@ fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
         rest = tail;
     }
     None
+}
+
+/// The text before a closing quote, and what stands behind that; a backslash speaks for the letter after
+/// it (RFC 9110, 5.6.4).
+fn unquoted(quoted: &str) -> (Cow<'_, str>, &str) {
+    let mut is_escaped = false;
+    let end = quoted.find(|letter| {
+        let is_end = letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_end
+    });
+    let (value, tail) = end.map_or((quoted, ""), |end| (&quoted[..end], &quoted[end + 1..]));
+    if !value.contains('\\') {
+        return (value.into(), tail);
+    }
+    let mut plain = String::with_capacity(value.len());
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        plain.extend(if letter == '\\' { letters.next() } else { Some(letter) });
+    }
+    (plain.into(), tail)
 }
 
 #[cfg(test)]
@@ -142,6 +181,11 @@ mod tests {
             Some(Challenge::Scope("a b".into()))
         );
         assert_eq!(read(&["Bearer error=insufficient_scope"]), Some(Challenge::Scope("".into())));
+        // A quote that is escaped ends nothing: this is a realm, and no more.
+        let realm = r#"Bearer realm="a\", error=insufficient_scope, x=\"", error="b""#;
+        assert_eq!(read(&[realm]), Some(Challenge::Credentials));
+        let scope = r#"Bearer error="insufficient\_scope", scope="a\\b \"c\"""#;
+        assert_eq!(read(&[scope]), Some(Challenge::Scope(r#"a\b "c""#.into())));
     }
 
     #[test]

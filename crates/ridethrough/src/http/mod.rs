@@ -26,7 +26,7 @@ use crate::transport::{Errand, Reply, Transport};
 
 pub(crate) use body::poll_data;
 pub(crate) use cookies::Cookies;
-pub(crate) use head::read as read_head;
+pub use head::{keep_alive, read_head};
 pub(crate) use proof::of_send;
 pub(crate) use request::checked_header;
 
@@ -95,7 +95,7 @@ impl Desk {
         asked: &Asked,
     ) -> Result<Reply, Failure> {
         let response = connection.send(request).await.map_err(proof::of_http1)?;
-        if let Some(time) = head::keep_alive(response.headers()) {
+        if let Some(time) = keep_alive(response.headers()) {
             connection.rest_at_most(time);
         }
         let (head, incoming) = self.read_head(response, asked);
@@ -130,7 +130,7 @@ impl Desk {
         let (parts, incoming) = response.into_parts();
         self.cookies.keep(asked.generation, &parts.headers);
         let path = asked.path.as_ref().map_or("/", PathAndQuery::as_str);
-        (head::read(&parts, &self.endpoint, path), incoming)
+        (read_head(&parts, &self.endpoint, path), incoming)
     }
 }
 

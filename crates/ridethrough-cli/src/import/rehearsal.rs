@@ -1,0 +1,100 @@
+//! `import --write` and `--undo` on a text instead of a file, for tests and for a fuzzer: no disk, no
+//! server, no environment.
+
+use std::path::Path;
+
+use super::document::{Document, Edit};
+use super::entry::{Entry, entries};
+use super::host::Host;
+use super::plan::{Verdict, judge};
+use super::reach::{Reached, Unreached, reach};
+use super::show;
+use super::undo;
+use super::variables::Scope;
+
+/// What `import` would make of a config file.
+#[derive(Debug)]
+pub struct Rehearsal {
+    /// The file after `--write`.
+    pub written: String,
+    /// The file after a second `--write`.
+    pub written_again: String,
+    /// The file after `--write` and `--undo`.
+    pub undone: String,
+    /// What people see of its servers on a terminal, a line for each.
+    pub shown: String,
+    /// The servers that would be reached otherwise than before.
+    pub astray: Vec<String>,
+}
+
+/// Goes through everything that `import` does with the file at this path, which is not opened.
+///
+/// # Errors
+///
+/// What people are told of a file that cannot be read.
+///
+/// # Panics
+///
+/// If what it would write could not be read again.
+pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
+    let before = Document::read(path, bytes).map_err(|broken| broken.to_string())?;
+    let after = reread(path, written(&before, PROGRAM));
+    let (old, new) = (entries(&before), entries(&after));
+    let shown = old.iter().map(|entry| show::in_a_line(entry, &judge(entry, PROGRAM)));
+    let shown = shown.collect();
+    let astray = old.iter().zip(&new).filter(|(old, new)| !is_reached_alike(path, old, new));
+    let mut astray: Vec<_> = astray.map(|(old, _)| old.name.clone()).collect();
+    if old.len() != new.len() {
+        astray.push(format!("{} servers became {}", old.len(), new.len()));
+    }
+    Ok(Rehearsal {
+        written_again: written(&after, PROGRAM),
+        undone: undone(&after, before),
+        written: after.text,
+        shown,
+        astray,
+    })
+}
+
+/// The text after `import --write`.
+pub(super) fn written(document: &Document, program: &str) -> String {
+    let edits = entries(document).into_iter().filter_map(|entry| match judge(&entry, program) {
+        Verdict::Replace(replacement) => Some(replacement.edits),
+        _ => None,
+    });
+    document.with(&edits.flatten().collect::<Vec<Edit>>())
+}
+
+/// The text after `import --undo`.
+pub(super) fn undone(document: &Document, backup: Document) -> String {
+    let edits = undo::edits(document, &[backup], |_| true);
+    document.with(&edits.into_iter().flat_map(|(_, edits)| edits).collect::<Vec<_>>())
+}
+
+fn reread(path: &Path, text: String) -> Document {
+    let read = Document::read(path, text.into_bytes());
+    read.unwrap_or_else(|broken| unreadable(&broken.to_string()))
+}
+
+#[expect(clippy::panic, reason = "it is the finding that a rehearsal is for")]
+fn unreadable(broken: &str) -> Document {
+    panic!("what import writes cannot be read: {broken}")
+}
+
+fn is_reached_alike(path: &Path, old: &Entry, new: &Entry) -> bool {
+    match (reached(path, old), reached(path, new)) {
+        (Ok(old), Ok(new)) => old.is_same(&new),
+        (Err(old), Err(new)) => old == new,
+        _ => false,
+    }
+}
+
+/// Every second variable is set.
+fn reached(path: &Path, entry: &Entry) -> Result<Reached, Unreached> {
+    let environment = |name: &str| (name.len() % 2 == 0).then(|| format!("value of {name}"));
+    let workspace = path.parent();
+    let scope = Scope { environment: &environment, home: workspace, workspace, may_read: false };
+    reach(entry, Host::of(path).dialect(), scope)
+}
+
+const PROGRAM: &str = "/bin/ridethrough";

@@ -1,0 +1,121 @@
+//! The `ridethrough` binary: modes and exit codes. `main.rs` only calls [`main`]; the rest stands in a
+//! library so that checks outside of this crate can reach it. It is no API: nothing here is promised.
+//!
+//! stdout is data, stderr is for people. Exit codes are in `exit`; those of `demo` and `lab` are 0
+//! done, 1 a promise was broken or the program failed, 2 wrong usage. `lab drive` ends with 0 once
+//! every step of its script was reported, whatever became of it, and with 2 if URL or script cannot
+//! be used. `bridge` ends with 0 when its host leaves; it and `expose` end with 130 or 143 when a signal
+//! ends them.
+
+mod bridge;
+mod check;
+mod completions;
+mod demo;
+mod exit;
+#[cfg(unix)]
+mod expose;
+#[cfg(not(unix))]
+#[path = "expose/elsewhere.rs"]
+mod expose;
+mod import;
+mod kept;
+mod lab;
+mod man;
+mod misuse;
+mod names;
+mod options;
+mod out;
+mod status;
+#[cfg(unix)]
+mod supervise;
+mod talk;
+mod target;
+mod until;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use import::{Rehearsal, rehearse};
+
+use exit::Exit;
+use misuse::Misuse;
+
+/// MCP connections that ride through faults.
+#[derive(Parser)]
+#[command(name = "ridethrough", version, arg_required_else_help = true, after_long_help = exit::TABLE)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Is an MCP server on stdin and stdout, in front of a remote one: a drop-in for `npx mcp-remote`.
+    Bridge(Box<bridge::Args>),
+    #[command(flatten)]
+    Talk(talk::Command),
+    /// Looks at a server from outside, and says what to do about what it finds.
+    ///
+    /// Reach, revisions, sessions, streams, speed, safety, tools: what each means for a client of ours.
+    /// It never calls a tool, tries everything once, and gives back the sessions that it opened.
+    Check(check::Args),
+    /// Prints what a shell needs to complete these commands.
+    Completions(completions::Args),
+    /// Breaks a server in five ways before your eyes, and shows what the client does about it.
+    ///
+    /// Needs no server and no network: the server listens on a port of this machine, inside this
+    /// process. The faults come from real reports, the client is the real one with its default
+    /// settings, and each act says whether the client kept its promise. Takes about half a minute.
+    /// Ends with 0 if every promise held, with 1 if not. Colour is for terminals; NO_COLOR=1 says
+    /// no to it.
+    Demo(demo::Args),
+    /// Is a Streamable HTTP server in front of a local one on stdio, for any number of clients.
+    Expose(expose::Args),
+    /// Puts our bridge in place of `mcp-remote` in the config files of MCP hosts.
+    Import(import::Args),
+    /// Breaks MCP clients in exact ways, and says how they take it.
+    #[command(subcommand)]
+    Lab(lab::Command),
+    /// Prints the manual, for `man`.
+    Man(man::Args),
+    /// Shows the bridges that run on this machine, and how they are.
+    Status(status::Args),
+    /// Stands between `expose` and a server, so that nothing of it is left when `expose` is gone.
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Supervise(supervise::Args),
+}
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    play(Args::parse().command).unwrap_or_else(|error| match error.downcast::<Misuse>() {
+        Ok(misuse) => {
+            // Names from files and arguments are in it.
+            eprintln!("{}", talk::safe::text(&misuse.to_string()));
+            Exit::Usage.into()
+        }
+        Err(error) => {
+            eprintln!("error: {}", talk::safe::text(&format!("{error:#}")));
+            Exit::Failure.into()
+        }
+    })
+}
+
+fn play(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Bridge(args) => bridge::play(&args),
+        Command::Talk(command) => talk::play(&command),
+        Command::Check(args) => check::play(&args),
+        Command::Completions(args) => completions::play(&args, Args::command()),
+        Command::Demo(args) => demo::play(&args),
+        Command::Expose(args) => expose::play(&args),
+        Command::Import(args) => import::play(&args),
+        Command::Lab(command) => lab::play(command),
+        Command::Man(args) => man::play(&args, Args::command()),
+        Command::Status(args) => status::play(&args),
+        #[cfg(unix)]
+        Command::Supervise(args) => supervise::play(&args),
+    }
+}

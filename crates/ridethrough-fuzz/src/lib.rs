@@ -1,0 +1,33 @@
+//! What must hold whatever our parsers are given: one function for each target of the fuzzer.
+//!
+//! A function takes any bytes and panics if a promise is broken; that a parser itself never panics is
+//! the least of them. `fuzz/` has the programs that call them with coverage as a guide, and the inputs
+//! that were found on the way; the test `replay` of this crate calls them with those inputs, without a
+//! fuzzer.
+
+mod adapter_script;
+mod config_import;
+mod envelope;
+mod headers;
+mod mirror;
+mod sse;
+
+pub use adapter_script::adapter_script;
+pub use config_import::config_import;
+pub use envelope::envelope;
+pub use headers::headers;
+pub use mirror::mirror;
+pub use sse::sse;
+
+/// A target by the name of its folder, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 6] = [
+    ("adapter_script", adapter_script),
+    ("config_import", config_import),
+    ("envelope", envelope),
+    ("headers", headers),
+    ("mirror", mirror),
+    ("sse", sse),
+];
