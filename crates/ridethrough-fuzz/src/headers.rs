@@ -146,6 +146,13 @@ fn check_redirect(redirect: &Redirect, endpoint: &Endpoint, location: &str) {
             let url = format!("{}{path}", endpoint.origin());
             let there = Endpoint::parse(&url).expect("a path that can be asked for");
             assert_eq!(there.origin(), endpoint.origin(), "{path} leads elsewhere");
+            let scheme = if location.starts_with("//") { "https:" } else { "" };
+            let is_ours = |it: &Endpoint| {
+                let is_host = it.host_to_resolve().eq_ignore_ascii_case("example.com");
+                is_host && it.is_tls() && it.port() == 443
+            };
+            let there = Endpoint::parse(&format!("{scheme}{location}"));
+            assert!(there.is_ok_and(|it| is_ours(&it)) || !is_absolute(location), "{location}");
             assert!(path.starts_with('/') && !redirect.shown().contains('?'), "{path}");
         }
         Redirect::OtherOrigin(url) => {
@@ -155,6 +162,11 @@ fn check_redirect(redirect: &Redirect, endpoint: &Endpoint, location: &str) {
             assert!(!origin.contains(['/', '?', '#', '@', '\\']), "{shown} shows more");
         }
     }
+}
+
+fn is_absolute(location: &str) -> bool {
+    let location = location.to_ascii_lowercase();
+    ["//", "http://", "https://"].iter().any(|start| location.starts_with(start))
 }
 
 fn check_keep_alive(read: Option<Duration>, value: Option<&str>) {
