@@ -7,9 +7,12 @@ use ridethrough_core::mirror::{Mirrors, encode, name};
 /// The first line is a schema, the second one arguments or params; the whole is also a text to be carried.
 pub fn mirror(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
-    let value = encode(text);
-    let carried = value.to_str().expect("a header of visible ASCII");
-    assert_eq!(decoded(carried), text.as_bytes(), "another text came out");
+    // What looks as if it were wrapped must be wrapped once more.
+    for text in [text, &format!("=?base64?{text}?=")] {
+        let value = encode(text);
+        let carried = value.to_str().expect("a header of visible ASCII");
+        assert_eq!(decoded(carried), text.as_bytes(), "another text came out");
+    }
 
     let (schema, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
     let Ok(arguments) = Json::new(arguments.to_owned()) else { return };

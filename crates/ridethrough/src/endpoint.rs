@@ -34,7 +34,14 @@ impl Endpoint {
         if authority.host().is_empty() || !is_port {
             return Err(EndpointError::NotAUrl);
         }
-        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        let path = match uri.path_and_query() {
+            None => PathAndQuery::from_static("/"),
+            // `https://example.com?x` has no path, and HTTP cannot ask for `?x` alone.
+            Some(path) if !path.as_str().starts_with('/') => {
+                format!("/{}", path.as_str()).parse().map_err(|_| EndpointError::NotAUrl)?
+            }
+            Some(path) => path.clone(),
+        };
         Ok(Self { is_tls, authority, path })
     }
 
@@ -188,6 +195,15 @@ mod tests {
         assert_eq!(Endpoint::parse("https://example.com/mcp").unwrap().port(), 443);
         assert_eq!(Endpoint::parse("http://example.com").unwrap().port(), 80);
         assert_eq!(Endpoint::parse("http://[::1]:9/").unwrap().host_to_resolve(), "::1");
+    }
+
+    #[test]
+    fn a_url_with_a_query_and_no_path_asks_for_the_root() {
+        let endpoint = Endpoint::parse("https://example.com?x=1").unwrap();
+
+        assert_eq!(endpoint.path(), "/?x=1");
+        let there = endpoint.redirect("/", "https://example.com:443?y#part");
+        assert_eq!(there, Some(Redirect::SameOrigin("/?y".into())));
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn is_reached_alike(path: &Path, old: &Entry, new: &Entry) -> bool {
 
 /// Every second variable is set.
 fn reached(path: &Path, entry: &Entry) -> Result<Reached, Unreached> {
-    let environment = |name: &str| (name.len() % 2 == 0).then(|| format!("value of {name}"));
+    let environment = |name: &str| name.len().is_multiple_of(2).then(|| format!("value of {name}"));
     let workspace = path.parent();
     let scope = Scope { environment: &environment, home: workspace, workspace, may_read: false };
     reach(entry, Host::of(path).dialect(), scope)
