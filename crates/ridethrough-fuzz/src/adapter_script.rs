@@ -15,7 +15,7 @@ pub fn adapter_script(input: &[u8]) {
 
 fn script(input: &[u8]) {
     let value = serde_json::from_slice::<Value>(input).ok();
-    let steps = value.clone().and_then(|it| serde_json::from_value::<Vec<Step>>(it).ok());
+    let steps = value.and_then(|it| serde_json::from_value::<Vec<Step>>(it).ok());
     let straight = serde_json::from_slice::<Vec<Step>>(input).ok();
     // A key that is there twice is refused if it is seen; a value has forgotten it.
     assert!(straight.is_none() || straight == steps, "read otherwise by way of a value");

@@ -33,15 +33,14 @@ fn every_target_has_a_program_for_the_fuzzer() {
 }
 
 fn replay(name: &str) {
-    let Some((_, run)) = TARGETS.into_iter().find(|(known, _): &Target| *known == name) else {
-        panic!("there is no target {name}");
-    };
+    let target = TARGETS.into_iter().find(|(known, _): &Target| *known == name);
+    let (_, run) = target.expect("a target of this name");
     let corpus = inputs(&fuzz().join("corpus").join(name));
     assert!(!corpus.is_empty(), "the corpus of {name} is missing");
     let regressions = inputs(&fuzz().join("regressions").join(name));
 
     for path in corpus.iter().chain(&regressions) {
-        let input = fs::read(path).unwrap();
+        let input = fs::read(path).expect("a file that can be read");
         assert!(catch_unwind(|| run(&input)).is_ok(), "{name} fails with {}", path.display());
     }
 }
@@ -49,7 +48,8 @@ fn replay(name: &str) {
 /// The files of a folder, which need not be there.
 fn inputs(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("a folder that can be read").path()).collect();
     paths.sort();
     paths
 }
