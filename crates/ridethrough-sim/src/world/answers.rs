@@ -120,6 +120,7 @@ async fn stream(host: &Host, ask: Ask, order: Order) {
     }
     let mut sse = ask.sse().await;
     if host.happens(Fault::OddEvents) {
+        host.oracle().met(order.call, Fault::OddEvents);
         odd_events(&mut sse).await;
     }
     for step in steps {
