@@ -1,173 +1,140 @@
 //! The bridge against the floor bridge: P7 (time and CPU of a call) and P8 (start and memory).
 //!
-//! Both run side by side against one server and take turns, so that whatever else this machine does
-//! meets both.
+//! All run side by side against one server and take turns, so that whatever else this machine does
+//! meets all of them.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use anyhow::{Context, Result};
 
-use anyhow::{Context, Result, ensure};
-
+use crate::contestant::Contestant;
+use crate::cost::{cpu, memory, micros, number};
+use crate::field::Field;
 use crate::figure::{Figure, median};
+use crate::host::{Home, Progress, beside};
+use crate::pace::Pace;
 use crate::process::Process;
-use crate::server;
-
-/// How much is measured.
-#[derive(Clone, Copy)]
-pub(crate) struct Plan {
-    pub(crate) rounds: usize,
-    /// In each round, of each bridge.
-    pub(crate) calls: usize,
-}
+use crate::server::Server;
 
 /// Measures everything that is to be said about the bridge.
-pub(crate) fn measure(plan: Plan) -> Result<Vec<Figure>> {
-    let server = server::start()?;
+pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let home = Home::new()?;
+    let floor = Contestant::new("floor-bridge", beside("floor-bridge")?);
+    let mut ours = Contestant::new("bridge", beside("ridethrough")?);
+    ours.args = vec!["bridge".to_owned()];
+    let all: Vec<_> = [floor, ours].into_iter().chain(field.bridges.iter().cloned()).collect();
+    let stage = Stage { server: Server::start()?, home, all };
     let mut figures = Vec::new();
-    for (way, time, cpu) in [
-        ("json", "bridge p50, JSON answers", "bridge CPU per call, JSON answers"),
-        ("sse", "bridge p50, SSE answers", "bridge CPU per call, SSE answers"),
-    ] {
-        let pair = Pair::new(&format!("http://{server}/{way}"), &home)?;
-        figures.extend(calls(pair, plan, time, cpu)?);
+    for (way, answers) in [("json", "JSON"), ("sse", "SSE")] {
+        figures.extend(stage.calls(way, answers, pace)?);
     }
-    let pair = Pair::new(&format!("http://{server}/json"), &home)?;
-    figures.extend(standing(&pair, plan)?);
+    figures.extend(stage.standing(pace)?);
     Ok(figures)
 }
 
-/// Ours and the floor, ready to be started.
-struct Pair<'a> {
-    url: String,
-    home: &'a Home,
-    ours: PathBuf,
-    floor: PathBuf,
+/// The server, and the bridges to it: the floor first and ours second.
+struct Stage {
+    server: Server,
+    home: Home,
+    all: Vec<Contestant>,
 }
 
-impl<'a> Pair<'a> {
-    fn new(url: &str, home: &'a Home) -> Result<Self> {
-        let (ours, floor) = (beside("ridethrough")?, beside("floor-bridge")?);
-        Ok(Self { url: url.to_owned(), home, ours, floor })
+impl Stage {
+    fn start(&self, bridge: &Contestant, way: &str) -> Result<(Process, f64)> {
+        let url = self.server.url(way, &bridge.name);
+        let (process, took) = Process::start(bridge, &url, self.home.path())?;
+        Ok((process, micros(took) / 1e3))
     }
 
-    fn start_ours(&self) -> Result<(Process, Duration)> {
-        Process::start(&self.ours, &["bridge", &self.url], &self.home.0)
+    fn calls(&self, way: &str, answers: &str, pace: Pace) -> Result<Vec<Figure>> {
+        let mut playing = Vec::new();
+        for (place, bridge) in self.all.iter().enumerate() {
+            // Buffers grow, and pages are touched, once.
+            let warm = |(mut process, _): (Process, f64)| {
+                round(&mut process, bridge.share(pace.calls / 4))?;
+                Ok(process)
+            };
+            match self.start(bridge, way).and_then(warm) {
+                Ok(process) => playing.push((bridge, process, Vec::new())),
+                Err(error) if place < 2 => return Err(error),
+                Err(error) => eprintln!("warning: {} is left out: {error:#}", bridge.name),
+            }
+        }
+        let progress = Progress::new(format!("P7: bridge calls, {answers} answers"), pace.rounds);
+        for number in 0..pace.rounds {
+            progress.round(number);
+            for (bridge, process, rounds) in &mut playing {
+                rounds.push(round(process, bridge.share(pace.calls / 2))?);
+            }
+        }
+        let all: Vec<_> = playing.into_iter().map(|(it, _, rounds)| (&*it.name, rounds)).collect();
+        let p50 = Figure::less("P7", format!("bridge p50, {answers} answers"), "x");
+        let cpu = Figure::less("P7", format!("bridge CPU per call, {answers} answers"), "x");
+        let bars = |figure: Figure| figure.bars(1.5, 1.2);
+        Ok(vec![
+            against_floor(bars(p50), &all, |(time, _)| time),
+            against_floor(bars(cpu), &all, |(_, cost)| cost),
+        ])
     }
 
-    fn start_floor(&self) -> Result<(Process, Duration)> {
-        Process::start(&self.floor, &[&self.url], &self.home.0)
+    /// From start to the answered `initialize`, and the memory of a bridge that has worked and rests.
+    fn standing(&self, pace: Pace) -> Result<Vec<Figure>> {
+        let mut seen: Vec<_> = self.all.iter().map(|it| (&*it.name, Vec::new())).collect();
+        let progress = Progress::new("P8: bridge start and memory", pace.rounds);
+        for number in 0..pace.rounds {
+            progress.round(number);
+            for (place, (bridge, (_, rounds))) in self.all.iter().zip(&mut seen).enumerate() {
+                // An interpreter takes seconds to start; five looks at it say enough.
+                if bridge.fewer > 1 && number >= 5 {
+                    continue;
+                }
+                match self.started(bridge) {
+                    Ok(round) => rounds.push(round),
+                    Err(error) if place < 2 => return Err(error),
+                    Err(_) => {}
+                }
+            }
+        }
+        let start = Figure::less("P8", "bridge, start to answered initialize", "ms");
+        let size = Figure::less("P8", "bridge, resident memory after 100 calls", "MB");
+        Ok(vec![
+            with_floor(start.bars(60.0, 15.0), &seen, |(start, _)| start),
+            with_floor(size.bars(12.0, 6.0), &seen, |(_, size)| size),
+        ])
+    }
+
+    fn started(&self, bridge: &Contestant) -> Result<(f64, f64)> {
+        let (mut process, took) = self.start(bridge, "json")?;
+        round(&mut process, 100)?;
+        Ok((took, number(memory(process.id())?) / 1e6))
     }
 }
 
-fn calls(pair: Pair<'_>, plan: Plan, time: &'static str, cpu: &'static str) -> Result<Vec<Figure>> {
-    let (mut ours, mut floor) = (pair.start_ours()?.0, pair.start_floor()?.0);
-    // Buffers grow, and pages are touched, once.
-    round(&mut ours, plan.calls / 4)?;
-    round(&mut floor, plan.calls / 4)?;
-    let (mut times, mut cpus) = (Vec::new(), Vec::new());
-    for number in 0..plan.rounds {
-        eprint!("\r{time}: round {} of {}  ", number + 1, plan.rounds);
-        let (slow, costly) = round(&mut ours, plan.calls)?;
-        let (fast, cheap) = round(&mut floor, plan.calls)?;
-        times.push(slow / fast);
-        cpus.push(costly / cheap);
-    }
-    eprintln!();
-    let ratio = |what, rounds| Figure {
-        bar: "P7",
-        what,
-        unit: "x",
-        rounds,
-        must: 1.5,
-        goal: 1.2,
-        floor: None,
+/// Two values of each round of each bridge.
+type Seen<'a> = [(&'a str, Vec<(f64, f64)>)];
+
+/// Ours, and beside it everybody else's, each round against the floor's.
+fn against_floor(figure: Figure, all: &Seen<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
+    let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
+    let ratios = |rounds: &[(f64, f64)]| {
+        rounds.iter().zip(floor).map(|(it, floor)| pick(*it) / pick(*floor)).collect::<Vec<_>>()
     };
-    Ok(vec![ratio(time, times), ratio(cpu, cpus)])
+    let figure = figure.rounds(ratios(ours));
+    rivals.iter().fold(figure, |figure, (name, rounds)| figure.beside(*name, ratios(rounds)))
+}
+
+/// Ours as it is, with the floor's and everybody else's beside it.
+fn with_floor(figure: Figure, all: &Seen<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
+    let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
+    let values = |rounds: &[(f64, f64)]| rounds.iter().map(|it| pick(*it)).collect::<Vec<_>>();
+    let figure = figure.rounds(values(ours)).floor(median(&values(floor)));
+    let rivals = rivals.iter().filter(|(_, rounds)| !rounds.is_empty());
+    rivals.fold(figure, |figure, (name, rounds)| figure.beside(*name, values(rounds)))
 }
 
 /// The median time of a call, and the processor's time for one, in microseconds.
 fn round(process: &mut Process, calls: usize) -> Result<(f64, f64)> {
-    let before = process.cpu()?;
+    let before = cpu(process.id())?;
     let times: Result<Vec<_>> = (0..calls).map(|_| Ok(micros(process.call()?))).collect();
-    let spent = process.cpu()?.checked_sub(before);
+    let spent = cpu(process.id())?.checked_sub(before);
     let spent = micros(spent.context("a thread ended, and took its figures with it")?);
-    #[allow(clippy::cast_precision_loss, reason = "a count of calls is small")]
-    let each = spent / calls as f64;
-    Ok((median(&times?), each))
-}
-
-/// From start to the answered `initialize`, and the memory of a bridge that has worked and rests.
-fn standing(pair: &Pair<'_>, plan: Plan) -> Result<Vec<Figure>> {
-    let (mut starts, mut floor_starts) = (Vec::new(), Vec::new());
-    let (mut sizes, mut floor_sizes) = (Vec::new(), Vec::new());
-    for number in 0..plan.rounds {
-        eprint!("\rbridge start and memory: round {} of {}  ", number + 1, plan.rounds);
-        for (started, starts, sizes) in [
-            (pair.start_ours()?, &mut starts, &mut sizes),
-            (pair.start_floor()?, &mut floor_starts, &mut floor_sizes),
-        ] {
-            let (mut process, took) = started;
-            starts.push(micros(took) / 1e3);
-            round(&mut process, 100)?;
-            sizes.push(megabytes(process.memory()?));
-        }
-    }
-    eprintln!();
-    let start = Figure {
-        bar: "P8",
-        what: "bridge, start to answered initialize",
-        unit: "ms",
-        rounds: starts,
-        must: 60.0,
-        goal: 15.0,
-        floor: Some(median(&floor_starts)),
-    };
-    let memory = Figure {
-        bar: "P8",
-        what: "bridge, resident memory after 100 calls",
-        unit: "MB",
-        rounds: sizes,
-        must: 12.0,
-        goal: 6.0,
-        floor: Some(median(&floor_sizes)),
-    };
-    Ok(vec![start, memory])
-}
-
-/// A program that was built with this one.
-fn beside(name: &str) -> Result<PathBuf> {
-    let own = std::env::current_exe().context("this program does not know where it is")?;
-    let path = own.parent().map(|folder| folder.join(name)).unwrap_or_default();
-    ensure!(
-        path.exists(),
-        "there is no `{name}` beside this program: `./bench` builds all of them"
-    );
-    Ok(path)
-}
-
-/// A home for catalogues, gone with the measurement.
-struct Home(PathBuf);
-
-impl Home {
-    fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("ridethrough-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path).context("no folder for catalogues")?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(Path::new(&self.0));
-    }
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
-#[allow(clippy::cast_precision_loss, reason = "sizes of processes are far below 2^53")]
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
+    Ok((median(&times?), spent / number(calls as u64)))
 }

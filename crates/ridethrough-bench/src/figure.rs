@@ -1,43 +1,136 @@
 //! What was measured, beside what it must be and what it should be.
 
-use std::fmt;
-
 /// One quantity of the table.
+#[derive(Clone, Debug)]
 pub(crate) struct Figure {
     /// Which bar it belongs to, such as `P7`.
     pub(crate) bar: &'static str,
-    pub(crate) what: &'static str,
+    pub(crate) what: String,
     pub(crate) unit: &'static str,
-    /// One value for each round, in any order.
-    pub(crate) rounds: Vec<f64>,
+    pub(crate) better: Better,
     pub(crate) must: f64,
     pub(crate) goal: f64,
+    pub(crate) measured: Measured,
     /// The same quantity of the floor, where the figure is not a ratio to it.
     pub(crate) floor: Option<f64>,
+    /// The same quantity of others.
+    pub(crate) beside: Vec<Beside>,
+}
+
+/// Which way a figure should go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Better {
+    Less,
+    More,
+}
+
+/// What there is to say.
+#[derive(Clone, Debug)]
+pub(crate) enum Measured {
+    /// One value for each round, in any order.
+    Rounds(Vec<f64>),
+    /// Nothing, and what would change that.
+    Not(&'static str),
+}
+
+/// Somebody else's value of the same quantity.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    pub(crate) name: String,
+    pub(crate) rounds: Vec<f64>,
+}
+
+/// How a figure stands to its bars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Goal,
+    Missed,
+    Must,
+    NotMeasured,
 }
 
 impl Figure {
-    pub(crate) fn is_met(&self) -> bool {
-        median(&self.rounds) <= self.must
+    /// A figure that should be small.
+    pub(crate) fn less(bar: &'static str, what: impl Into<String>, unit: &'static str) -> Self {
+        let measured = Measured::Rounds(Vec::new());
+        let (must, goal) = (0.0, 0.0);
+        let what = what.into();
+        Self {
+            bar,
+            what,
+            unit,
+            better: Better::Less,
+            must,
+            goal,
+            measured,
+            floor: None,
+            beside: Vec::new(),
+        }
     }
-}
 
-impl fmt::Display for Figure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bar, what, unit, rounds, must, goal, floor } = self;
-        let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = rounds.iter().copied().fold(0.0, f64::max);
-        let floor = floor.map(|it| format!("{it:.1} {unit}")).unwrap_or_else(|| "1.0 x".to_owned());
-        let verdict = match median(rounds) {
-            it if it <= *goal => "goal",
-            it if it <= *must => "must",
-            _ => "MISSED",
+    /// A figure that should be great.
+    pub(crate) fn more(bar: &'static str, what: impl Into<String>, unit: &'static str) -> Self {
+        Self { better: Better::More, ..Self::less(bar, what, unit) }
+    }
+
+    pub(crate) const fn bars(mut self, must: f64, goal: f64) -> Self {
+        self.must = must;
+        self.goal = goal;
+        self
+    }
+
+    pub(crate) fn rounds(mut self, rounds: Vec<f64>) -> Self {
+        self.measured = Measured::Rounds(rounds);
+        self
+    }
+
+    /// Says why there is nothing, such as `needs --rivals`.
+    pub(crate) fn not_measured(mut self, why: &'static str) -> Self {
+        self.measured = Measured::Not(why);
+        self
+    }
+
+    pub(crate) const fn floor(mut self, floor: f64) -> Self {
+        self.floor = Some(floor);
+        self
+    }
+
+    pub(crate) fn beside(mut self, name: impl Into<String>, rounds: Vec<f64>) -> Self {
+        self.beside.push(Beside { name: name.into(), rounds });
+        self
+    }
+
+    /// The value in the middle, if there is one.
+    pub(crate) fn value(&self) -> Option<f64> {
+        match &self.measured {
+            Measured::Rounds(rounds) if !rounds.is_empty() => Some(median(rounds)),
+            Measured::Rounds(_) | Measured::Not(_) => None,
+        }
+    }
+
+    /// The best and the worst round.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        match &self.measured {
+            Measured::Rounds(rounds) if !rounds.is_empty() => Some(span(rounds)),
+            Measured::Rounds(_) | Measured::Not(_) => None,
+        }
+    }
+
+    /// A figure that was to be measured and has no rounds is missed, not passed over.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if let Measured::Not(_) = self.measured {
+            return Verdict::NotMeasured;
+        }
+        let Some(value) = self.value() else { return Verdict::Missed };
+        let reaches = |bar| match self.better {
+            Better::Less => value <= bar,
+            Better::More => value >= bar,
         };
-        write!(
-            f,
-            "| {bar} | {what} | {must} {unit} | {goal} {unit} | {:.2} {unit} | {least:.2}-{most:.2} | {floor} | {verdict} |",
-            median(rounds)
-        )
+        match (reaches(self.goal), reaches(self.must)) {
+            (true, _) => Verdict::Goal,
+            (false, true) => Verdict::Must,
+            (false, false) => Verdict::Missed,
+        }
     }
 }
 
@@ -45,30 +138,48 @@ impl fmt::Display for Figure {
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-pub(crate) const HEAD: &str = "\
-| bar | quantity | must | goal | measured | range | floor | reached |
-|---|---|---|---|---|---|---|---|";
+/// The least and the greatest.
+pub(crate) fn span(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (least, most)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_that_was_not_measured_is_not_met() {
-        assert!(!figure(vec![]).is_met());
+    fn a_figure_without_rounds_is_missed_and_one_that_was_left_out_is_not() {
+        assert_eq!(figure(vec![]).verdict(), Verdict::Missed);
+        assert_eq!(figure(vec![]).not_measured("needs --rivals").verdict(), Verdict::NotMeasured);
     }
 
     #[test]
     fn one_bad_round_does_not_miss_a_bar_and_most_do() {
-        assert!(figure(vec![1.0, 9.0, 1.2]).is_met());
-        assert!(!figure(vec![1.0, 9.0, 9.0]).is_met());
-        assert!(figure(vec![1.0, 9.0, 9.0]).to_string().ends_with("| MISSED |"));
+        assert_eq!(figure(vec![1.0, 9.0, 1.2]).verdict(), Verdict::Goal);
+        assert_eq!(figure(vec![1.4, 9.0, 1.2]).verdict(), Verdict::Must);
+        assert_eq!(figure(vec![1.0, 9.0, 9.0]).verdict(), Verdict::Missed);
+    }
+
+    #[test]
+    fn a_figure_that_should_be_great_is_held_to_its_bars_from_below() {
+        let figure = |value| Figure::more("P0", "it", "x").bars(3.0, 5.0).rounds(vec![value]);
+
+        let verdicts = [2.9, 3.0, 5.0].map(|value| figure(value).verdict());
+
+        assert_eq!(verdicts, [Verdict::Missed, Verdict::Must, Verdict::Goal]);
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_reaches_nothing() {
+        assert_eq!(figure(vec![f64::NAN]).verdict(), Verdict::Missed);
     }
 
     fn figure(rounds: Vec<f64>) -> Figure {
-        Figure { bar: "P0", what: "it", unit: "x", rounds, must: 1.5, goal: 1.2, floor: None }
+        Figure::less("P0", "it", "x").bars(1.5, 1.2).rounds(rounds)
     }
 }

@@ -1,12 +1,13 @@
-//! A bridge as a process: lines in, lines out, and what the system says it costs.
+//! A bridge as a process: lines of MCP in, lines of MCP out.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+
+use crate::contestant::Contestant;
 
 /// A bridge that runs until it is dropped.
 pub(crate) struct Process {
@@ -19,10 +20,13 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts it, says hello, and returns it with the time that this took.
-    pub(crate) fn start(program: &Path, args: &[&str], home: &Path) -> Result<(Self, Duration)> {
+    pub(crate) fn start(bridge: &Contestant, url: &str, home: &Path) -> Result<(Self, Duration)> {
+        let program = &bridge.program;
         let began = Instant::now();
         let mut command = Command::new(program);
-        command.args(args).env_clear().env("HOME", home);
+        command.args(&bridge.args).arg(url).env_clear().env("HOME", home);
+        // Where scripts look for their interpreter.
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let started = command.spawn();
         let mut child =
@@ -57,24 +61,8 @@ impl Process {
         Ok(took)
     }
 
-    /// The time that all its threads have spent on a processor.
-    pub(crate) fn cpu(&self) -> Result<Duration> {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()))?;
-        let mut nanos = 0;
-        for task in tasks {
-            let text = fs::read_to_string(task?.path().join("schedstat"))?;
-            let spent = text.split(' ').next().and_then(|it| it.parse::<u64>().ok());
-            nanos += spent.context("the system does not tell what a thread has cost")?;
-        }
-        Ok(Duration::from_nanos(nanos))
-    }
-
-    /// The memory that it holds, in bytes.
-    pub(crate) fn memory(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|it| it.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-        Ok(kib.context("the system does not tell how much memory it holds")? << 10)
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 }
 

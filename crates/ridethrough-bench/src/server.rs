@@ -1,94 +1,148 @@
 //! A server that costs as little as a server can: it answers every request at once, from memory.
 //!
-//! Its path says how: `/json` as JSON, `/sse` as a stream of one event.
+//! A path is `/WAY/NAME`: the way in which it answers, and whom it answers. Connections are counted for
+//! each path, by their first request. Dropping the server is what killing its process would be: the
+//! port refuses and all connections are closed. One that is started after it knows no session of it.
 
-use std::convert::Infallible;
+mod answer;
+mod body;
+mod tls;
+
+pub(crate) use tls::Authority;
+
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime;
+use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
 
-/// Starts it on a thread of its own, which lasts as long as the process.
-pub(crate) fn start() -> Result<SocketAddr> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-    let address = listener.local_addr()?;
-    let work = move || runtime.block_on(serve(listener));
-    thread::Builder::new().name("server".into()).spawn(work).context("no thread for the server")?;
-    Ok(address)
+use answer::Desk;
+
+/// Runs on a thread of its own until it is dropped.
+pub(crate) struct Server {
+    address: SocketAddr,
+    scheme: &'static str,
+    tally: Arc<Tally>,
+    /// Its end stops the thread.
+    _stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-async fn serve(listener: TcpListener) {
+impl Server {
+    pub(crate) fn start() -> Result<Self> {
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    /// Starts it where another one was.
+    pub(crate) fn start_at(address: SocketAddr) -> Result<Self> {
+        Self::listen(address, None)
+    }
+
+    /// Starts it behind TLS, with a certificate of this authority's.
+    pub(crate) fn start_tls(authority: &Authority) -> Result<Self> {
+        Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), Some(authority.acceptor()?))
+    }
+
+    fn listen(address: SocketAddr, tls: Option<TlsAcceptor>) -> Result<Self> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind(address));
+        let listener = listener.with_context(|| format!("{address} cannot be listened on"))?;
+        let address = listener.local_addr()?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let tally = Arc::new(Tally::default());
+        let (stop, stopped) = oneshot::channel();
+        let accepting = accept(listener, tls, tally.clone());
+        let work = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accepting => {}
+                    _ = stopped => {}
+                }
+            });
+        };
+        let thread = thread::Builder::new().name("server".into()).spawn(work);
+        let thread = Some(thread.context("no thread for the server")?);
+        Ok(Self { address, scheme, tally, _stop: Some(stop), thread })
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it answers this contestant in this way.
+    pub(crate) fn url(&self, way: &str, name: &str) -> String {
+        format!("{}://{}/{way}/{name}", self.scheme, self.address)
+    }
+
+    /// How many connections began with a request for this.
+    pub(crate) fn connections(&self, way: &str, name: &str) -> u64 {
+        self.tally.paths().get(&format!("/{way}/{name}")).copied().unwrap_or_default()
+    }
+
+    /// How many standing streams are open, of all paths.
+    pub(crate) fn standing(&self) -> u64 {
+        self.tally.standing.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self._stop = None;
+        // Only when the thread is gone, all its sockets are.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What was seen.
+#[derive(Default)]
+struct Tally {
+    connections: Mutex<BTreeMap<String, u64>>,
+    standing: AtomicU64,
+}
+
+impl Tally {
+    fn paths(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, tally: Arc<Tally>) {
+    let desk = Arc::new(Desk::new(tally));
     while let Ok((socket, _)) = listener.accept().await {
-        // Both bridges pay for what the kernel holds back; neither should.
+        // All contestants would pay for what the kernel holds back; none should.
         let _ = socket.set_nodelay(true);
-        let connection = http1::Builder::new();
-        tokio::spawn(connection.serve_connection(TokioIo::new(socket), service_fn(answer)));
+        let desk = desk.clone();
+        match tls.clone() {
+            None => drop(tokio::spawn(serve(socket, desk))),
+            Some(tls) => drop(tokio::spawn(async move {
+                if let Ok(stream) = tls.accept(socket).await {
+                    serve(stream, desk).await;
+                }
+            })),
+        }
     }
 }
 
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    method: &'a str,
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, desk: Arc<Desk>) {
+    let is_first = AtomicBool::new(true);
+    let service = service_fn(|request| {
+        if is_first.swap(false, Ordering::Relaxed) {
+            desk.count(&request);
+        }
+        desk.answer(request)
+    });
+    // A contestant that goes is no error of the server's.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
-
-async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    if request.method() != Method::POST {
-        let is_goodbye = request.method() == Method::DELETE;
-        let status = if is_goodbye { StatusCode::OK } else { StatusCode::METHOD_NOT_ALLOWED };
-        return Ok(plain(status));
-    }
-    let is_stream = request.uri().path() == "/sse";
-    let Ok(body) = request.into_body().collect().await else {
-        return Ok(plain(StatusCode::BAD_REQUEST));
-    };
-    let body = body.to_bytes();
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(&body) else {
-        return Ok(plain(StatusCode::BAD_REQUEST));
-    };
-    let Some(id) = message.id else { return Ok(plain(StatusCode::ACCEPTED)) };
-    let result = match message.method {
-        "initialize" => INITIALIZED,
-        "tools/list" => TOOLS,
-        _ => ECHO,
-    };
-    let json = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get());
-    let (kind, text) = match is_stream {
-        true => ("text/event-stream", format!("event: message\nid: 1\ndata: {json}\n\n")),
-        false => ("application/json", json),
-    };
-    let mut response = Response::new(Full::new(Bytes::from(text)));
-    response.headers_mut().insert("content-type", http_value(kind));
-    if message.method == "initialize" {
-        response.headers_mut().insert("mcp-session-id", http_value("1"));
-    }
-    Ok(response)
-}
-
-fn plain(status: StatusCode) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
-    *response.status_mut() = status;
-    response
-}
-
-fn http_value(text: &'static str) -> hyper::header::HeaderValue {
-    hyper::header::HeaderValue::from_static(text)
-}
-
-const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}"#;
-const TOOLS: &str = r#"{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}"#;
-/// A hundred bytes of text.
-const ECHO: &str = r#"{"content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}]}"#;

@@ -1,0 +1,40 @@
+//! Who takes part in a run.
+
+use anyhow::Result;
+
+use crate::contestant::Contestant;
+use crate::host::beside;
+use crate::rivals;
+
+/// All contestants of one run.
+pub(crate) struct Field {
+    /// The least that a client can be.
+    pub(crate) floor: Contestant,
+    pub(crate) ours: Contestant,
+    pub(crate) rivals: Vec<Contestant>,
+    pub(crate) bridges: Vec<Contestant>,
+}
+
+/// Whether others are measured too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rivals {
+    Installed,
+    LeftOut,
+}
+
+impl Field {
+    pub(crate) fn new(rivals: Rivals) -> Result<Self> {
+        let (rivals, bridges) = match rivals {
+            Rivals::Installed => (rivals::clients()?, rivals::bridges()?),
+            Rivals::LeftOut => (Vec::new(), Vec::new()),
+        };
+        let floor = Contestant::new("floor", beside("floor-client")?);
+        let ours = Contestant::new("ours", beside("ours-client")?);
+        Ok(Self { floor, ours, rivals, bridges })
+    }
+
+    /// The clients, the floor first and ours second.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = &Contestant> {
+        [&self.floor, &self.ours].into_iter().chain(&self.rivals)
+    }
+}

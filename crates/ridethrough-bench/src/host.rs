@@ -1,0 +1,72 @@
+//! What is around a measurement: programs beside this one, progress, and a home for files.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+/// A program that was built with this one.
+pub(crate) fn beside(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe().context("this program does not know where it is")?;
+    let folder = own.parent().context("this program is in no folder")?;
+    // Tests are one folder below what they test.
+    let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    let path = folder.join(name);
+    let hint = "`./bench` builds all of them";
+    ensure!(path.exists(), "there is no `{name}` beside this program: {hint}");
+    Ok(path)
+}
+
+/// Tells what is measured, on stderr: in place on a terminal, a line for each figure elsewhere.
+pub(crate) struct Progress {
+    what: String,
+    rounds: usize,
+}
+
+impl Progress {
+    pub(crate) fn new(what: impl Into<String>, rounds: usize) -> Self {
+        Self { what: what.into(), rounds }
+    }
+
+    /// Tells that a round begins, counted from 0.
+    pub(crate) fn round(&self, number: usize) {
+        let Self { what, rounds } = self;
+        if stderr().is_terminal() {
+            eprint!("\r\x1b[2K{what}: round {} of {rounds}", number + 1);
+            // Nobody reads it if this fails.
+            let _ = stderr().flush();
+        } else if number == 0 {
+            eprintln!("{what}: {rounds} rounds");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if stderr().is_terminal() {
+            eprintln!();
+        }
+    }
+}
+
+/// A folder for files of the measurement, gone with it.
+pub(crate) struct Home(PathBuf);
+
+impl Home {
+    pub(crate) fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("ridethrough-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path).context("no folder for files of the measurement")?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // What is left in the folder for temporary files is cleared by the system.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,15 @@
+//! How much is measured.
+
+/// Rounds, and what is done in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Of each figure; never fewer than five, so that a median means something.
+    pub(crate) rounds: usize,
+    /// Calls of each contestant in each round.
+    pub(crate) calls: usize,
+}
+
+impl Pace {
+    pub(crate) const FULL: Self = Self { rounds: 15, calls: 4_000 };
+    pub(crate) const QUICK: Self = Self { rounds: 5, calls: 1_500 };
+}

@@ -1,0 +1,94 @@
+//! The body of an answer: all at once, as a stream, or without end.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+
+use super::Tally;
+
+/// What is said, and how it ends.
+pub(super) struct Says {
+    bytes: Option<Bytes>,
+    end: End,
+}
+
+enum End {
+    /// With the bytes, in the same write, and its length is told before.
+    AtOnce,
+    /// With the bytes, in the same write, and nobody was told.
+    Unannounced,
+    /// In a write of its own, once the bytes are out.
+    Apart { has_paused: bool },
+    /// Never.
+    Never(#[allow(dead_code, reason = "it counts as long as it lives")] Standing),
+}
+
+/// A standing stream, counted while it is open.
+struct Standing(Arc<Tally>);
+
+impl Says {
+    pub(super) const fn nothing() -> Self {
+        Self { bytes: None, end: End::AtOnce }
+    }
+
+    pub(super) const fn whole(bytes: Bytes) -> Self {
+        Self { bytes: Some(bytes), end: End::AtOnce }
+    }
+
+    pub(super) const fn event(bytes: Bytes) -> Self {
+        Self { bytes: Some(bytes), end: End::Unannounced }
+    }
+
+    pub(super) const fn event_apart(bytes: Bytes) -> Self {
+        Self { bytes: Some(bytes), end: End::Apart { has_paused: false } }
+    }
+
+    /// A comment, so that the head goes out, and then silence.
+    pub(super) fn standing(tally: Arc<Tally>) -> Self {
+        tally.standing.fetch_add(1, Ordering::Relaxed);
+        let bytes = Bytes::from_static(b": here\n\n");
+        Self { bytes: Some(bytes), end: End::Never(Standing(tally)) }
+    }
+}
+
+impl Body for Says {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(bytes) = self.bytes.take() {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        match &mut self.end {
+            End::AtOnce | End::Unannounced | End::Apart { has_paused: true } => Poll::Ready(None),
+            End::Apart { has_paused } => {
+                // What is buffered is written before this is asked again.
+                *has_paused = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            End::Never(_) => Poll::Pending,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.end {
+            End::AtOnce => SizeHint::with_exact(self.bytes.as_ref().map_or(0, Bytes::len) as u64),
+            End::Apart { .. } | End::Never(_) | End::Unannounced => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        self.0.standing.fetch_sub(1, Ordering::Relaxed);
+    }
+}
