@@ -3,6 +3,7 @@
 //! Nothing waits for a watcher. One that is too slow loses the oldest events and is told how many.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough_core::{Era, Event, Moment};
 use tokio::sync::broadcast;
@@ -10,7 +11,7 @@ use tracing::{debug, info, warn};
 
 /// Everybody who watches one link. Their events end when it is closed or gone.
 pub(crate) struct Observers {
-    sender: Option<broadcast::Sender<Seen>>,
+    stage: Stage,
     endpoint: String,
     on_era: Option<OnEra>,
 }
@@ -20,13 +21,26 @@ pub(crate) type OnEra = Box<dyn Fn(Era) + Send + Sync>;
 
 /// The place from which to watch; it keeps nothing alive.
 #[derive(Clone)]
-pub(crate) struct Lookout(broadcast::WeakSender<Seen>);
+pub(crate) struct Lookout(Stage);
+
+/// What the link and those who watch it share.
+#[derive(Clone)]
+struct Stage(Arc<Mutex<Watch>>);
+
+/// Whether anybody watches.
+enum Watch {
+    /// Nobody ever has. Room for events is a hundred kilobytes: only a watcher is worth that.
+    Unwatched,
+    Watched(broadcast::Sender<Seen>),
+    /// Nothing worth watching follows.
+    Over,
+}
 
 impl Observers {
     pub(crate) fn new(endpoint: String, on_era: Option<OnEra>) -> (Self, Lookout) {
-        let (sender, _) = broadcast::channel(KEPT);
-        let lookout = Lookout(sender.downgrade());
-        (Self { sender: Some(sender), endpoint, on_era }, lookout)
+        let stage = Stage(Arc::new(Mutex::new(Watch::Unwatched)));
+        let lookout = Lookout(stage.clone());
+        (Self { stage, endpoint, on_era }, lookout)
     }
 
     pub(crate) fn tell(&self, at: Moment, event: Event) {
@@ -35,7 +49,7 @@ impl Observers {
             // What becomes of it there is nothing that a call should end by.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| on_era(*era)));
         }
-        if let Some(sender) = &self.sender
+        if let Watch::Watched(sender) = &*self.stage.lock()
             && sender.receiver_count() > 0
         {
             // The last watcher may have left just now.
@@ -44,8 +58,8 @@ impl Observers {
     }
 
     /// Nothing worth watching follows.
-    pub(crate) fn dismiss(&mut self) {
-        self.sender = None;
+    pub(crate) fn dismiss(&self) {
+        *self.stage.lock() = Watch::Over;
     }
 
     /// Writes a record: ordinary ends of calls for developers, trouble for operators.
@@ -88,14 +102,32 @@ impl Observers {
     }
 }
 
+impl Drop for Observers {
+    fn drop(&mut self) {
+        self.dismiss();
+    }
+}
+
 impl Lookout {
     pub(crate) fn watch(&self) -> Events {
-        let receiver = match self.0.upgrade() {
-            Some(sender) => sender.subscribe(),
+        let mut watch = self.0.lock();
+        let receiver = match &*watch {
+            Watch::Unwatched => {
+                let (sender, receiver) = broadcast::channel(KEPT);
+                *watch = Watch::Watched(sender);
+                receiver
+            }
+            Watch::Watched(sender) => sender.subscribe(),
             // A channel without a sender: its events have ended.
-            None => broadcast::channel(1).1,
+            Watch::Over => broadcast::channel(1).1,
         };
         Events { receiver }
+    }
+}
+
+impl Stage {
+    fn lock(&self) -> MutexGuard<'_, Watch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
