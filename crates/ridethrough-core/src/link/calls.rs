@@ -322,7 +322,7 @@ impl Link {
     }
 
     fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
-        let live = self.exchanges.get(&id).and_then(Exchange::live);
+        let live = self.exchanges.get(&id).and_then(|it| it.live());
         live.map_or(self.credentials.current(), |live| live.credentials)
     }
 

@@ -297,7 +297,7 @@ impl Link {
     fn end_silent_attempts(&mut self, now: Moment) {
         for id in self.ids_where(|exchange| is_silent(exchange, now)) {
             let failure = Failure::unknown(Cause::Silent);
-            let Some(live) = self.exchanges.get(&id).and_then(Exchange::live) else { continue };
+            let Some(live) = self.exchanges.get(&id).and_then(|it| it.live()) else { continue };
             let attempts = [Some(live.attempt), live.replaces.as_ref().map(|old| old.attempt)];
             attempts.into_iter().flatten().for_each(|attempt| self.abort(attempt));
             self.note_transport_failure(now, &failure, true);

@@ -123,7 +123,7 @@ impl Link {
         params: Option<Json>,
     ) {
         let asker = source.exchange.and_then(|id| self.exchanges.get(&id));
-        if asker.map_or_else(|| self.era(), Exchange::era) == Era::Modern {
+        if asker.map_or_else(|| self.era(), |it| it.era()) == Era::Modern {
             return self.ignore_question(method);
         }
         let question = Question { id, generation: source.generation, exchange: source.exchange };

@@ -124,7 +124,8 @@ pub struct Link {
     /// Tools that the link lists for itself.
     relisting: Option<Relisting>,
 
-    exchanges: BTreeMap<ExchangeId, Exchange>,
+    /// Boxed: a map makes room for eleven at once, and most links have none.
+    exchanges: BTreeMap<ExchangeId, Box<Exchange>>,
     /// Calls that the connection can carry.
     capacity: usize,
     /// Calls that hold a place in flight.
@@ -335,7 +336,8 @@ impl Link {
     ) -> ExchangeId {
         self.ids.exchange = self.ids.exchange.next();
         let id = self.ids.exchange;
-        self.exchanges.insert(id, Exchange::new(id, call, params, rule, now, deadline));
+        let exchange = Exchange::new(id, call, params, rule, now, deadline);
+        self.exchanges.insert(id, Box::new(exchange));
         id
     }
 
@@ -371,10 +373,5 @@ impl Link {
 const CONNECT: &str = "initialize";
 
 fn tool_name(params: Option<&Json>) -> Option<Arc<str>> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        name: Arc<str>,
-    }
-
-    params?.read::<Named>().map(|named| named.name)
+    params?.member("name")?.read()
 }

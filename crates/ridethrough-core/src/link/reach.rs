@@ -143,7 +143,7 @@ impl Link {
         };
         self.keep_connected
             || self.breaker.state() == breaker::State::Probing
-            || self.exchanges.values().any(waits)
+            || self.exchanges.values().any(|it| waits(it))
             || self.owed.values().any(|owed| owed.waits_for_link() || owed.waits_for_session())
     }
 

@@ -18,7 +18,7 @@ impl Link {
     pub(super) fn session_is_wanted(&self) -> bool {
         self.keep_connected
             || self.pulse.askers.breaker
-            || self.exchanges.values().any(waits_for_session)
+            || self.exchanges.values().any(|it| waits_for_session(it))
             || self.owed.values().any(|owed| owed.waits_for_session())
     }
 

@@ -240,7 +240,7 @@ impl Link {
         }
         let is_granted = |uri: &str| granted.resource_subscriptions.contains(uri);
         for id in self.ids_where(waits_for_acknowledgement) {
-            let uri = self.exchanges.get(&id).and_then(subject);
+            let uri = self.exchanges.get(&id).and_then(|it| subject(it));
             if uri.is_some_and(|uri| is_granted(&uri)) {
                 self.finish(now, id, Ok(Answer::Result(Json::empty_object())), None);
             }
@@ -328,7 +328,7 @@ impl Link {
 
     fn subscribers_uris(&self) -> impl Iterator<Item = Box<str>> {
         let waiting = self.exchanges.values().filter(|it| waits_for_acknowledgement(it));
-        waiting.filter_map(subject)
+        waiting.filter_map(|it| subject(it))
     }
 
     fn note_subscription(&mut self, id: ExchangeId) {
