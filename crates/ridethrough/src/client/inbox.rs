@@ -4,7 +4,7 @@ use ridethrough_core::message::Answer;
 use ridethrough_core::{Delivered, QuestionId};
 use tokio::sync::mpsc;
 
-use crate::driver::{Post, Wish};
+use crate::driver::{Post, Wish, Wisher};
 
 /// Notifications and requests of the server, as they come.
 ///
@@ -42,11 +42,11 @@ use crate::driver::{Post, Wish};
 /// [`ClientBuilder::capabilities`]: crate::ClientBuilder::capabilities
 pub struct Inbox {
     post: Post,
-    wishes: mpsc::WeakUnboundedSender<Wish>,
+    wishes: mpsc::WeakUnboundedSender<Box<Wish>>,
 }
 
 impl Inbox {
-    pub(super) fn new(post: Post, wishes: &mpsc::UnboundedSender<Wish>) -> Self {
+    pub(super) fn new(post: Post, wishes: &Wisher) -> Self {
         // An inbox alone does not keep a link alive.
         Self { post, wishes: wishes.downgrade() }
     }
@@ -60,7 +60,7 @@ impl Inbox {
     pub fn answer(&self, question: QuestionId, answer: Answer) {
         if let Some(wishes) = self.wishes.upgrade() {
             // A driver that is gone has nobody left to answer.
-            let _ = wishes.send(Wish::Answer { question, answer });
+            let _ = wishes.send(Box::new(Wish::Answer { question, answer }));
         }
     }
 
@@ -78,7 +78,7 @@ impl Drop for Inbox {
             if let Delivered::Question { question, .. } = delivered {
                 let answer = Answer::refusal(-32601, "Method not found");
                 // A driver that is gone has nobody left to answer.
-                let _ = wishes.send(Wish::Answer { question, answer });
+                let _ = wishes.send(Box::new(Wish::Answer { question, answer }));
             }
         }
     }

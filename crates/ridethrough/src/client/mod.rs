@@ -32,10 +32,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ridethrough_core::CallName;
 use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::config::{BuildError, ClientBuilder};
-use crate::driver::{CallNumber, Caller, Wish, mailbox};
+use crate::driver::{CallNumber, Caller, Wish, Wisher, mailbox};
 use crate::error::{Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
@@ -56,7 +56,7 @@ use crate::stdio::Command;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    wishes: mpsc::UnboundedSender<Wish>,
+    wishes: Wisher,
     lookout: Lookout,
     calls: Arc<AtomicU64>,
     /// How tasks are followed, if the server was told that they are.
@@ -103,11 +103,7 @@ impl Client {
         ClientBuilder::new(url)
     }
 
-    pub(crate) fn from_parts(
-        wishes: mpsc::UnboundedSender<Wish>,
-        lookout: Lookout,
-        tasks: Option<Tasks>,
-    ) -> Self {
+    pub(crate) fn from_parts(wishes: Wisher, lookout: Lookout, tasks: Option<Tasks>) -> Self {
         Self { wishes, lookout, calls: Arc::default(), tasks }
     }
 
@@ -225,7 +221,7 @@ impl Client {
     fn wish(&self, wish: Wish) {
         // A driver that is gone drops the wish, and with it the reply's sender: whoever waits for
         // the reply learns it from that.
-        let _ = self.wishes.send(wish);
+        let _ = self.wishes.send(Box::new(wish));
     }
 
     fn next_call(&self) -> CallNumber {

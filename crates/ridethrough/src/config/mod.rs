@@ -296,7 +296,7 @@ impl ClientBuilder {
         }
         let (observers, lookout) = Observers::new(name, self.on_era);
         let (wisher, wishes) = mpsc::unbounded_channel();
-        let driver = Driver::new(Parts {
+        let driver = Box::new(Driver::new(Parts {
             link,
             clock,
             sleep: self.sleep.watch(),
@@ -307,7 +307,7 @@ impl ClientBuilder {
             limits: self.limits,
             cache: self.cache,
             wishes,
-        });
+        }));
         runtime.spawn(driver.run());
         Ok(Client::from_parts(wisher, lookout, tasks))
     }

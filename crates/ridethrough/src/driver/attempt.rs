@@ -43,6 +43,8 @@ impl Attempt {
             }
             reply = &mut performing => reply,
         };
+        // A stream may stand for days; what it took to open it need not.
+        drop(performing);
         match reply {
             Ok(Reply::Answered { head, body, capacity }) => self.read(head, body, capacity).await,
             Ok(Reply::Connected) => {

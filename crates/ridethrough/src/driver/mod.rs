@@ -30,7 +30,7 @@ pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
 pub(crate) use progress::{Reporter, Steps, progress};
 pub(crate) use shelf::Accepts;
-pub(crate) use wish::{CallNumber, Wish};
+pub(crate) use wish::{CallNumber, Wish, Wisher, Wishes};
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -72,7 +72,7 @@ pub(crate) struct Parts {
     pub(crate) observers: Observers,
     pub(crate) limits: Limits,
     pub(crate) cache: Cache,
-    pub(crate) wishes: mpsc::UnboundedReceiver<Wish>,
+    pub(crate) wishes: Wishes,
 }
 
 /// Runs one link for as long as anybody holds its client.
@@ -86,7 +86,7 @@ pub(crate) struct Driver {
     transport: Option<Arc<dyn Transport>>,
     wallet: Wallet,
     observers: Observers,
-    wishes: mpsc::UnboundedReceiver<Wish>,
+    wishes: Wishes,
 
     attempts: Attempts,
     renewal: Option<BoxFuture<'static, Renewed>>,
@@ -110,7 +110,7 @@ enum Woken {
     News,
     Renewal(Renewed),
     Time,
-    Wish(Option<Wish>),
+    Wish(Option<Box<Wish>>),
 }
 
 impl Driver {
@@ -140,8 +140,8 @@ impl Driver {
         }
     }
 
-    /// Lives until the last client is dropped.
-    pub(crate) async fn run(mut self) {
+    /// Lives until the last client is dropped. In a box: a task that is given a driver keeps room for two.
+    pub(crate) async fn run(mut self: Box<Self>) {
         if self.wallet.has_hook() {
             self.link.await_first_credentials();
         }
@@ -155,13 +155,13 @@ impl Driver {
                 Woken::News => self.take_in_news(),
                 Woken::Renewal(renewed) => self.take_in_renewal(renewed),
                 Woken::Time => {}
-                Woken::Wish(Some(wish)) => self.grant(wish),
+                Woken::Wish(Some(wish)) => self.grant(*wish),
                 Woken::Wish(None) => return,
             }
             // News comes first; a server that floods us must hold up neither callers nor deadlines.
             for _ in 0..WISHES_AT_ONCE {
                 match self.wishes.try_recv() {
-                    Ok(wish) => self.grant(wish),
+                    Ok(wish) => self.grant(*wish),
                     Err(mpsc::error::TryRecvError::Empty) => break,
                     Err(mpsc::error::TryRecvError::Disconnected) => return,
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Identity, QuestionId, Request, Status};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::callers::Caller;
 use super::mailbox::Mailbox;
@@ -21,6 +21,10 @@ pub(crate) type NoticeReply = oneshot::Sender<Result<(), CallError>>;
 
 /// The work of a handler, if there is one.
 pub(crate) type Answering = Option<BoxFuture<'static, Answer>>;
+
+/// The way in which wishes come. In boxes: the channel keeps room for 32, and most links need none.
+pub(crate) type Wishes = mpsc::UnboundedReceiver<Box<Wish>>;
+pub(crate) type Wisher = mpsc::UnboundedSender<Box<Wish>>;
 
 /// Something that an application wants.
 pub(crate) enum Wish {

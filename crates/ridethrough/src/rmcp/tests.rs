@@ -7,10 +7,10 @@ use rmcp::model::{
     RequestId, ServerNotification,
 };
 use rmcp::transport::Transport;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
-use crate::driver::{Caller, Wish};
+use crate::driver::{Caller, Wish, Wishes};
 use crate::observe::Observers;
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn the_end_of_the_client_is_told_after_the_end_of_every_call() {
 /// A transport, and what its driver would hold.
 struct Stage {
     transport: ClientTransport,
-    wishes: UnboundedReceiver<Wish>,
+    wishes: Wishes,
     inbox: crate::driver::Mailbox,
 }
 
@@ -131,7 +131,9 @@ impl Stage {
         let (wisher, mut wishes) = unbounded_channel();
         let (_, lookout) = Observers::new("http://localhost".to_owned(), None);
         let transport = ClientTransport::new(Client::from_parts(wisher, lookout, None));
-        let Ok(Wish::Inbox(inbox)) = wishes.try_recv() else { panic!("no inbox was wished for") };
+        let Ok(Wish::Inbox(inbox)) = wishes.try_recv().map(|it| *it) else {
+            panic!("no inbox was wished for")
+        };
         Self { transport, wishes, inbox }
     }
 
@@ -141,7 +143,9 @@ impl Stage {
         let request = ClientRequest::CallToolRequest(call);
         let message = ClientJsonRpcMessage::request(request, RequestId::Number(id));
         self.transport.send(message).await.unwrap();
-        let Ok(Wish::Send { caller, .. }) = self.wishes.try_recv() else { panic!("nothing sent") };
+        let Ok(Wish::Send { caller, .. }) = self.wishes.try_recv().map(|it| *it) else {
+            panic!("nothing sent")
+        };
         caller
     }
 
