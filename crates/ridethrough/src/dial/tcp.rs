@@ -17,6 +17,7 @@ use ridethrough_core::{Cause, Failure};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::Instant;
 
 use super::{Connection, Dial, Peek, Steps};
@@ -40,8 +41,10 @@ impl Dial for Tcp {
                 peer: stream.peer_addr().ok(),
                 ..Steps::default()
             };
-            let socket = Arc::new(stream);
-            let connection = Connection::new(Socket(socket.clone()), SocketPeek(socket));
+            let (reading, writing) = stream.into_split();
+            let writing = Arc::new(writing);
+            let socket = Socket { reading, writing: writing.clone() };
+            let connection = Connection::new(socket, SocketPeek(writing));
             Ok(Connection { steps, ..connection })
         })
     }
@@ -112,23 +115,20 @@ fn not_connected(error: &io::Error) -> Failure {
 }
 
 /// A socket that HTTP reads and writes while the pool looks at it.
-struct Socket(Arc<TcpStream>);
+struct Socket {
+    /// Tokio's own way to read knows that a buffer which was not filled has emptied the socket, and does
+    /// not ask the kernel again to be told so.
+    reading: OwnedReadHalf,
+    writing: Arc<OwnedWriteHalf>,
+}
 
 impl AsyncRead for Socket {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.0.poll_read_ready(context))?;
-            // Not `try_read`: it would need the whole buffer zeroed for each read.
-            match self.0.try_read_buf(buffer) {
-                Ok(_) => return Poll::Ready(Ok(())),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
+        Pin::new(&mut self.reading).poll_read(context, buffer)
     }
 }
 
@@ -138,9 +138,10 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        let stream: &TcpStream = (*self.writing).as_ref();
         loop {
-            ready!(self.0.poll_write_ready(context))?;
-            match self.0.try_write(bytes) {
+            ready!(stream.poll_write_ready(context))?;
+            match stream.try_write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return Poll::Ready(result),
             }
@@ -152,9 +153,10 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let stream: &TcpStream = (*self.writing).as_ref();
         loop {
-            ready!(self.0.poll_write_ready(context))?;
-            match self.0.try_write_vectored(slices) {
+            ready!(stream.poll_write_ready(context))?;
+            match stream.try_write_vectored(slices) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return Poll::Ready(result),
             }
@@ -170,16 +172,16 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(SockRef::from(&*self.0).shutdown(std::net::Shutdown::Write))
+        Poll::Ready(SockRef::from((*self.writing).as_ref()).shutdown(std::net::Shutdown::Write))
     }
 }
 
-struct SocketPeek(Arc<TcpStream>);
+struct SocketPeek(Arc<OwnedWriteHalf>);
 
 impl Peek for SocketPeek {
     fn is_quiet(&self) -> bool {
         let mut byte = [MaybeUninit::uninit()];
-        let seen = SockRef::from(&*self.0).peek(&mut byte);
+        let seen = SockRef::from((*self.0).as_ref()).peek(&mut byte);
         matches!(seen, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 }
