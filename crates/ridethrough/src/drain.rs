@@ -5,6 +5,9 @@
 //! are bounded, and whatever goes wrong here is of no interest: nothing is reconnected, repeated or
 //! delivered after an answer.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use ridethrough_core::Failure;
@@ -20,8 +23,27 @@ pub(crate) struct Bounds {
 
 /// Reads `body` to its end or to the bounds, then lets go of it.
 pub(crate) async fn drain(body: Box<dyn Body>, bounds: Bounds) {
+    let mut reading = pin!(read(body, bounds.bytes));
+    if ends_at_once(reading.as_mut()).await {
+        return;
+    }
     // Out of time: the connection is dropped with the body, which is all there is to do.
-    let _ = tokio::time::timeout(bounds.within, read(body, bounds.bytes)).await;
+    let _ = tokio::time::timeout(bounds.within, reading).await;
+}
+
+/// Whether it ends with what has arrived already. Most often the end of a stream came with the answer,
+/// and whoever reads the connection needs one turn to see it: a timer would cost more than that.
+async fn ends_at_once(mut reading: Pin<&mut impl Future<Output = ()>>) -> bool {
+    let mut turns = 0..2;
+    poll_fn(|context| match (reading.as_mut().poll(context), turns.next()) {
+        (Poll::Ready(()), _) => Poll::Ready(true),
+        (Poll::Pending, None) => Poll::Ready(false),
+        (Poll::Pending, Some(_)) => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await
 }
 
 /// The same for an answer whose head has not come yet.
@@ -53,7 +75,7 @@ async fn read(mut body: Box<dyn Body>, bytes: usize) {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::{Context, Poll};
+    use std::task::Context;
 
     use bytes::Bytes;
     use ridethrough_core::Cause;
