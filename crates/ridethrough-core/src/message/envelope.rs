@@ -1,14 +1,13 @@
 //! Reading messages: one, or a batch as 2025-03-26 allows.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use super::{Answer, Id, Json, Message};
+use super::json::name_of;
+use super::scan::Member;
+use super::{Answer, Id, Json, Message, scan};
 
 /// The messages that arrived together, in their order; almost always one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +30,9 @@ impl Incoming {
         if !is_batch {
             return message(text, text).map(Self::One);
         }
-        let parts: Vec<&RawValue> = serde_json::from_slice(text).map_err(|_| NotJsonRpc)?;
-        let messages = parts.iter().map(|part| message(text, part.get().as_bytes()));
+        let mut parts = Vec::new();
+        scan::elements(text, |place| parts.push(place)).ok_or(NotJsonRpc)?;
+        let messages = parts.into_iter().map(|place| message(text, &text[place]));
         messages.collect::<Result<_, _>>().map(Self::Batch)
     }
 
@@ -46,10 +46,10 @@ impl Incoming {
 }
 
 fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
-    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|_| NotJsonRpc)?;
-    let keep = |value: &RawValue| Json::kept_from(source, value);
+    let envelope = Envelope::read(text).ok_or(NotJsonRpc)?;
+    let keep = |value: &[u8]| Json::kept_from(source, value);
     let id = envelope.id.filter(|id| is_id(id)).map(|id| Id::new(keep(id)));
-    let params = envelope.params.filter(|params| params.get() != "null").map(keep);
+    let params = envelope.params.filter(|params| *params != b"null").map(keep);
     let error = envelope.error.filter(|error| is_error(error, id.is_some()));
     match (envelope.method, id, error, envelope.result) {
         (Some(method), Some(id), ..) => Ok(Message::Request { id, method: method.into(), params }),
@@ -57,84 +57,62 @@ fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
         (None, id, Some(error), _) => {
             Ok(Message::Response { id, answer: Answer::Error(keep(error)) })
         }
-        (None, id, None, Some(result)) => {
-            Ok(Message::Response { id, answer: Answer::Result(keep(result)) })
+        (None, id, None, Some((result, members))) => {
+            let result = Json::kept_object(source, result, members);
+            Ok(Message::Response { id, answer: Answer::Result(result) })
         }
         (None, _, None, None) => Err(NotJsonRpc),
     }
 }
 
 /// Numbers and strings are ids; `null` is how servers say that they could not read ours.
-fn is_id(value: &RawValue) -> bool {
-    value.get().starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit())
+fn is_id(value: &[u8]) -> bool {
+    matches!(value.first(), Some(b'"' | b'-' | b'0'..=b'9'))
 }
 
 /// An error is an object. Some servers make it a text, which is an answer only if it names a
 /// request: `{"error":"Session not found"}` alone is how any web server refuses.
-fn is_error(value: &RawValue, names_a_request: bool) -> bool {
-    value.get().starts_with('{') || (names_a_request && value.get() != "null")
+fn is_error(value: &[u8], names_a_request: bool) -> bool {
+    value.starts_with(b"{") || (names_a_request && value != b"null")
 }
 
 /// The members of a message that have a meaning to us; the last of two equal keys wins.
 #[derive(Default)]
 struct Envelope<'a> {
-    id: Option<&'a RawValue>,
+    id: Option<&'a [u8]>,
     method: Option<Cow<'a, str>>,
-    params: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    params: Option<&'a [u8]>,
+    /// With its members, if it is an object.
+    result: Option<(&'a [u8], Vec<Member>)>,
+    error: Option<&'a [u8]>,
 }
 
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Key {
-    Error,
-    Id,
-    Method,
-    Params,
-    Result,
-    #[serde(other)]
-    Unknown,
-}
-
-impl<'a> Deserialize<'a> for Envelope<'a> {
-    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-
-        impl<'a> Visitor<'a> for Reader {
-            type Value = Envelope<'a>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON-RPC message")
+impl<'a> Envelope<'a> {
+    /// Reads it; `None` if it is no object, or not JSON in any part.
+    fn read(text: &'a [u8]) -> Option<Self> {
+        std::str::from_utf8(text).ok()?;
+        let mut envelope = Self::default();
+        scan::nested_members(text, |member, inner| {
+            // Every value is taken raw first: `"result": null` is a result.
+            let value = &text[member.value.clone()];
+            match &*name_of(text, &member) {
+                "error" => envelope.error = Some(value),
+                "id" => envelope.id = Some(value),
+                "method" => envelope.method = string(value),
+                "params" => envelope.params = Some(value),
+                "result" => envelope.result = Some((value, inner)),
+                _ => {}
             }
-
-            fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut envelope = Envelope::default();
-                while let Some(key) = map.next_key()? {
-                    // Every value is taken raw first: `"result": null` is a result.
-                    let value: &RawValue = map.next_value()?;
-                    match key {
-                        Key::Error => envelope.error = Some(value),
-                        Key::Id => envelope.id = Some(value),
-                        Key::Method => envelope.method = text(value),
-                        Key::Params => envelope.params = Some(value),
-                        Key::Result => envelope.result = Some(value),
-                        Key::Unknown => {}
-                    }
-                }
-                Ok(envelope)
-            }
-        }
-
-        deserializer.deserialize_map(Reader)
+        })?;
+        Some(envelope)
     }
 }
 
-fn text(value: &RawValue) -> Option<Cow<'_, str>> {
+fn string(value: &[u8]) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-    serde_json::from_str(value.get()).ok().map(|Text(text)| text)
+    serde_json::from_slice(value).ok().map(|Text(text)| text)
 }
 
 #[cfg(test)]
@@ -154,6 +132,24 @@ mod tests {
         assert_eq!(id.and_then(|id| id.number()), Some(7));
         assert_eq!(answer.json().as_str(), result);
         assert!(text.as_ptr_range().contains(&answer.json().as_bytes().as_ptr()), "was copied");
+    }
+
+    #[test]
+    fn a_large_result_knows_its_members_and_is_equal_to_one_that_does_not() {
+        let long = "x".repeat(2000);
+        let result = format!(r#"{{"a":"{long}", "b\u0021": [1] ,"a":{{"c":2}}}}"#);
+        let text = format!(r#"{{"id":7,"result": {result} }}"#);
+
+        let Ok(Message::Response { answer: Answer::Result(seen), .. }) = one(&text) else {
+            panic!("not read as a result");
+        };
+
+        let unseen = Json::new(result).unwrap();
+        assert_eq!(seen, unseen);
+        assert_eq!(seen.members(), unseen.members());
+        for key in ["a", "b!", "c", ""] {
+            assert_eq!(seen.member(key), unseen.member(key), "{key}");
+        }
     }
 
     #[test]

@@ -3,15 +3,23 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::scan::{self, Member};
+
 /// Valid JSON text, never re-encoded.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Json(Bytes);
+#[derive(Clone)]
+pub struct Json {
+    text: Bytes,
+    /// Where the members of a large object stand, if that was seen when it was checked: who asks for one
+    /// need not look at all of it again.
+    index: Option<Arc<Vec<Member>>>,
+}
 
 /// The text is not JSON.
 #[derive(Debug, thiserror::Error)]
@@ -22,59 +30,100 @@ impl Json {
     /// Checks that `text` is one JSON value and keeps it.
     pub fn new(text: impl Into<Bytes>) -> Result<Self, NotJson> {
         let text = text.into();
+        if let Some(place) = scan::only_value(&text).filter(|_| std::str::from_utf8(&text).is_ok())
+        {
+            return Ok(Self::bare(text.slice(place)));
+        }
+        // It says what is wrong, and where.
         let value: &RawValue = serde_json::from_slice(&text).map_err(NotJson)?;
-        Ok(Self::part_of(&text, value))
+        Ok(Self::bare(text.slice_ref(value.get().as_bytes())))
     }
 
     /// Writes a value as JSON.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
-        serde_json::to_vec(value).map(|text| Self(text.into()))
+        serde_json::to_vec(value).map(|text| Self::bare(text.into()))
     }
 
-    /// The part of `source` that `value` was read from, without a copy.
-    pub(super) fn part_of(source: &Bytes, value: &RawValue) -> Self {
-        Self(source.slice_ref(value.get().as_bytes()))
-    }
-
-    /// The same, but copied where most of `source` is something else: who keeps a part of a message
-    /// for long must not hold all that came with it.
-    pub(super) fn kept_from(source: &Bytes, value: &RawValue) -> Self {
-        match value.get().len() < source.len() / 2 {
-            true => Self(Bytes::copy_from_slice(value.get().as_bytes())),
-            false => Self::part_of(source, value),
+    /// A value in `source`, which was checked; copied where most of `source` is something else: who
+    /// keeps a part of a message for long must not hold all that came with it.
+    pub(super) fn kept_from(source: &Bytes, value: &[u8]) -> Self {
+        match value.len() < source.len() / 2 {
+            true => Self::bare(Bytes::copy_from_slice(value)),
+            false => Self::bare(source.slice_ref(value)),
         }
+    }
+
+    /// The same for an object whose members were seen on the way.
+    pub(super) fn kept_object(source: &Bytes, value: &[u8], members: Vec<Member>) -> Self {
+        let index = (value.len() >= LARGE && value.starts_with(b"{")).then(|| Arc::new(members));
+        Self { index, ..Self::kept_from(source, value) }
+    }
+
+    const fn bare(text: Bytes) -> Self {
+        Self { text, index: None }
     }
 
     /// Text that this crate wrote itself.
     pub(super) const fn trusted(text: Bytes) -> Self {
-        Self(text)
+        Self::bare(text)
+    }
+
+    /// An object with these members.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
+        let mut text = String::from("{");
+        for (key, value) in members {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&serde_json::to_string(key).expect("a string is JSON"));
+            text.push(':');
+            text.push_str(value.as_str());
+        }
+        text.push('}');
+        Self::trusted(text.into())
     }
 
     /// `{}`.
     pub const fn empty_object() -> Self {
-        Self(Bytes::from_static(b"{}"))
+        Self::bare(Bytes::from_static(b"{}"))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("JSON was checked when it was taken in")
+        std::str::from_utf8(&self.text).expect("JSON was checked when it was taken in")
     }
 
     /// The text as shared bytes.
     pub const fn as_bytes(&self) -> &Bytes {
-        &self.0
+        &self.text
     }
 
     /// The value of this key, if it is an object that has it; without a copy. The last one wins.
     pub fn member(&self, key: &str) -> Option<Self> {
-        member(self.as_str(), key).map(|place| Self(self.0.slice(place)))
+        let place = match &self.index {
+            Some(index) => {
+                let is_it = |member: &&Member| name_of(&self.text, member) == key;
+                index.iter().rev().find(is_it).map(|member| member.value.clone())
+            }
+            None => place_of(&self.text, key),
+        };
+        place.map(|place| Self::bare(self.text.slice(place)))
     }
 
     /// The members in their order, if it is an object; values without a copy.
     pub fn members(&self) -> Vec<(String, Self)> {
-        let members: Option<Members<'_>> = serde_json::from_slice(&self.0).ok();
-        let members = members.into_iter().flat_map(|members| members.0);
-        members.map(|(key, value)| (key.into_owned(), Self::part_of(&self.0, value))).collect()
+        let part = |member: &Member| {
+            let key = name_of(&self.text, member).into_owned();
+            (key, Self::bare(self.text.slice(member.value.clone())))
+        };
+        if let Some(index) = &self.index {
+            return index.iter().map(part).collect();
+        }
+        let mut members = Vec::new();
+        match scan::members(&self.text, |member| members.push(part(&member))) {
+            Some(()) => members,
+            None => Vec::new(),
+        }
     }
 
     /// The same object with these members behind its own. What is no object stays what it is.
@@ -98,26 +147,37 @@ impl Json {
 
     /// The elements, if it is an array; without a copy.
     pub fn elements(&self) -> Option<Vec<Self>> {
-        let elements: Vec<&RawValue> = serde_json::from_slice(&self.0).ok()?;
-        Some(elements.into_iter().map(|element| Self::part_of(&self.0, element)).collect())
+        let mut elements = Vec::new();
+        scan::elements(&self.text, |place| elements.push(Self::bare(self.text.slice(place))))?;
+        Some(elements)
     }
 
     /// Reads what the caller needs of it.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
-        serde_json::from_slice(&self.0).ok()
+        serde_json::from_slice(&self.text).ok()
     }
 }
 
+impl PartialEq for Json {
+    /// The same text; what was seen of it does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Json {}
+
 impl From<serde_json::Value> for Json {
     fn from(value: serde_json::Value) -> Self {
-        Self(value.to_string().into())
+        Self::bare(value.to_string().into())
     }
 }
 
 impl Serialize for Json {
     /// Byte for byte, in the words of `serde_json`; no other format can carry it.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue =
+            serde_json::from_slice(&self.text).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }
@@ -126,51 +186,45 @@ impl<'de> Deserialize<'de> for Json {
     /// Byte for byte, in the words of `serde_json`; no other format can carry it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: Box<RawValue> = Deserialize::deserialize(deserializer)?;
-        Ok(Self(Box::<str>::from(raw).into_boxed_bytes().into_vec().into()))
+        Ok(Self::bare(Box::<str>::from(raw).into_boxed_bytes().into_vec().into()))
     }
 }
 
 impl fmt::Debug for Json {
     /// Prints the size only: payloads do not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Json({} bytes)", self.0.len())
+        write!(f, "Json({} bytes)", self.text.len())
     }
 }
 
 /// Where the value of `key` stands in the text of an object; the last one wins.
 pub(crate) fn member(object: &str, key: &str) -> Option<Range<usize>> {
-    let members: Members<'_> = serde_json::from_str(object).ok()?;
-    let (_, value) = members.0.into_iter().rev().find(|(name, _)| name == key)?;
-    let start = value.get().as_ptr() as usize - object.as_ptr() as usize;
-    Some(start..start + value.get().len())
+    place_of(object.as_bytes(), key)
 }
 
-/// The members of an object in their order, values unread.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> Deserialize<'a> for Members<'a> {
-    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-
-        impl<'a> Visitor<'a> for Reader {
-            type Value = Members<'a>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
+fn place_of(object: &[u8], key: &str) -> Option<Range<usize>> {
+    let mut found = None;
+    scan::members(object, |member| {
+        if name_of(object, &member) == key {
+            found = Some(member.value);
         }
-
-        deserializer.deserialize_map(Reader)
-    }
+    })?;
+    found
 }
+
+/// The name of a member, whatever it was written like.
+pub(super) fn name_of<'a>(object: &'a [u8], member: &Member) -> Cow<'a, str> {
+    let raw = &object[member.key.clone()];
+    if !raw.contains(&b'\\') {
+        return String::from_utf8_lossy(raw);
+    }
+    let quoted = &object[member.key.start - 1..=member.key.end];
+    // Half of a pair of surrogates is no character, and names nothing.
+    serde_json::from_slice::<String>(quoted).unwrap_or_default().into()
+}
+
+/// A text of this size is worth remembering what stands where.
+const LARGE: usize = 1024;
 
 #[cfg(test)]
 mod tests {

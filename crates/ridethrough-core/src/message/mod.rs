@@ -7,6 +7,7 @@
 pub mod code;
 mod envelope;
 mod json;
+mod scan;
 mod write;
 
 pub use envelope::{Incoming, NotJsonRpc};

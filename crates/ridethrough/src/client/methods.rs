@@ -35,7 +35,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub fn call_tool(&self, name: &str, arguments: impl Into<Params>) -> Call<ToolResult> {
-        self.ask_named("tools/call", name, arguments.into())
+        self.ask_named("tools/call", name, arguments.into(), model::read_result)
     }
 
     /// The resources of the server.
@@ -71,7 +71,7 @@ impl Client {
 
     /// Asks for a prompt, filled in with these arguments: an object of strings, or nothing: `()`.
     pub fn prompt(&self, name: &str, arguments: impl Into<Params>) -> Call<PromptResult> {
-        self.ask_named("prompts/get", name, arguments.into())
+        self.ask_named("prompts/get", name, arguments.into(), model::read)
     }
 
     /// Asks what could stand for this argument, of which this much is typed.
@@ -131,9 +131,18 @@ impl Client {
         Call::new(self.clone(), "ping".into(), Params::default(), nothing)
     }
 
-    fn ask_named<M: Model>(&self, method: &'static str, name: &str, given: Params) -> Call<M> {
-        let is_object = given.0.as_ref().is_none_or(|json| json.as_str().starts_with('{'));
-        let call = self.ask(method, &Named { name, arguments: given.0 }, model::read);
+    fn ask_named<M: Model>(
+        &self,
+        method: &'static str,
+        name: &str,
+        given: Params,
+        read: super::call::Reader<M>,
+    ) -> Call<M> {
+        let is_object = given.0.as_ref().is_none_or(|json| json.as_bytes().starts_with(b"{"));
+        let name = Json::of(name).expect("a string is JSON");
+        let arguments = given.0.as_ref().map(|json| ("arguments", json));
+        let params = Json::object([("name", &name)].into_iter().chain(arguments));
+        let call = Call::new(self.clone(), method.into(), params.into(), read);
         match is_object {
             true => call,
             false => call.unfit("the arguments are JSON of another kind, must be an object".into()),
@@ -149,13 +158,6 @@ impl Client {
         let params = Json::of(params).expect("made of JSON and strings");
         Call::new(self.clone(), method.into(), params.into(), read)
     }
-}
-
-#[derive(Serialize)]
-struct Named<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<Json>,
 }
 
 #[derive(Serialize)]

@@ -70,21 +70,13 @@ impl Content {
     }
 
     /// Content that does not keep to the rules of its kind stays what it was.
-    fn from_json(json: Json) -> Self {
-        #[derive(Deserialize)]
-        struct Kind {
-            r#type: String,
-        }
-        #[derive(Deserialize)]
-        struct Text {
-            text: String,
-        }
+    pub(super) fn from_json(json: Json) -> Self {
         #[derive(Deserialize)]
         struct Embedded {
             resource: Json,
         }
 
-        let kind = json.read().map(|Kind { r#type }| r#type);
+        let kind: Option<String> = json.member("type").and_then(|kind| kind.read());
         let known = match kind.as_deref() {
             Some("audio") => json.read().map(Self::Audio),
             Some("image") => json.read().map(Self::Image),
@@ -93,7 +85,7 @@ impl Content {
                 .and_then(|Embedded { resource }| read(resource).ok())
                 .map(Self::Resource),
             Some("resource_link") => read(json.clone()).ok().map(Self::Link),
-            Some("text") => json.read().map(|Text { text }| Self::Text(text)),
+            Some("text") => json.member("text").and_then(|text| text.read()).map(Self::Text),
             _ => None,
         };
         known.unwrap_or(Self::Other(json))

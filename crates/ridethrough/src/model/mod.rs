@@ -30,6 +30,7 @@ pub use resources::{Resource, ResourceContents, ResourceResult, ResourceTemplate
 pub use roots::Root;
 pub use sampling::{SamplingRequest, SamplingResult};
 pub use tasks::{NoTaskId, TaskId, TaskState, TaskStatus, TaskSupport};
+pub(crate) use tools::read_result;
 pub use tools::{Tool, ToolAnnotations, ToolResult};
 
 use ridethrough_core::message::Json;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::content::{Content, text};
 use super::tasks::{self, TaskSupport};
-use super::{Listed, absent_if_null, keeps_its_json};
+use super::{Listed, absent_if_null, keeps_its_json, read};
 
 /// A tool of a server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -88,10 +88,82 @@ impl Listed for Tool {
 
 keeps_its_json!(Tool, ToolResult);
 
+/// Reads a result part by part: a megabyte of structured content is a part of the text, and not read.
+pub(crate) fn read_result(json: Json) -> Result<ToolResult, serde_json::Error> {
+    match parts(&json) {
+        Some(result) => Ok(ToolResult { json, ..result }),
+        // It says what is wrong, and where.
+        None => read(json),
+    }
+}
+
+/// `None` if it is not what it should be.
+fn parts(json: &Json) -> Option<ToolResult> {
+    if !json.as_bytes().starts_with(b"{") {
+        return None;
+    }
+    let mut result = ToolResult {
+        content: Vec::new(),
+        structured_content: None,
+        is_error: false,
+        json: Json::empty_object(),
+    };
+    let mut seen = Vec::new();
+    for (key, value) in json.members() {
+        let is_null = value.as_bytes() == "null";
+        match &*key {
+            "content" if !is_null => result.content = contents(value)?,
+            "structuredContent" if !is_null => result.structured_content = Some(value),
+            "isError" if !is_null => result.is_error = value.read()?,
+            _ => {}
+        }
+        if seen.contains(&key) {
+            return None;
+        }
+        seen.push(key);
+    }
+    Some(result)
+}
+
+fn contents(json: Json) -> Option<Vec<Content>> {
+    Some(json.elements()?.into_iter().map(Content::from_json).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::read;
+
+    #[test]
+    fn a_result_is_read_in_parts_as_it_is_read_whole() {
+        for text in [
+            "{}",
+            r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":[1]},"isError":true}"#,
+            r#"{"content":null,"structuredContent":null,"isError":null}"#,
+            r#"{"content":[{"type":"image","data":"","mimeType":"x"},{"type":"acme"},7]}"#,
+            r#"{"structuredContent":7,"_meta":{}}"#,
+            r#"{"content":7}"#,
+            r#"{"isError":"yes"}"#,
+            r#"{"content":[],"content":[]}"#,
+            "[]",
+            "null",
+        ] {
+            let json = Json::new(text).unwrap();
+
+            let (parts, whole) = (read_result(json.clone()), read::<ToolResult>(json));
+
+            assert_eq!(parts.map_err(|it| it.to_string()), whole.map_err(|it| it.to_string()));
+        }
+    }
+
+    #[test]
+    fn structured_content_is_a_part_of_the_text() {
+        let json = Json::new(r#"{"structuredContent":{"a":1}}"#).unwrap();
+
+        let result = read_result(json.clone()).unwrap();
+
+        let structured = result.structured_content.unwrap();
+        assert!(json.as_bytes().as_ptr_range().contains(&structured.as_bytes().as_ptr()));
+    }
 
     #[test]
     fn a_tool_keeps_what_is_not_named_here() {
