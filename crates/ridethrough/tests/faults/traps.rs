@@ -312,6 +312,10 @@ impl Town {
         let client = client_side.block_on(async {
             let client = rig.client();
             client.connect().await.unwrap();
+            // A connection in the middle of its making would never be idle: nobody runs the client then.
+            while rig.count(When::listen()) == 0 {
+                sleep(millis(1)).await;
+            }
             client
         });
         Self { rig, client, client_side, _server_side: server_side }
