@@ -26,6 +26,8 @@ pub(crate) struct Args {
 pub(crate) enum Asked {
     Help,
     Measure(Args),
+    /// Only the server, for a profiler or a rival in the making.
+    Serve,
 }
 
 impl Args {
@@ -56,6 +58,8 @@ pub(crate) fn parse<S: AsRef<str>>(words: &[S]) -> Result<Asked> {
             }
             "--quick" => args.pace = Pace::QUICK,
             "--rivals" => args.rivals = Rivals::Installed,
+            "--serve" => return Ok(Asked::Serve),
+            "--smoke" => args.pace = Pace::SMOKE,
             "--write" => args.is_written = true,
             other => bail!("`{other}` is no option: `./bench --help` lists them"),
         }
@@ -93,6 +97,8 @@ what must be, what should be and what is. Progress is told on stderr.
   --only BARS  only these, separated by commas
   --rivals     also install and measure clients and bridges of others (slow the first time)
   --json FILE  also write all figures, with every round, as JSON
+  --serve      only start the server that contestants talk to, until stdin ends
+  --smoke      two short rounds, only to see that everything runs
   --write      also write docs/benchmarks.md and the charts beside it
 
 Exit codes: 0 every \"must\" that was measured is reached, 1 one is missed, 2 it could not be measured.
@@ -140,7 +146,7 @@ mod tests {
     fn measured(words: &[&str]) -> Args {
         match parse(words).unwrap() {
             Asked::Measure(args) => args,
-            Asked::Help => unreachable!("nobody asked for help"),
+            other => unreachable!("nobody asked for {other:?}"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
@@ -54,7 +55,13 @@ pub(crate) struct Home(PathBuf);
 
 impl Home {
     pub(crate) fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("ridethrough-bench-{}", std::process::id()));
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let name = format!(
+            "ridethrough-bench-{}-{}",
+            std::process::id(),
+            LAST.fetch_add(1, Ordering::Relaxed)
+        );
+        let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).context("no folder for files of the measurement")?;
         Ok(Self(path))
     }

@@ -9,6 +9,7 @@ pub mod contest;
 mod args;
 mod bridge;
 mod calls;
+mod chart;
 mod connections;
 mod contestant;
 mod cost;

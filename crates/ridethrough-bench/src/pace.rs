@@ -3,7 +3,7 @@
 /// Rounds, and what is done in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// Of each figure; never fewer than five, so that a median means something.
+    /// Of each figure; five at least, so that a median means something.
     pub(crate) rounds: usize,
     /// Calls of each contestant in each round.
     pub(crate) calls: usize,
@@ -12,4 +12,6 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) const FULL: Self = Self { rounds: 15, calls: 4_000 };
     pub(crate) const QUICK: Self = Self { rounds: 5, calls: 1_500 };
+    /// Only to see that everything runs: says nothing about speed.
+    pub(crate) const SMOKE: Self = Self { rounds: 2, calls: 200 };
 }

@@ -6,6 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::contestant::Contestant;
 
@@ -53,17 +55,32 @@ impl Process {
         );
         let began = Instant::now();
         self.stdin.write_all(line.as_bytes())?;
-        self.line.clear();
-        self.stdout.read_line(&mut self.line)?;
-        let took = began.elapsed();
-        let is_answer = self.line.contains(&format!(r#""id":{id},"result""#));
-        ensure!(is_answer, "the bridge answered `{}` to {method}", self.line.trim_end());
-        Ok(took)
+        loop {
+            self.line.clear();
+            let length = self.stdout.read_line(&mut self.line)?;
+            let took = began.elapsed();
+            let said = self.line.trim_end();
+            ensure!(length > 0, "the bridge ended at {method}");
+            let answer: Answer<'_> = serde_json::from_str(said)
+                .with_context(|| format!("the bridge said `{said}` to {method}"))?;
+            // Some say other things in between.
+            if answer.id == Some(id) {
+                ensure!(answer.result.is_some(), "the bridge answered `{said}` to {method}");
+                return Ok(took);
+            }
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    id: Option<u64>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
 }
 
 impl Drop for Process {

@@ -1,5 +1,6 @@
 //! One run: what was asked, measured and told.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -8,6 +9,7 @@ use crate::args::{Args, Asked, USAGE, parse};
 use crate::field::Field;
 use crate::figure::{Figure, Verdict};
 use crate::pace::Pace;
+use crate::server::Server;
 use crate::{bridge, calls, connections, decoder, outage, page, report, sessions};
 
 /// Does what these words ask for and says how it ended.
@@ -28,6 +30,7 @@ fn attempt(words: &[String]) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Asked::Measure(args) => args,
+        Asked::Serve => return serve(),
     };
     let figures = measure(&args)?;
     print!("{}", report::table(&figures));
@@ -37,10 +40,19 @@ fn attempt(words: &[String]) -> Result<ExitCode> {
         written.with_context(|| format!("{} cannot be written", file.display()))?;
     }
     if args.is_written {
-        page::write(&figures, &args)?;
+        page::write(Path::new("."), &figures, &args)?;
     }
     let is_missed = figures.iter().any(|figure| figure.verdict() == Verdict::Missed);
     Ok(if is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn serve() -> Result<ExitCode> {
+    let server = Server::start()?;
+    for way in ["json", "sse", "sse-apart"] {
+        println!("{}", server.url(way, "NAME"));
+    }
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A group of figures that are measured together.
