@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::figure::{Figure, median};
+use crate::figure::{Better, Figure, median};
 use crate::report::number;
 
 /// Draws figures below each other.
@@ -44,7 +44,8 @@ impl Picture {
         // A bar of zero has no scale of its own.
         let unit = if must > 0.0 { must } else { 1.0 };
         let x = |value: f64| (value / unit * MUST_AT).clamp(0.0, ROOM);
-        let what = format!("{} {}", figure.bar, figure.what);
+        let hint = if figure.better == Better::More { ", longer is better" } else { "" };
+        let what = format!("{} {}{hint}", figure.bar, figure.what);
         let _ = write!(self.body, r#"<text x="0" y="{}">{}</text>"#, self.y + 12, plain(&what));
         self.y += LINE;
         let top = self.y;
@@ -85,7 +86,7 @@ impl Picture {
             plain(name),
             y + 2,
             length.max(1.0),
-            BARS + length + 6.0,
+            BARS + ROOM + 8.0,
             y + 11,
             plain(label.trim_end()),
         );
