@@ -96,11 +96,11 @@ impl<'a> Envelope<'a> {
             // Every value is taken raw first: `"result": null` is a result.
             let value = &text[member.value.clone()];
             match &*name_of(text, &member) {
-                "error" => envelope.error = Some(value),
-                "id" => envelope.id = Some(value),
-                "method" => envelope.method = string(value),
-                "params" => envelope.params = Some(value),
-                "result" => envelope.result = Some((value, inner)),
+                b"error" => envelope.error = Some(value),
+                b"id" => envelope.id = Some(value),
+                b"method" => envelope.method = string(value),
+                b"params" => envelope.params = Some(value),
+                b"result" => envelope.result = Some((value, inner)),
                 _ => {}
             }
         })?;

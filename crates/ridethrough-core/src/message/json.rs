@@ -102,7 +102,7 @@ impl Json {
     pub fn member(&self, key: &str) -> Option<Self> {
         let place = match &self.index {
             Some(index) => {
-                let is_it = |member: &&Member| name_of(&self.text, member) == key;
+                let is_it = |member: &&Member| *name_of(&self.text, member) == *key.as_bytes();
                 index.iter().rev().find(is_it).map(|member| member.value.clone())
             }
             None => place_of(&self.text, key),
@@ -113,7 +113,7 @@ impl Json {
     /// The members in their order, if it is an object; values without a copy.
     pub fn members(&self) -> Vec<(String, Self)> {
         let part = |member: &Member| {
-            let key = name_of(&self.text, member).into_owned();
+            let key = String::from_utf8_lossy(&name_of(&self.text, member)).into_owned();
             (key, Self::bare(self.text.slice(member.value.clone())))
         };
         if let Some(index) = &self.index {
@@ -205,7 +205,7 @@ pub(crate) fn member(object: &str, key: &str) -> Option<Range<usize>> {
 fn place_of(object: &[u8], key: &str) -> Option<Range<usize>> {
     let mut found = None;
     scan::members(object, |member| {
-        if name_of(object, &member) == key {
+        if *name_of(object, &member) == *key.as_bytes() {
             found = Some(member.value);
         }
     })?;
@@ -213,14 +213,14 @@ fn place_of(object: &[u8], key: &str) -> Option<Range<usize>> {
 }
 
 /// The name of a member, whatever it was written like.
-pub(super) fn name_of<'a>(object: &'a [u8], member: &Member) -> Cow<'a, str> {
+pub(super) fn name_of<'a>(object: &'a [u8], member: &Member) -> Cow<'a, [u8]> {
     let raw = &object[member.key.clone()];
     if !raw.contains(&b'\\') {
-        return String::from_utf8_lossy(raw);
+        return Cow::Borrowed(raw);
     }
     let quoted = &object[member.key.start - 1..=member.key.end];
     // Half of a pair of surrogates is no character, and names nothing.
-    serde_json::from_slice::<String>(quoted).unwrap_or_default().into()
+    Cow::Owned(serde_json::from_slice::<String>(quoted).unwrap_or_default().into())
 }
 
 /// A text of this size is worth remembering what stands where.

@@ -149,17 +149,20 @@ fn value_end(text: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// The end of the key that begins at `at`, behind its closing quote.
+#[inline]
 fn key_end(text: &[u8], at: usize) -> Option<usize> {
     (text.get(at) == Some(&b'"')).then(|| string_end(text, at + 1))?
 }
 
 /// Where the value of the key begins that ended at `at`.
+#[inline]
 fn value_start(text: &[u8], at: usize) -> Option<usize> {
     let colon = blank(text, at);
     (text.get(colon) == Some(&b':')).then(|| blank(text, colon + 1))
 }
 
 /// The first byte from `at` on that is no white space.
+#[inline]
 fn blank(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
@@ -201,6 +204,7 @@ const fn special(eight: u64) -> u64 {
 }
 
 /// Behind the escape whose backslash stands before `at`.
+#[inline]
 fn escape_end(text: &[u8], at: usize) -> Option<usize> {
     match text.get(at)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 1),
@@ -212,10 +216,11 @@ fn escape_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-fn word_end(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
-    text.get(at..)?.starts_with(word).then_some(at + word.len())
+fn word_end<const N: usize>(text: &[u8], at: usize, word: &[u8; N]) -> Option<usize> {
+    (text.get(at..)?.first_chunk() == Some(word)).then_some(at + N)
 }
 
+#[inline]
 fn number_end(text: &[u8], mut at: usize) -> Option<usize> {
     if text.get(at) == Some(&b'-') {
         at += 1;
@@ -235,6 +240,7 @@ fn number_end(text: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// Behind the digits at `at`, of which there must be one.
+#[inline]
 fn digits_end(text: &[u8], at: usize) -> Option<usize> {
     let count = text.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (count > 0).then_some(at + count)
