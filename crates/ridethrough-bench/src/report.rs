@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn others_stand_beside_us_only_if_they_took_part() {
         let alone = Figure::less("P3", "CPU", "x").rounds(vec![1.5]);
-        assert_eq!(others(&[alone.clone()]), "");
+        assert_eq!(others(std::slice::from_ref(&alone)), "");
 
         let rows = others(&[alone.beside("rmcp", vec![7.0, 9.0, 8.0])]);
 
