@@ -88,6 +88,10 @@ impl Decoder {
                     }
                 }
                 Stop::Comment => return Some(Ok(Item::Comment)),
+                Stop::Message(data) => {
+                    let data = self.lines.chunk().slice(data);
+                    return Some(Ok(Item::Event(self.block.finish_with(data))));
+                }
                 Stop::TooLarge(too_large) => {
                     self.block = Block::default();
                     return Some(Err(too_large));

@@ -15,7 +15,7 @@ use bytes::Bytes;
 /// or a delay may come alone and the caller must see it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The last `event` field, unless it was empty.
+    /// The last `event` field, unless it was empty or `message`, which is the kind of an event without one.
     pub kind: Option<Box<str>>,
     /// The `data` lines joined by LF; always valid UTF-8, and empty if there were none.
     ///

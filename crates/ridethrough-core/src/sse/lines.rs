@@ -45,6 +45,8 @@ pub(super) enum Stop {
     Blank,
     /// The end of a comment line.
     Comment,
+    /// The block is complete, and its only data lies here in the chunk.
+    Message(Range<usize>),
     /// The block has outgrown the limit.
     TooLarge(TooLarge),
 }
@@ -129,6 +131,11 @@ impl Lines {
                     self.place = Place::InComment;
                     None
                 }
+                (Place::LineStart, b'e') if self.rest().starts_with(MESSAGE_LINE) => {
+                    self.at += MESSAGE_LINE.len();
+                    block.be_message();
+                    self.count(MESSAGE_LINE.len() - 1)
+                }
                 (Place::LineStart | Place::AfterCr | Place::InField, _) => self.read_field(block),
                 (Place::InComment, _) => self.skip_comment(),
                 (Place::Spent, _) => return None,
@@ -169,7 +176,7 @@ impl Lines {
     }
 
     fn skip_comment(&mut self) -> Option<Stop> {
-        let rest = self.chunk.get(self.at..).unwrap_or_default();
+        let rest = self.rest();
         let len = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
         self.pass(len).then_some(Stop::Comment)
     }
@@ -177,15 +184,20 @@ impl Lines {
     /// Reads on in a field line, and adds it to `block` if its end is there.
     fn read_field(&mut self, block: &mut Block) -> Option<Stop> {
         let start = self.at;
-        let Piece { len, ascii } = measure(self.chunk.get(start..).unwrap_or_default());
-        self.used = self.used.saturating_add(len);
-        if self.used > self.limit {
-            return Some(Stop::TooLarge(self.give_up()));
+        let Piece { len, ascii } = measure(self.rest());
+        if let Some(too_large) = self.count(len) {
+            return Some(too_large);
         }
 
+        let range = start..start + len;
+        if ascii == len && self.is_message(&range) && !block.has_data() {
+            self.at = range.end + 2;
+            self.place = Place::LineStart;
+            self.used = 0;
+            return Some(Stop::Message(range.start + DATA.len()..range.end));
+        }
         self.place = Place::InField;
         let is_whole = self.pass(len);
-        let range = start..start + len;
         if is_whole && self.begun.is_empty() {
             block.add(&self.chunk, range, ascii);
             return None;
@@ -197,6 +209,26 @@ impl Lines {
             block.settle(&line);
         }
         None
+    }
+
+    /// What has not been read of the chunk.
+    fn rest(&self) -> &[u8] {
+        self.chunk.get(self.at..).unwrap_or_default()
+    }
+
+    /// Counts so many bytes of a field line against the limit.
+    #[inline]
+    fn count(&mut self, len: usize) -> Option<Stop> {
+        self.used = self.used.saturating_add(len);
+        (self.used > self.limit).then(|| Stop::TooLarge(self.give_up()))
+    }
+
+    /// Whether the line at `range` is a whole line of data, and the last of its block. Almost every event
+    /// has one, and is read in one go for it.
+    fn is_message(&self, range: &Range<usize>) -> bool {
+        let end = self.chunk.get(range.end..).unwrap_or_default();
+        let line = self.chunk.get(range.clone()).unwrap_or_default();
+        end.starts_with(b"\n\n") && line.starts_with(DATA) && self.begun.is_empty()
     }
 
     /// Keeps a piece of a field line until the rest of it comes.
@@ -222,6 +254,7 @@ impl Lines {
         true
     }
 
+    #[cold]
     fn give_up(&mut self) -> TooLarge {
         let limit = self.limit;
         *self = Self { place: Place::Spent, ..Self::new(limit) };
@@ -240,10 +273,29 @@ struct Piece {
 /// Finds the end of the line that `bytes` begin with.
 ///
 /// Looking for it and then for bytes that may not be UTF-8 would be two walks over every event. The
-/// usual line is long and printable ASCII, and for that one walk settles both.
+/// usual line is printable ASCII, and for that one walk settles both.
 fn measure(bytes: &[u8]) -> Piece {
-    let (blocks, _) = bytes.as_chunks::<PLAIN_BLOCK>();
-    let plain = PLAIN_BLOCK * blocks.iter().take_while(|block| is_plain(block)).count();
+    let plain = plain_blocks::<64>(bytes, 0);
+    let plain = plain_blocks::<16>(bytes, plain);
+    let (words, _) = bytes.get(plain..).unwrap_or_default().as_chunks::<8>();
+    let mut at = plain;
+    for word in words {
+        let odd = odd_bytes(*word);
+        if odd != 0 {
+            at += odd.trailing_zeros() as usize / 8;
+            break;
+        }
+        at += 8;
+    }
+    match bytes.get(at) {
+        Some(b'\n' | b'\r') => Piece { len: at, ascii: at },
+        _ => measure_odd(bytes, at),
+    }
+}
+
+/// The same for a line that has something else than printable ASCII behind its first `plain` bytes, or
+/// is about to end with its chunk.
+fn measure_odd(bytes: &[u8], plain: usize) -> Piece {
     let rest = bytes.get(plain..).unwrap_or_default();
     match memchr2(b'\n', b'\r', rest) {
         Some(end) => Piece { len: plain + end, ascii: plain },
@@ -252,17 +304,37 @@ fn measure(bytes: &[u8]) -> Piece {
     }
 }
 
-/// Whether there is neither a line end nor anything beyond ASCII in `block`; may err on the side of no.
-fn is_plain(block: &[u8; PLAIN_BLOCK]) -> bool {
-    // As signed numbers, LF and CR are below 0x0e, and what is not ASCII is below zero. A fold without
-    // a way out, because that is what the compiler turns into a few vector instructions.
-    !block.iter().fold(false, |is_odd, &byte| is_odd | (byte.cast_signed() < 0x0e))
+/// Which of these bytes are line ends or beyond ASCII, and maybe some more: the highest bit of each.
+///
+/// The lowest bit that is set is right; those above it may be set by its borrow.
+const fn odd_bytes(word: [u8; 8]) -> u64 {
+    let word = u64::from_le_bytes(word);
+    (word.wrapping_sub(LOW) & !word | word) & HIGH
 }
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// Goes on from `start`, block by block, while there is neither a line end nor anything beyond ASCII, and
+/// says where it stopped; may stop too early.
+fn plain_blocks<const N: usize>(bytes: &[u8], start: usize) -> usize {
+    // As signed numbers, LF and CR are below 0x0e, and what is not ASCII is below zero. A fold without
+    // a way out, because that is what the compiler turns into a few vector instructions.
+    let is_odd = |block: &[u8; N]| {
+        block.iter().fold(false, |is_odd, &byte| is_odd | (byte.cast_signed() < 0x0e))
+    };
+    let (blocks, _) = bytes.get(start..).unwrap_or_default().as_chunks::<N>();
+    start + N * blocks.iter().position(is_odd).unwrap_or(blocks.len())
+}
 
-/// Four vectors of the smallest kind; shorter blocks branch more often, longer ones gain nothing.
-const PLAIN_BLOCK: usize = 64;
+/// In each byte the first above LF and CR.
+const LOW: u64 = u64::from_le_bytes([0x0e; 8]);
+/// In each byte the bit that ASCII does not have.
+const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// What most events of most servers begin with.
+const MESSAGE_LINE: &[u8; 15] = b"event: message\n";
+
+const DATA: &[u8; 6] = b"data: ";
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 #[cfg(test)]
 mod tests {

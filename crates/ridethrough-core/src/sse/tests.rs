@@ -99,6 +99,36 @@ fn the_last_event_field_gives_the_kind_unless_it_is_empty() {
 }
 
 #[test]
+fn the_kind_message_is_no_kind_wherever_its_line_is_cut() {
+    let stream =
+        b"event: a\nevent: message\ndata: x\n\nevent: message\ndata: y\n\nevent: message\n\n";
+
+    for at in 0..stream.len() {
+        let seen = decode_chunks(LARGE, &[&stream[..at], &stream[at..]]);
+        assert_eq!(seen, [data("x"), data("y"), data("")], "cut at {at}");
+    }
+    assert_eq!(decode(b"event: message\revent: b\r\n\n"), decode(b"event: b\n\n"));
+}
+
+#[test]
+fn a_line_that_only_begins_like_the_kind_message_is_read_to_its_end() {
+    let named = |kind: &str| {
+        let kind = Some(kind.into());
+        Seen::Event(Fields { kind, data: "x".into(), ..Fields::default() })
+    };
+
+    assert_eq!(decode(b"event: messages\ndata: x\n\n"), [named("messages")]);
+    assert_eq!(decode(b"event: message \ndata: x\n\n"), [named("message ")]);
+}
+
+#[test]
+fn the_last_line_of_data_is_joined_to_those_before_it() {
+    assert_eq!(decode(b"data: a\ndata: b\n\ndata: c\n\n"), [data("a\nb"), data("c")]);
+    assert_eq!(decode_chunks(LARGE, &[b"data: a\n", b"data: b\n\n"]), [data("a\nb")]);
+    assert_eq!(decode_chunks(LARGE, &[b"data: a", b"data: b\n\n"]), [data("adata: b")]);
+}
+
+#[test]
 fn only_an_event_of_no_kind_or_of_the_kind_message_is_a_message() {
     let event = |kind: Option<&str>| Event {
         kind: kind.map(Into::into),
@@ -232,6 +262,14 @@ fn a_block_may_fill_the_limit_but_not_exceed_it() {
     assert_eq!(decode_chunks(16, &[block]), [Seen::TooLarge]);
     assert_eq!(decode_chunks(5, &[b"\xef\xbb\xbfevent\n"]), []);
     assert_eq!(decode_chunks(5, &[b"\xef\xbbevent\n"]), [Seen::TooLarge]);
+}
+
+#[test]
+fn a_line_of_the_kind_message_counts_against_the_limit() {
+    assert_eq!(decode_chunks(21, &[b"event: message\ndata: a\n\n"]), [data("a")]);
+    assert_eq!(decode_chunks(20, &[b"event: message\ndata: a\n\n"]), [Seen::TooLarge]);
+    assert_eq!(decode_chunks(13, &[b"event: message\n"]), [Seen::TooLarge]);
+    assert_eq!(decode_chunks(27, &[&b"event: message\n".repeat(2)]), [Seen::TooLarge]);
 }
 
 #[test]
