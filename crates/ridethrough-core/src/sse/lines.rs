@@ -275,7 +275,7 @@ struct Piece {
 /// Looking for it and then for bytes that may not be UTF-8 would be two walks over every event. The
 /// usual line is printable ASCII, and for that one walk settles both.
 fn measure(bytes: &[u8]) -> Piece {
-    let plain = plain_blocks::<64>(bytes, 0);
+    let plain = plain_blocks::<128>(bytes, 0);
     let plain = plain_blocks::<16>(bytes, plain);
     let (words, _) = bytes.get(plain..).unwrap_or_default().as_chunks::<8>();
     let mut at = plain;
