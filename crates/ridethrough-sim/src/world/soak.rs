@@ -185,7 +185,8 @@ impl Soaking {
         self.server.kill().await;
         self.host.retire();
         lock(&self.oracle).forget();
-        sleep(lock(&self.chance).millis(3000)).await;
+        let outage = lock(&self.chance).millis(3000);
+        sleep(outage).await;
         (self.server, self.host) = serve(&self.vault, &self.oracle, &self.chance);
         for network in &self.networks {
             network.lead_to(self.server.clone());
