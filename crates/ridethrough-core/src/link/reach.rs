@@ -167,7 +167,9 @@ impl Link {
     pub(super) fn try_once_more(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let left = (self.patience() + LAST_TRY).saturating_sub(exchange.waited(now));
-        if left.is_zero() {
+        // Whoever comes to wait without any patience left has had its last connect.
+        let has_tried = exchange.ledger.waited >= self.patience();
+        if has_tried || left.is_zero() {
             let ending = self.out_of_patience(id);
             return self.end(now, id, ending);
         }

@@ -181,6 +181,33 @@ fn a_call_gives_up_only_after_one_more_connect() {
 }
 
 #[test]
+fn a_call_without_patience_or_with_none_left_gets_no_further_connect() {
+    let mut rig = Rig::with_policy(RecoveryPolicy::never());
+    rig.connect();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.refuse_connection(&post);
+    rig.advance(millis(0));
+    assert_eq!(rig.kind(id), Kind::Unreachable);
+
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    rig.refuse_connection(&post);
+    let began = rig.now;
+    rig.advance_to_dial();
+    while rig.now.since(began) < secs(30) {
+        rig.dial_fails();
+        rig.advance_to_dial();
+    }
+    rig.dial_succeeds();
+    let again = rig.post();
+    rig.refuse_connection(&again);
+    rig.advance(millis(0));
+    assert_eq!(rig.kind(id), Kind::Unreachable);
+}
+
+#[test]
 fn a_last_connect_that_takes_too_long_is_not_waited_for() {
     let mut rig = Rig::connected();
     let id = rig.call("deploy");

@@ -25,7 +25,7 @@ pub(super) fn by_the_standard(stream: &[u8]) -> Vec<Seen> {
             "" => seen.push(Seen::Comment),
             "event" => {
                 block.get_or_insert_default().kind =
-                    Some(value.to_owned()).filter(|kind| !kind.is_empty());
+                    Some(value.to_owned()).filter(|kind| !matches!(kind.as_str(), "" | "message"));
             }
             "data" => block.get_or_insert_default().data += &format!("{value}\n"),
             "id" if !value.contains('\0') => block.get_or_insert_default().id = Some(value.into()),
