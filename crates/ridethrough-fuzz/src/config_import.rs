@@ -10,7 +10,8 @@ use ridethrough_cli::{Rehearsal, rehearse};
 /// What is written can be read, leads to the same servers, is not changed by a second time, and can be
 /// undone to the last byte; nothing of a file reaches a terminal as more than text.
 pub fn config_import(input: &[u8]) {
-    let path = if input.starts_with(b"#toml") { "/work/config.toml" } else { "/work/.mcp.json" };
+    let path =
+        if input.starts_with(b"#toml") { "/project/config.toml" } else { "/project/.mcp.json" };
     let bytes = match input {
         [255, choices @ ..] => made_of(choices).into_bytes(),
         bytes => bytes.to_vec(),

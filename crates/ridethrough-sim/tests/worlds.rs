@@ -5,7 +5,7 @@ use std::time::Duration;
 use ridethrough_sim::regression;
 use ridethrough_sim::run::{Plan, run};
 use ridethrough_sim::shrink::shrink;
-use ridethrough_sim::world::{Fault, Faults, Soak, World};
+use ridethrough_sim::world::{Fault, Faults, HAPPENINGS, Soak, World};
 
 /// h2 reads the real clock, so that for HTTP/2 only what comes of a world is the same.
 #[test]
@@ -40,7 +40,7 @@ fn a_world_without_faults_answers_every_call_and_runs_it_once() {
 #[test]
 fn every_fault_by_itself_breaks_no_promise_and_makes_a_difference() {
     for fault in Fault::ALL {
-        let rate = if RARE.contains(fault) { 3 } else { 300 };
+        let rate = if HAPPENINGS.contains(fault) { 3 } else { 300 };
         // Some of them happen to streams only, and some only to those that are resumed.
         let streams = Faults::none().with(Fault::Streams, 800).with(Fault::Resumable, 900);
         let streams = streams.with(Fault::CutStream, 500);
@@ -103,16 +103,3 @@ fn sessions_live_through_hours_of_restarts_and_leave_nothing_behind() {
     let calls: u64 = soaked.endings.values().sum();
     assert!(calls > 4_000, "{calls}");
 }
-
-/// Counted in a world of a hundred calls, not in a thousand.
-const RARE: &[Fault] = &[
-    Fault::Outages,
-    Fault::Restarts,
-    Fault::StallAll,
-    Fault::ResetAll,
-    Fault::CloseIdle,
-    Fault::Amnesia,
-    Fault::EraChanges,
-    Fault::Sleeps,
-    Fault::ClockJumps,
-];

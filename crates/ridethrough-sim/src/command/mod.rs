@@ -7,6 +7,7 @@ mod shrink;
 mod soak;
 mod ticker;
 mod torture;
+mod which;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -6,25 +6,19 @@ use anyhow::Result;
 use ridethrough_sim::regression::Regression;
 use ridethrough_sim::shrink::{Shrunk, shrink};
 
-use super::replay::world;
 use super::ticker::Ticker;
+use super::which::Which;
 
 /// Take faults and calls away from a broken world, for as long as it stays broken
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Its seed
-    seed: u64,
-    /// How many calls in it
-    #[arg(long, default_value_t = 100)]
-    calls: u64,
-    /// Its faults, in place of those that the seed draws
-    #[arg(long, value_name = "NAME=RATE,...")]
-    faults: Option<String>,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Args {
     pub(super) fn play(self) -> Result<bool> {
-        let world = world(self.seed, self.calls, self.faults.as_deref())?;
+        let world = self.which.world()?;
         let ticker = Ticker::start();
         let shrunk = shrink(&world, |it| {
             let faults = it.faults.present().count();
@@ -33,7 +27,7 @@ impl Args {
         ticker.end();
         let out = &mut io::stdout().lock();
         let Some(Shrunk { world, promise }) = shrunk else {
-            writeln!(out, "seed {} breaks no promise", self.seed)?;
+            writeln!(out, "seed {} breaks no promise", self.which.seed)?;
             return Ok(true);
         };
         let (seed, calls, faults) = (world.seed, world.calls, &world.faults);

@@ -157,6 +157,19 @@ faults! {
     ShortDeadlines "short-deadlines" 100,
 }
 
+/// Those that happen to a server over time, whoever asks it: so often in a world of a hundred calls.
+pub const HAPPENINGS: &[Fault] = &[
+    Fault::Outages,
+    Fault::Restarts,
+    Fault::StallAll,
+    Fault::ResetAll,
+    Fault::CloseIdle,
+    Fault::Amnesia,
+    Fault::EraChanges,
+    Fault::Sleeps,
+    Fault::ClockJumps,
+];
+
 /// How often each fault happens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Faults(Vec<u64>);

@@ -267,7 +267,7 @@ impl Life {
     }
 }
 
-/// Every server has one, and a key takes a millisecond to make.
+/// A server has one even without TLS; all of them share it.
 pub(super) static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
 /// The time of a call whose caller is patient.
 const DEADLINE: Duration = Duration::from_secs(60);

@@ -12,6 +12,7 @@
 
 mod answers;
 mod call;
+mod certain;
 mod computer;
 mod dialect;
 mod faults;
@@ -33,7 +34,7 @@ use std::collections::BTreeMap;
 
 use ridethrough_core::dice::Dice;
 
-pub use faults::{Fault, Faults};
+pub use faults::{Fault, Faults, HAPPENINGS};
 pub use soak::{Hour, Soak, Soaked};
 
 use crate::Violation;
@@ -126,7 +127,7 @@ fn mild(dice: &mut Dice) -> Faults {
 /// Faults that a client rides through without anybody's noticing.
 fn calm(dice: &mut Dice) -> Faults {
     let drawn = Faults::draw(dice);
-    let taken_away = Fault::ALL.iter().filter(|fault| !oracle::CALM.contains(fault));
+    let taken_away = Fault::ALL.iter().filter(|fault| !certain::CALM.contains(fault));
     taken_away.fold(drawn, |faults, fault| faults.without(*fault))
 }
 

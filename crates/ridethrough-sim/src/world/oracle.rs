@@ -10,6 +10,7 @@ use std::time::Duration;
 use ridethrough_lab::Protocol;
 use tokio::time::Instant;
 
+use super::certain::Certain;
 use super::faults::{Fault, Faults};
 use super::told::Told;
 use super::trace::Trace;
@@ -30,23 +31,6 @@ pub(super) struct Oracle {
     pub(super) lies: u64,
     /// Faults that some request met.
     pub(super) faults: u64,
-}
-
-/// What can be judged in this world.
-#[derive(Clone, Copy, Debug)]
-struct Certain {
-    /// An answer that was sent arrives.
-    answers_arrive: bool,
-    /// How long a request can be under way; `None` if nobody can tell.
-    lag: Option<Duration>,
-    /// What is sent may vanish without a trace.
-    is_swallowed: bool,
-    /// Outages are all that happens, and they are short.
-    is_mild: bool,
-    /// Nothing happens that a call has to notice.
-    is_calm: bool,
-    /// Nothing breaks a connection.
-    connections_last: bool,
 }
 
 /// One call, from all that is known.
@@ -86,21 +70,7 @@ struct Client {
 
 impl Oracle {
     pub(super) fn new(seed: u64, faults: &Faults, protocol: Protocol, trace: Trace) -> Self {
-        let delayed = [Fault::Delay, Fault::Slices];
-        // GOAWAY may take along what is under way, and a FIN that is under way cannot be seen.
-        let closes_in_sight = !protocol.is_http2() && !faults.has(&[Fault::Delay]);
-        let certain = Certain {
-            answers_arrive: !faults.has(BREAKING) && !faults.has(&[Fault::Cancels]),
-            lag: (!faults.has(&[Fault::Pause])).then(|| match faults.has(&delayed) {
-                true => Duration::from_secs(3),
-                false => Duration::from_millis(500),
-            }),
-            is_swallowed: faults.has(SWALLOWING),
-            is_mild: faults.present().all(|fault| MILD.contains(&fault)),
-            is_calm: faults.present().all(|fault| CALM.contains(&fault))
-                && (closes_in_sight || !faults.has(&[Fault::CloseIdle])),
-            connections_last: !faults.has(BREAKING) && !faults.has(ENDING_A_CONNECTION),
-        };
+        let certain = Certain::of(faults, protocol);
         Self {
             seed,
             began: Instant::now(),
@@ -395,67 +365,6 @@ const TICK: Duration = Duration::from_millis(2);
 
 const DOUBT_IS_TOLD: &str = "an error says whether the server may have run it";
 
-/// Whoever meets one of these may lose what was on its way.
-const BREAKING: &[Fault] = &[
-    Fault::Cut,
-    Fault::Stall,
-    Fault::Pause,
-    Fault::Restarts,
-    Fault::StallAll,
-    Fault::ResetAll,
-    Fault::CloseIdle,
-    Fault::Sleeps,
-    Fault::ClockJumps,
-    Fault::ShortDeadlines,
-];
-/// In these black holes a server can write for ever.
-const SWALLOWING: &[Fault] = &[Fault::Stall, Fault::StallAll, Fault::Sleeps];
-/// After one of these a connection cannot be used again, or should not be.
-const ENDING_A_CONNECTION: &[Fault] = &[
-    Fault::Cancels,
-    Fault::Refused,
-    Fault::Hangs,
-    Fault::ResetBefore,
-    Fault::CloseBefore,
-    Fault::HoleBefore,
-    Fault::RefusedStream,
-    Fault::ResetAfter,
-    Fault::CloseAfter,
-    Fault::CutBody,
-    Fault::HoleAfter,
-    Fault::CutStream,
-    Fault::Polling,
-    Fault::Flood,
-    Fault::Slow,
-    Fault::Handshakes,
-    Fault::Nonsense,
-    Fault::Accepted,
-    Fault::Outages,
-];
-/// A world with nothing but these is one where patience is enough.
-const MILD: &[Fault] = &[
-    Fault::Delay,
-    Fault::Slices,
-    Fault::Outages,
-    Fault::Restarts,
-    Fault::Streams,
-    Fault::Apart,
-    Fault::Progress,
-    Fault::Large,
-];
-/// A world with nothing but these is one where every call is answered.
-pub(super) const CALM: &[Fault] = &[
-    Fault::Delay,
-    Fault::Slices,
-    Fault::CloseIdle,
-    Fault::Streams,
-    Fault::Resumable,
-    Fault::Polling,
-    Fault::Apart,
-    Fault::OddEvents,
-    Fault::Progress,
-    Fault::Large,
-];
 /// Repeats after these draw on the budget.
 const BUDGETED: &[Fault] = &[
     Fault::Deferral,

@@ -8,7 +8,7 @@ use ridethrough_lab::{Mood, Processed, Server, Spoken};
 use tokio::time::Instant;
 
 use super::computer::Computer;
-use super::faults::{Fault, Faults};
+use super::faults::{Fault, Faults, HAPPENINGS};
 use super::host::{Host, lock};
 
 /// Something that will happen.
@@ -26,7 +26,7 @@ pub(super) fn forecast(
     within: Duration,
 ) -> Vec<Happening> {
     let mut happenings = Vec::new();
-    for what in HAPPENINGS {
+    for &what in HAPPENINGS {
         let most = faults[what] * calls.max(50) / 100;
         let times = if most == 0 { 0 } else { 1 + dice.below(most) };
         for _ in 0..times {
@@ -117,14 +117,3 @@ impl Site {
 const SHORT: u64 = 8_000;
 /// Two outages in a row would be one long one.
 const RESPITE: Duration = Duration::from_secs(5);
-const HAPPENINGS: [Fault; 9] = [
-    Fault::Outages,
-    Fault::Restarts,
-    Fault::StallAll,
-    Fault::ResetAll,
-    Fault::CloseIdle,
-    Fault::Amnesia,
-    Fault::EraChanges,
-    Fault::Sleeps,
-    Fault::ClockJumps,
-];
