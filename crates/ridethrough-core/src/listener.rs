@@ -26,6 +26,8 @@ use crate::sse::EventId;
 pub(crate) struct Listener {
     state: State,
     failures: u32,
+    /// Whether what was asked for last was asked for after a pause.
+    has_waited: bool,
     last_event_id: Option<EventId>,
     retry: Option<Duration>,
     /// Whether a stream was ever open in this session: a 404 means something else then.
@@ -34,6 +36,8 @@ pub(crate) struct Listener {
     credentials_renewed: bool,
     /// How a stateless server was asked for it.
     subscription: Option<Subscription>,
+    /// The head of an answer that is no stream, while its body is on its way.
+    refusal: Option<Refusal>,
     /// An older stream that is let go once the new one is acknowledged.
     replaced: Option<AttemptId>,
 }
@@ -47,8 +51,14 @@ struct Subscription {
     asked: BTreeSet<Box<str>>,
     /// What is wanted has changed since.
     is_outdated: bool,
-    /// The head of an answer that is no stream, while its body is on its way.
-    head: Option<Box<AnswerHead>>,
+}
+
+/// An answer whose words decide what it means.
+#[derive(Debug)]
+struct Refusal {
+    head: Box<AnswerHead>,
+    /// How long its body may take.
+    until: Moment,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +84,7 @@ pub(crate) enum State {
 /// What the link must do about an answer to the GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A 404 or 405 on a stream that was open before: is the session still there?
+    /// A 404 or 405 on a stream that was open before, or words: is the session still there?
     CheckSession,
     /// It is open; the gap to tell, if there was one.
     Opened {
@@ -114,9 +124,10 @@ impl Listener {
         self.subscription.as_ref().map(|it| it.wire_id)
     }
 
-    /// Until when a stateless server may take to acknowledge it.
-    pub(crate) fn acknowledged_until(&self) -> Option<Moment> {
-        self.subscription.as_ref().map(|it| it.until)
+    /// Until when a server may take to say what became of it.
+    pub(crate) fn decided_until(&self) -> Option<Moment> {
+        let acknowledged = self.subscription.as_ref().map(|it| it.until);
+        self.refusal.as_ref().map(|refusal| refusal.until).or(acknowledged)
     }
 
     /// Whether a stateless server was asked for this resource.
@@ -124,15 +135,14 @@ impl Listener {
         self.subscription.as_ref().is_some_and(|it| it.asked.contains(uri))
     }
 
-    /// A stateless server answers by something that is no stream.
-    pub(crate) fn note_head(&mut self, head: &AnswerHead) {
-        if let Some(subscription) = &mut self.subscription {
-            subscription.head = Some(Box::new(head.clone()));
-        }
+    /// The server answers by something that is no stream: its words will tell what it means.
+    pub(crate) fn refused(&mut self, now: Moment, head: &AnswerHead) {
+        self.refusal = Some(Refusal { head: Box::new(head.clone()), until: now + WORDS });
     }
 
-    pub(crate) fn take_head(&mut self) -> Option<AnswerHead> {
-        self.subscription.as_mut()?.head.take().map(|head| *head)
+    /// The words are here. Returns the head that they belong to.
+    pub(crate) fn take_refusal(&mut self) -> Option<AnswerHead> {
+        self.refusal.take().map(|refusal| *refusal.head)
     }
 
     /// Whether no more than its last stream has gone wrong.
@@ -156,6 +166,7 @@ impl Listener {
     }
 
     pub(crate) const fn opening(&mut self, attempt: AttemptId) {
+        self.has_waited = matches!(self.state, State::Waiting { .. });
         self.state = State::Opening { attempt };
     }
 
@@ -168,8 +179,7 @@ impl Listener {
         asked: BTreeSet<Box<str>>,
     ) {
         self.state = State::Opening { attempt };
-        let (is_outdated, head) = (false, None);
-        self.subscription = Some(Subscription { wire_id, until, asked, is_outdated, head });
+        self.subscription = Some(Subscription { wire_id, until, asked, is_outdated: false });
     }
 
     /// Another one is wanted in place of what is open. One that is on its way is waited for first.
@@ -242,10 +252,7 @@ impl Listener {
             StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND if !self.was_open => {
                 self.unsupported()
             }
-            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND => {
-                self.state = State::Checking;
-                Verdict::CheckSession
-            }
+            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND => self.check_session(),
             StatusCode::UNAUTHORIZED if !self.credentials_renewed => {
                 self.credentials_renewed = true;
                 self.state = State::Off;
@@ -260,6 +267,22 @@ impl Listener {
                 Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
             }
         }
+    }
+
+    /// The server says that it does not know the session: is that so? A server that denies every new
+    /// session is asked after a pause only.
+    pub(crate) fn session_denied(&mut self, now: Moment, dice: &mut Dice) -> Verdict {
+        if self.failures > 0 && !self.has_waited {
+            return Verdict::Wait { until: self.back_off(now, None, dice) };
+        }
+        self.failures = self.failures.saturating_add(1);
+        self.refusal = None;
+        self.check_session()
+    }
+
+    const fn check_session(&mut self) -> Verdict {
+        self.state = State::Checking;
+        Verdict::CheckSession
     }
 
     /// The stream ended, was cut, or could not be opened. Returns when to try again.
@@ -326,10 +349,13 @@ impl Listener {
         let hint = hint.max(self.retry).unwrap_or_default();
         self.failures = self.failures.saturating_add(1);
         self.lost_at = self.lost_at.or(Some(now));
+        self.refusal = None;
         let until = now + pause.max(hint);
         self.state = State::Waiting { until };
         until
     }
 }
 
+/// How long the words of a refusal may take.
+const WORDS: Duration = Duration::from_secs(10);
 const PAUSE: Window = Window { first: Duration::from_secs(1), most: Duration::from_secs(300) };

@@ -25,7 +25,9 @@ mod trail;
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use ledger::Ledger;
 pub use reading::session_loss;
-pub(crate) use reading::{Asked, PostReading, ResumeReading, read_post, read_resume};
+pub(crate) use reading::{
+    Asked, PostReading, ResumeReading, get_speaks_of_loss, read_post, read_resume,
+};
 pub(crate) use round::{Reply, Round, Wanted};
 pub(crate) use trail::{Novelty, Trail};
 

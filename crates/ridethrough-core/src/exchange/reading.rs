@@ -114,6 +114,12 @@ pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
     }
 }
 
+/// Whether a refusal of the standing stream, which has no id to be answered by, speaks of a lost session.
+pub(crate) fn get_speaks_of_loss(head: &AnswerHead, body: &Bytes) -> bool {
+    let words = String::from_utf8_lossy(body);
+    session::loss(head, Carried::Session, Some(&words)) == Loss::Certain
+}
+
 /// An answer whose body does not contain ours.
 fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
     let status = head.status;

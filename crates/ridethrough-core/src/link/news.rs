@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::exchange::{
     Asked, Exchange, Novelty, Phase, PostReading, ResumeReading, Via, read_post, read_resume,
 };
-use crate::failure::{Cause, Failure};
+use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::message::{Answer, Incoming, Message};
@@ -76,7 +76,7 @@ impl Link {
             }
             Owner::Tools => self.tools_body(now, body),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
-            Owner::Listener => self.listener_body(now, body),
+            Owner::Listener => self.listener_body(now, known.credentials, body),
             Owner::Dial | Owner::Notice(_) => {}
         }
     }
@@ -175,6 +175,7 @@ impl Link {
     }
 
     fn exchange_head(&mut self, now: Moment, attempt: AttemptId, id: ExchangeId, head: AnswerHead) {
+        self.note_resume(now, id, attempt);
         let Some(live) = self.stream_of(id, attempt) else { return };
         live.last_sign = now;
         if !head.is_stream() {
@@ -195,6 +196,15 @@ impl Link {
         }
         self.set_alarm(id);
         self.canary_returned(now, id);
+    }
+
+    /// Row 14: an attempt arrived no later than now. It may have stood in line for a connection, so that
+    /// when it was asked for says nothing about how soon the next one may follow it.
+    fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
+        let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
+        if is_resume && let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.ledger.resumed_at = Some(now);
+        }
     }
 
     /// The whole body of an answer, or none if it is a refusal whose body broke off.
@@ -282,6 +292,9 @@ impl Link {
         attempt: AttemptId,
         failure: Failure,
     ) {
+        if failure.delivery != Delivery::NotSent {
+            self.note_resume(now, id, attempt);
+        }
         let live = self.stream_of(id, attempt);
         let is_refused = live.is_some_and(
             |live| matches!(&live.phase, Phase::Body(head) if !head.status.is_success()),

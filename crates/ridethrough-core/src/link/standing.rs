@@ -8,8 +8,9 @@ use super::attempts::Owner;
 use super::timers::Timer;
 use crate::era::Era;
 use crate::event::Event;
-use crate::head::AnswerHead;
-use crate::ids::{AttemptId, Generation};
+use crate::exchange::get_speaks_of_loss;
+use crate::head::{AnswerHead, Challenge};
+use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::listener::{State, Verdict};
 use crate::message::Incoming;
 use crate::moment::Moment;
@@ -75,32 +76,43 @@ impl Link {
     }
 
     pub(super) fn listener_head(&mut self, now: Moment, attempt: AttemptId, head: &AnswerHead) {
-        if self.listener.wire_id().is_some() && head.status != StatusCode::UNAUTHORIZED {
-            // A stateless server has yet to acknowledge it, or says no in a body.
-            if !head.is_stream() {
-                self.listener.note_head(head);
-            }
+        let is_subscription = self.listener.wire_id().is_some();
+        if is_subscription && head.is_stream() {
+            // A stateless server has yet to acknowledge it.
             return;
         }
-        match self.listener.answered(now, head, &mut self.dice) {
-            Verdict::Opened { gap } => {
-                if let Some(gap) = gap {
-                    self.tell(Event::ListenerBack { gap });
-                }
-                return self.set_listener_alarm();
-            }
+        if has_words(head, is_subscription) {
+            self.listener.refused(now, head);
+            return self.set_listener_alarm();
+        }
+        let rejected = self.attempts.get(&attempt).map(|each| each.credentials);
+        let is_open = head.is_stream();
+        let verdict = self.listener.answered(now, head, &mut self.dice);
+        self.follow(now, verdict, rejected, head);
+        if !is_open {
+            self.drain(attempt);
+        }
+    }
+
+    /// Does what an answer to the GET asks for.
+    fn follow(
+        &mut self,
+        now: Moment,
+        verdict: Verdict,
+        rejected: Option<CredentialsId>,
+        head: &AnswerHead,
+    ) {
+        match verdict {
+            Verdict::Opened { gap: Some(gap) } => self.tell(Event::ListenerBack { gap }),
+            Verdict::Opened { gap: None } => {}
             Verdict::CheckSession => self.check_session(now),
             Verdict::RenewCredentials => {
-                let rejected = self.attempts.get(&attempt).map(|each| each.credentials);
                 let rejected = rejected.unwrap_or(self.credentials.current());
                 self.renew_credentials(now, rejected, head.challenge.clone());
             }
-            Verdict::Unsupported => {
-                self.tell(Event::ListenerUnsupported);
-            }
+            Verdict::Unsupported => self.tell(Event::ListenerUnsupported),
             Verdict::Wait { until } => self.tell(Event::ListenerLost { retry: until }),
         }
-        self.drain(attempt);
         self.set_listener_alarm();
     }
 
@@ -130,10 +142,16 @@ impl Link {
     }
 
     /// A body in place of a stream.
-    pub(super) fn listener_body(&mut self, now: Moment, body: &Bytes) {
-        if let Some(head) = self.listener.take_head() {
-            self.subscription_refused(now, &head, body);
+    pub(super) fn listener_body(&mut self, now: Moment, rejected: CredentialsId, body: &Bytes) {
+        let Some(head) = self.listener.take_refusal() else { return };
+        if self.listener.wire_id().is_some() {
+            return self.subscription_refused(now, &head, body);
         }
+        let verdict = match get_speaks_of_loss(&head, body) {
+            true => self.listener.session_denied(now, &mut self.dice),
+            false => self.listener.answered(now, &head, &mut self.dice),
+        };
+        self.follow(now, verdict, Some(rejected), &head);
     }
 
     /// One of its attempts is over: perhaps the one that was being replaced.
@@ -169,9 +187,20 @@ impl Link {
     pub(super) fn set_listener_alarm(&mut self) {
         let alarm = match self.listener.state() {
             State::Waiting { until } => Some(until),
-            State::Opening { .. } => self.listener.acknowledged_until(),
+            State::Opening { .. } => self.listener.decided_until(),
             _ => None,
         };
         self.timers.set(Timer::Listener, alarm);
+    }
+}
+
+/// Whether only the body of this answer tells what it means. A lost session is told in many ways, by 401
+/// too; a 404 or 405 needs no words, nor does a challenge.
+fn has_words(head: &AnswerHead, is_subscription: bool) -> bool {
+    let is_challenged = matches!(head.challenge, Some(Challenge::Credentials));
+    match head.status {
+        StatusCode::UNAUTHORIZED => !is_subscription && !is_challenged,
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => is_subscription,
+        _ => !head.is_stream(),
     }
 }

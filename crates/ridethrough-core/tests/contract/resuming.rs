@@ -493,6 +493,29 @@ fn a_resume_that_waited_for_the_link_still_keeps_100_ms_from_the_last_one() {
 }
 
 #[test]
+fn a_resume_that_arrived_late_is_not_followed_within_100_ms_either() {
+    // Found by the simulator, seeds 106149 and 239701: it had stood in line for a connection.
+    let ends: [fn(&mut Rig, &Outgoing); 3] = [
+        |rig, get| {
+            rig.open(get);
+            rig.event_id(get, "n1", NEWS);
+            rig.end(get);
+        },
+        |rig, get| rig.status(get, 503),
+        |rig, get| rig.reset(get),
+    ];
+    for end in ends {
+        let mut rig = Rig::connected();
+        let (_, _, get) = resuming(&mut rig);
+        rig.advance(secs(1));
+
+        end(&mut rig, &get);
+
+        assert!(rig.advance_to_send() >= millis(100));
+    }
+}
+
+#[test]
 fn a_redirected_resume_stays_a_resume() {
     let mut rig = Rig::connected();
     let (id, post, get) = resuming(&mut rig);

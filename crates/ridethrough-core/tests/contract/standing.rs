@@ -290,6 +290,76 @@ fn a_second_401_on_it_waits_instead_of_asking_for_credentials_again() {
 }
 
 #[test]
+fn words_of_a_lost_session_in_any_dialect_ask_whether_it_lives_and_renew_no_credentials() {
+    let dialects = [
+        (400, "Bad Request: No valid session ID provided"),
+        (401, "Session expired"),
+        (410, ""),
+        (503, "Unknown session"),
+    ];
+    for (status, words) in dialects {
+        let (mut rig, get) = listening();
+        rig.open(&get);
+        rig.end(&get);
+        rig.advance_to_send();
+        let get = rig.get();
+
+        rig.answer(&get, status, Content::Nothing, words);
+        let ping = rig.post();
+        assert_eq!(method(&ping).as_deref(), Some("ping"), "after {status}");
+        rig.answer(&ping, status, Content::Nothing, words);
+
+        assert_eq!(session(&rig.get()), Some("s2"), "after {status}");
+        assert_eq!(rig.credentials_asked, 0, "after {status}");
+    }
+}
+
+#[test]
+fn a_session_that_is_lost_by_401_costs_no_call_where_there_are_no_credentials() {
+    let (mut rig, get) = listening();
+    let id = rig.call("list");
+    let post = rig.post();
+
+    rig.answer(&get, 401, Content::Nothing, "Session expired");
+    rig.answer(&post, 401, Content::Nothing, "Session expired");
+
+    assert_eq!(rig.credentials_asked, 0);
+    let is_call = |sent: &Outgoing| method(sent).as_deref() == Some("tools/call");
+    let again = std::mem::take(&mut rig.sent).into_iter().find(is_call);
+    rig.reply(&again.expect("it is sent again in another session"), "1");
+    assert_eq!(rig.result(id), "1");
+}
+
+#[test]
+fn a_server_that_denies_it_each_new_session_is_given_new_ones_ever_more_slowly() {
+    let (mut rig, get) = listening();
+    rig.answer(&get, 400, Content::Nothing, "unknown session");
+    let until = rig.now + secs(60);
+
+    while rig.now < until {
+        while let Some(sent) = rig.sent.pop_front() {
+            rig.answer(&sent, 400, Content::Nothing, "unknown session");
+        }
+        rig.advance_to_send();
+    }
+
+    assert!((2..=8).contains(&rig.handshakes), "{} handshakes in a minute", rig.handshakes);
+}
+
+#[test]
+fn a_refusal_whose_words_never_come_is_given_up_after_10_s() {
+    let (mut rig, get) = listening();
+
+    rig.link.handle_head(rig.now, get.attempt, head(400, Content::Nothing));
+    rig.pump();
+    rig.advance(secs(10));
+
+    assert!(rig.aborted.contains(&get.attempt));
+    rig.advance_to_send();
+    rig.get();
+}
+
+#[test]
 fn it_carries_answers_of_calls_too() {
     let (mut rig, get) = listening();
     rig.open(&get);

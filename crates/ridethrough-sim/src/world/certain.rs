@@ -27,21 +27,27 @@ pub(super) struct Certain {
 }
 
 impl Certain {
-    pub(super) fn of(faults: &Faults, protocol: Protocol) -> Self {
-        let delayed = [Fault::Delay, Fault::Slices];
+    pub(super) fn of(faults: &Faults, protocol: Protocol, most_at_once: Option<u32>) -> Self {
+        let is_delayed = faults.has(&[Fault::Delay, Fault::Slices]);
+        // Who may have few connections does not wait long for the end of a stream.
+        let gives_up_the_slow = most_at_once.is_some() && faults.has(&[Fault::Apart]);
+        // A hundred calls, three at a time or fewer, may take longer than any of them has.
+        let line_moves = most_at_once.is_none_or(|most| most >= 8);
         // GOAWAY may take along what is under way, and a FIN that is under way cannot be seen.
         let closes_in_sight = !protocol.is_http2() && !faults.has(&[Fault::Delay]);
         Self {
             answers_arrive: !faults.has(BREAKING) && !faults.has(&[Fault::Cancels]),
-            lag: (!faults.has(&[Fault::Pause])).then(|| match faults.has(&delayed) {
+            lag: (!faults.has(&[Fault::Pause])).then(|| match is_delayed {
                 true => Duration::from_secs(3),
                 false => Duration::from_millis(500),
             }),
             is_swallowed: faults.has(SWALLOWING),
-            is_mild: faults.present().all(|fault| MILD.contains(&fault)),
+            is_mild: faults.present().all(|fault| MILD.contains(&fault)) && line_moves,
             is_calm: faults.present().all(|fault| CALM.contains(&fault))
                 && (closes_in_sight || !faults.has(&[Fault::CloseIdle])),
-            connections_last: !faults.has(BREAKING) && !faults.has(ENDING_A_CONNECTION),
+            connections_last: !faults.has(BREAKING)
+                && !faults.has(ENDING_A_CONNECTION)
+                && !gives_up_the_slow,
         }
     }
 }

@@ -100,6 +100,7 @@ impl Host {
         self.oracle().arrived(order.call);
         self.lose_standing(&ask, order);
         if ask.is_refused() {
+            self.oracle().turned_away(order.call);
             return ask.pass().await;
         }
         tokio::time::sleep(self.millis(3)).await;

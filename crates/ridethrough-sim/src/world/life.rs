@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::call::Plan;
+use super::certain::Certain;
 use super::computer::Computer;
 use super::faults::{Fault, Faults};
 use super::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
@@ -46,7 +47,9 @@ impl Life {
     pub(super) async fn begin(world: &World, trace: Trace) -> Self {
         let mut dice = Dice::new(world.seed);
         let shape = Shape::draw(&mut dice);
-        let oracle = Oracle::new(world.seed, &world.faults, shape.protocol, trace);
+        let certain = Certain::of(&world.faults, shape.protocol, shape.most_at_once);
+        let mut oracle = Oracle::new(world.seed, certain, trace);
+        oracle.note(|| format!("{shape:?}"));
         let mut life = Self {
             faults: world.faults.clone(),
             calls: world.calls,

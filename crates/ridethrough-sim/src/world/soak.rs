@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::call::Plan;
+use super::certain::Certain;
 use super::faults::{Fault, Faults};
 use super::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
 use super::life::AUTHORITY;
@@ -104,7 +105,8 @@ struct Soaking {
 impl Soaking {
     fn begin(soak: &Soak) -> Self {
         let faults = soaking();
-        let oracle = Oracle::new(soak.seed, &faults, Protocol::Http1, Trace::default());
+        let certain = Certain::of(&faults, Protocol::Http1, None);
+        let oracle = Oracle::new(soak.seed, certain, Trace::default());
         let oracle = Arc::new(Mutex::new(oracle));
         let mut dice = Dice::new(soak.seed);
         let chance = Arc::new(Mutex::new(Chance { dice: Dice::new(dice.roll()), faults }));
