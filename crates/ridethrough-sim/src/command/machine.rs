@@ -90,7 +90,9 @@ impl Args {
 
 fn simulate(out: &mut impl Write, plan: Plan) -> io::Result<Summary> {
     let ticker = Ticker::start();
-    let summary = run(plan, |calls| ticker.tell(|| format!("{calls} of {} calls", plan.calls)));
+    let summary = run(plan, |calls| {
+        ticker.tell(calls, plan.calls, || format!("{calls} of {} calls", plan.calls));
+    });
     let seconds = ticker.end();
     for (kind, count) in &summary.endings {
         writeln!(out, "  {count:>9}  {kind}")?;

@@ -33,7 +33,7 @@ impl Args {
         let plan = Plan { first_seed, seeds, calls, is_over_when_broken: until_broken };
         let ticker = Ticker::start();
         let summary = run(plan, |worlds, calls| {
-            ticker.tell(|| format!("{worlds} of {seeds} worlds, {calls} calls"));
+            ticker.tell(worlds, seeds, || format!("{worlds} of {seeds} worlds, {calls} calls"));
         });
         let seconds = ticker.end();
         let out = &mut io::stdout().lock();

@@ -22,7 +22,7 @@ impl Args {
         let ticker = Ticker::start();
         let shrunk = shrink(&world, |it| {
             let faults = it.faults.present().count();
-            ticker.tell(|| format!("{faults} faults and {} calls left", it.calls));
+            ticker.say(|| format!("{faults} faults and {} calls left", it.calls));
         });
         ticker.end();
         let out = &mut io::stdout().lock();

@@ -42,7 +42,9 @@ impl Args {
         let mut table = Vec::new();
         let heap = || ALLOCATOR.current_usage();
         let soaked = soak.live(heap, |hour| {
-            ticker.tell(|| format!("hour {} of {}, {} calls", hour.number, self.hours, hour.calls));
+            let (number, hours) = (hour.number.into(), self.hours.into());
+            ticker
+                .tell(number, hours, || format!("hour {number} of {hours}, {} calls", hour.calls));
             table.push((hour, resident()));
         });
         let seconds = ticker.end();

@@ -57,7 +57,7 @@ impl Args {
         let summary = match self.point() {
             Some(point) => run_point(&point),
             None => run(&self.plan(), |done, points| {
-                ticker.tell(|| format!("{done} of {points} points"));
+                ticker.tell(done as u64, points as u64, || format!("{done} of {points} points"));
             }),
         };
         let seconds = ticker.end();
