@@ -122,6 +122,7 @@ impl Link {
                     self.tell(Event::CredentialsRenewed);
                 }
                 self.release_credential_waiters(now);
+                self.hurry_listener(now);
             }
             Err(none) => self.credentials_failed(now, &none),
         }
@@ -148,7 +149,7 @@ impl Link {
         if self.renewal_awaits_credentials() {
             self.try_handshake(now);
         }
-        self.open_listener(now);
+        self.listener_has_credentials(now);
         for (id, then) in self.credential_waiters() {
             self.let_out_if(now, id, then, |waiting| matches!(waiting, Waiting::Credentials(_)));
         }

@@ -74,8 +74,7 @@ impl Link {
         self.pulse.heard();
         if let Some(outage) = self.dial.answered(now, attempt) {
             self.tell(Event::Connected { outage });
-            self.listener.link_is_back(now, &mut self.dice);
-            self.set_listener_alarm();
+            self.hurry_listener(now);
             self.resume_renewal(now);
             self.dial_due(now);
         }

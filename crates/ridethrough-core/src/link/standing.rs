@@ -175,6 +175,20 @@ impl Link {
         }
     }
 
+    /// Better credentials are here: the stream is opened that waited for them. One that sits out a pause goes
+    /// on with it, for they may come as often as calls are refused.
+    pub(super) fn listener_has_credentials(&mut self, now: Moment) {
+        if self.listener.state() == State::Off {
+            self.open_listener(now);
+        }
+    }
+
+    /// Things are better than they were: a pause that was made long ends soon.
+    pub(super) fn hurry_listener(&mut self, now: Moment) {
+        self.listener.link_is_back(now, &mut self.dice);
+        self.set_listener_alarm();
+    }
+
     /// No better credentials could be had: perhaps later.
     pub(super) fn listener_goes_without_credentials(&mut self, now: Moment) {
         let is_idle = matches!(self.listener.state(), State::Off | State::Waiting { .. });

@@ -290,6 +290,47 @@ fn a_second_401_on_it_waits_instead_of_asking_for_credentials_again() {
 }
 
 #[test]
+fn refused_credentials_of_calls_do_not_cut_its_pause_short() {
+    // Found by the simulator, seed 1048135: each late 401 of a call opened it again.
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    rig.call("one");
+    rig.call("two");
+    let (one, two) = (rig.post(), rig.post());
+    rig.end(&get);
+
+    rig.challenge(&one);
+    rig.bring_credentials(Ok(()));
+    rig.challenge(&two);
+
+    let sent = std::mem::take(&mut rig.sent);
+    assert_eq!(sent.len(), 2, "both are sent again, and nothing else");
+    assert!(sent.iter().all(|sent| method(sent).as_deref() == Some("tools/call")));
+    assert!(rig.advance_to_send() >= millis(500));
+    rig.get();
+}
+
+#[test]
+fn a_long_pause_ends_soon_once_there_are_better_credentials() {
+    let (mut rig, mut get) = listening();
+    for _ in 0..6 {
+        rig.status(&get, 503);
+        rig.advance_to_send();
+        get = rig.get();
+    }
+    rig.status(&get, 503);
+    rig.call("one");
+    let post = rig.post();
+
+    rig.challenge(&post);
+    rig.bring_credentials(Ok(()));
+    rig.post();
+
+    assert!(rig.advance_to_send() <= secs(1));
+    rig.get();
+}
+
+#[test]
 fn words_of_a_lost_session_in_any_dialect_ask_whether_it_lives_and_renew_no_credentials() {
     let dialects = [
         (400, "Bad Request: No valid session ID provided"),
