@@ -123,6 +123,7 @@ impl Link {
                 }
                 self.release_credential_waiters(now);
                 self.hurry_listener(now);
+                self.probe_with_credentials(now);
             }
             Err(none) => self.credentials_failed(now, &none),
         }

@@ -52,6 +52,22 @@ impl Link {
 
     /// The breaker's time is up: renew if needed, then ask. Never with a user's call.
     pub(super) fn probe_for_breaker(&mut self, now: Moment) {
+        self.pulse.is_second_probe = false;
+        self.pulse.probe_awaits_credentials = false;
+        self.probe(now);
+    }
+
+    /// The probe was refused for its credentials, and there are better ones: ask again at once, this once.
+    pub(super) fn probe_with_credentials(&mut self, now: Moment) {
+        let is_awaited = std::mem::take(&mut self.pulse.probe_awaits_credentials);
+        if is_awaited && matches!(self.breaker.state(), breaker::State::Open { .. }) {
+            self.pulse.is_second_probe = true;
+            self.probe(now);
+        }
+    }
+
+    fn probe(&mut self, now: Moment) {
+        self.timers.set(Timer::Breaker, None);
         self.breaker.probe_began();
         self.pulse.askers.breaker = true;
         match self.session.ready() {
@@ -135,6 +151,7 @@ impl Link {
         };
         if matches!(answer.reading, PostReading::Unauthorized(_)) && self.pulse.askers.breaker {
             // No call can bring better credentials while the breaker refuses calls.
+            self.pulse.probe_awaits_credentials = !self.pulse.is_second_probe;
             self.renew_credentials(now, ping.credentials, head.challenge);
         }
         self.ping_brought(now, sign);
@@ -223,12 +240,20 @@ impl Link {
         if self.breaker.state() != breaker::State::Probing {
             return;
         }
-        if sign == Sign::Reply {
-            self.breaker.probe_answered();
-            self.tell(Event::BreakerClosed);
-        } else {
-            self.breaker.probe_failed(now, &mut self.dice);
-            self.breaker_opened();
+        match sign {
+            Sign::Reply => {
+                self.breaker.probe_answered();
+                self.tell(Event::BreakerClosed);
+            }
+            // The pause is for servers that fail; this one wants to be greeted.
+            Sign::Lost if !self.pulse.is_second_probe => {
+                self.pulse.is_second_probe = true;
+                self.probe(now);
+            }
+            _ => {
+                self.breaker.probe_failed(now, &mut self.dice);
+                self.breaker_opened();
+            }
         }
     }
 

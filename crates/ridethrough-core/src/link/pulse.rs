@@ -15,6 +15,10 @@ use crate::moment::Moment;
 pub(crate) struct Pulse {
     state: State,
     pub(crate) askers: Askers,
+    /// What the breaker's probe found was put right, and it asks for the second time.
+    pub(crate) is_second_probe: bool,
+    /// The breaker's probe was refused, and better credentials are on their way.
+    pub(crate) probe_awaits_credentials: bool,
     /// The head of the answer, while its body is on its way.
     pub(crate) head: Option<AnswerHead>,
     /// Connects for a ping that failed, in a row.

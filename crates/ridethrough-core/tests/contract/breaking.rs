@@ -66,14 +66,39 @@ fn the_probe_renews_the_session_if_needed() {
     rig.advance_to_send();
     let ping = rig.post();
     rig.status(&ping, 404);
-    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
-
-    rig.advance_to_send();
 
     let ping = rig.post();
     assert_eq!((method(&ping).as_deref(), session(&ping)), (Some("ping"), Some("s2")));
     rig.reply(&ping, "{}");
     assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+}
+
+#[test]
+fn a_probe_that_loses_the_session_it_renewed_has_failed() {
+    let mut rig = open_breaker();
+    rig.advance_to_send();
+    let ping = rig.post();
+    rig.status(&ping, 404);
+    let ping = rig.post();
+
+    rig.status(&ping, 404);
+
+    rig.nothing_sent();
+    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
+}
+
+#[test]
+fn a_probe_that_is_refused_twice_for_its_credentials_has_failed() {
+    let mut rig = open_breaker();
+    rig.advance_to_send();
+    for _ in 0..2 {
+        let ping = rig.post();
+        rig.challenge(&ping);
+        rig.bring_credentials(Ok(()));
+    }
+
+    rig.nothing_sent();
+    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
 }
 
 #[test]
@@ -88,11 +113,12 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
 
     assert_eq!(rig.credentials_asked, 1);
     rig.bring_credentials(Ok(()));
-    rig.advance_to_send();
     let again = rig.post();
     assert!(again.credentials > ping.credentials);
     rig.reply(&again, "{}");
     assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    rig.advance(secs(120));
+    rig.nothing_sent();
 }
 
 #[test]
@@ -128,9 +154,8 @@ fn an_open_breaker_finds_its_way_back_through_a_rested_connect_loop() {
     let mut rig = open_breaker();
     rig.advance_to_send();
     let ping = rig.post();
-    rig.status(&ping, 404);
     rig.plays_handshake = false;
-    rig.advance_to_send();
+    rig.status(&ping, 404);
     let initialize = rig.post();
     rig.refuse_connection(&initialize);
     rig.dial_fails();
@@ -166,9 +191,8 @@ fn a_probe_that_the_server_puts_off_keeps_it_open_and_does_not_hang() {
     let mut rig = open_breaker();
     rig.advance_to_send();
     let ping = rig.post();
-    rig.status(&ping, 404);
     rig.plays_handshake = false;
-    rig.advance_to_send();
+    rig.status(&ping, 404);
     let initialize = rig.post();
 
     rig.busy(&initialize, 429, secs(3600));

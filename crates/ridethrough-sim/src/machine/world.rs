@@ -40,6 +40,7 @@ pub(crate) struct World {
     next_call: u64,
     pub(crate) outcomes: BTreeMap<u64, Outcome>,
     pub(crate) faults_met: u64,
+    is_healed: bool,
     is_closed: bool,
 }
 
@@ -91,6 +92,7 @@ impl World {
             next_call: 0,
             outcomes: BTreeMap::new(),
             faults_met: 0,
+            is_healed: false,
             is_closed: false,
         }
     }
@@ -108,6 +110,7 @@ impl World {
 
     /// From now on nothing goes wrong.
     pub(crate) fn heal(&mut self) {
+        self.is_healed = true;
         let sessionless = self.server.faults.sessionless;
         self.server.faults = Faults { sessionless, ..Faults::none() };
         self.server.outage = None;
@@ -281,7 +284,7 @@ impl World {
                 self.schedule(self.now + wait, Happening::Connected(attempt, is_up));
             }
             Action::RenewCredentials { rejected, .. } => {
-                let works = self.dice.below(10) > 0;
+                let works = self.dice.below(10) > 0 || self.is_healed;
                 let wait = self.dice.between(Duration::ZERO, Duration::from_secs(2));
                 self.schedule(self.now + wait, Happening::Credentials(rejected, works));
             }
