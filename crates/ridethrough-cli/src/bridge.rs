@@ -114,7 +114,9 @@ impl Args {
         let bridge = self.bridge(client, settings);
         let _door = self.open_door(&bridge, target, settings);
         let mut code = 0;
-        let stopped = async { code = until::asked().await };
+        // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.
+        let asked = tokio::spawn(until::asked());
+        let stopped = async { code = asked.await.expect("who waits for signals does not panic") };
         match bridge.run(tokio::io::stdin(), tokio::io::stdout(), stopped).await {
             Ended::HostLeft => Ok(ExitCode::SUCCESS),
             Ended::Stopped => Ok(ExitCode::from(code)),
