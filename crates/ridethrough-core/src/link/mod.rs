@@ -53,7 +53,6 @@ pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::breaker::{self, Breaker};
@@ -64,7 +63,7 @@ use crate::event::Event;
 use crate::exchange::{Deadline, Ending, Exchange, Then};
 use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::listener::Listener;
-use crate::message::{Json, Params};
+use crate::message::Params;
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Action, Output};
@@ -221,13 +220,9 @@ impl Link {
 
     /// Asks the server. The exchange ends by exactly one [`Output::Finish`].
     pub fn send(&mut self, now: Moment, request: Request) -> ExchangeId {
-        let call = CallName {
-            tool: (&*request.method == "tools/call")
-                .then(|| tool_name(request.params.as_ref()))
-                .flatten(),
-            method: request.method,
-        };
         let params = Params::new(request.params, request.options.progress);
+        let tool = (&*request.method == "tools/call").then(|| params.name()).flatten();
+        let call = CallName { method: request.method, tool };
         let time = request.options.deadline.unwrap_or(match &*call.method {
             "tools/call" => self.policy.tool_deadline,
             _ => self.policy.deadline,
@@ -371,7 +366,3 @@ impl Link {
 /// The pseudo-call that only makes a session. An application that asks for it by this name gets
 /// the same: a session is never initialized twice.
 const CONNECT: &str = "initialize";
-
-fn tool_name(params: Option<&Json>) -> Option<Arc<str>> {
-    params?.member("name")?.read()
-}

@@ -70,16 +70,18 @@ impl Json {
 
     /// An object with these members.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
-        let mut text = String::from("{");
+        let mut text = Vec::with_capacity(256);
+        text.push(b'{');
         for (key, value) in members {
             if text.len() > 1 {
-                text.push(',');
+                text.push(b',');
             }
-            text.push_str(&serde_json::to_string(key).expect("a string is JSON"));
-            text.push(':');
-            text.push_str(value.as_str());
+            text.reserve(key.len() + value.text.len() + 8);
+            serde_json::to_writer(&mut text, key).expect("a string is JSON");
+            text.push(b':');
+            text.extend_from_slice(&value.text);
         }
-        text.push('}');
+        text.push(b'}');
         Self::trusted(text.into())
     }
 
@@ -100,14 +102,30 @@ impl Json {
 
     /// The value of this key, if it is an object that has it; without a copy. The last one wins.
     pub fn member(&self, key: &str) -> Option<Self> {
-        let place = match &self.index {
+        let [value] = self.pick([key]);
+        value
+    }
+
+    /// The values of these keys, by one look at the text.
+    pub fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Self>; N] {
+        let places = match &self.index {
             Some(index) => {
-                let is_it = |member: &&Member| *name_of(&self.text, member) == *key.as_bytes();
-                index.iter().rev().find(is_it).map(|member| member.value.clone())
+                let mut places = [const { None }; N];
+                index.iter().for_each(|member| note(&mut places, keys, &self.text, member));
+                places
             }
-            None => place_of(&self.text, key),
+            None => places_of(&self.text, keys),
         };
-        place.map(|place| Self::bare(self.text.slice(place)))
+        places.map(|place| place.map(|place| Self::bare(self.text.slice(place))))
+    }
+
+    /// The text in it, if it is a string; without a copy unless something in it is escaped.
+    pub fn string(&self) -> Option<Cow<'_, str>> {
+        let inside = self.as_str().strip_prefix('"')?.strip_suffix('"')?;
+        match inside.contains('\\') {
+            true => self.read().map(Cow::Owned),
+            false => Some(Cow::Borrowed(inside)),
+        }
     }
 
     /// The members in their order, if it is an object; values without a copy.
@@ -199,17 +217,33 @@ impl fmt::Debug for Json {
 
 /// Where the value of `key` stands in the text of an object; the last one wins.
 pub(crate) fn member(object: &str, key: &str) -> Option<Range<usize>> {
-    place_of(object.as_bytes(), key)
+    let [place] = places_of(object.as_bytes(), [key]);
+    place
 }
 
-fn place_of(object: &[u8], key: &str) -> Option<Range<usize>> {
-    let mut found = None;
-    scan::members(object, |member| {
-        if *name_of(object, &member) == *key.as_bytes() {
-            found = Some(member.value);
-        }
-    })?;
-    found
+/// The same for several keys, by one look at the text.
+pub(super) fn places_of<const N: usize>(
+    object: &[u8],
+    keys: [&str; N],
+) -> [Option<Range<usize>>; N] {
+    let mut places = [const { None }; N];
+    match scan::members(object, |member| note(&mut places, keys, object, &member)) {
+        Some(()) => places,
+        None => [const { None }; N],
+    }
+}
+
+/// Notes where the value of a member stands, if its name is one of the keys.
+fn note<const N: usize>(
+    places: &mut [Option<Range<usize>>; N],
+    keys: [&str; N],
+    object: &[u8],
+    member: &Member,
+) {
+    let name = name_of(object, member);
+    if let Some(which) = keys.iter().position(|key| *key.as_bytes() == *name) {
+        places[which] = Some(member.value.clone());
+    }
 }
 
 /// The name of a member, whatever it was written like.
@@ -239,6 +273,38 @@ mod tests {
         assert_eq!(&text[found], "[3]");
         assert_eq!(member(text, "c"), None);
         assert_eq!(member("[1]", "a"), None);
+    }
+
+    #[test]
+    fn several_members_are_found_by_one_look_in_a_small_text_and_in_a_large_one() {
+        let long = "x".repeat(2 * LARGE);
+        for padding in ["", &long] {
+            let text = format!(r#"{{"a":1,"p":"{padding}","b\u0021":[2],"a":{{"b":3}}}}"#);
+            let mut inner = Vec::new();
+            scan::members(text.as_bytes(), |member| inner.push(member)).unwrap();
+            let text = Bytes::from(text);
+
+            for json in [Json::bare(text.clone()), Json::kept_object(&text, &text, inner)] {
+                let found =
+                    json.pick(["b!", "c", "a"]).map(|it| it.map(|it| it.as_str().to_owned()));
+                assert_eq!(found, [Some("[2]".into()), None, Some("{\"b\":3}".into())]);
+            }
+        }
+        assert_eq!(Json::new("[{\"a\":1}]").unwrap().pick(["a"]), [None]);
+    }
+
+    #[test]
+    fn a_string_is_copied_only_if_something_in_it_is_escaped() {
+        let string = |text: &str| Json::new(text.to_owned()).unwrap().string().map(Cow::into_owned);
+        assert_eq!(string("\"\""), Some(String::new()));
+        assert_eq!(string("\"a\u{e9}\""), Some("a\u{e9}".to_owned()));
+        assert_eq!(string(r#""a\"\u00e9""#), Some("a\"\u{e9}".to_owned()));
+        for not in ["1", "null", "[\"a\"]", r#""\ud800""#] {
+            assert_eq!(string(not), None, "{not}");
+        }
+
+        let plain = Json::new("\"plain\"").unwrap();
+        assert!(matches!(plain.string(), Some(Cow::Borrowed("plain"))));
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! progress token of its own, so ours stands in for the caller's on the wire and the caller's is put
 //! back into each progress notification; and a stateless request says there who we are.
 
+use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::json::places_of;
 use super::{Answer, Id, Json, member};
 
 /// The params of a request, with the place where a progress token goes.
@@ -17,6 +20,8 @@ pub(crate) struct Params {
     slot: Option<Slot>,
     /// The token that the caller wrote, if it wrote one.
     pub(crate) caller_token: Option<Json>,
+    /// Where the name stands of what is asked for: of a tool, say.
+    name: Option<Range<usize>>,
 }
 
 /// Where our token goes, and what must stand around it there.
@@ -33,10 +38,10 @@ impl Params {
         let Some(json) = &text else {
             let text = wants_progress.then(|| Json::trusted(Bytes::from_static(b"{}")));
             let slot = wants_progress.then(|| meta_slot("{}")).flatten();
-            return Self { text, slot, caller_token: None };
+            return Self { text, slot, caller_token: None, name: None };
         };
         let whole = json.as_str();
-        let meta = member(whole, "_meta");
+        let [meta, name] = places_of(json.as_bytes(), ["_meta", "name"]);
         let token = meta.clone().and_then(|meta| {
             let token = member(&whole[meta.clone()], "progressToken")?;
             Some(meta.start + token.start..meta.start + token.end)
@@ -48,7 +53,13 @@ impl Params {
             (None, Some(meta)) => token_slot(whole, meta),
             (None, None) => meta_slot(whole),
         };
-        Self { text, slot, caller_token }
+        Self { text, slot, caller_token, name }
+    }
+
+    /// What is asked for, if it has a name: a tool, say.
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        let name = self.text.as_ref()?.as_bytes().slice(self.name.clone()?);
+        Json::trusted(name).string().map(Arc::from)
     }
 
     /// Whether each send has a progress token.
@@ -65,8 +76,7 @@ impl Params {
     pub(crate) fn request_body(&self, id: u64, method: &str) -> Bytes {
         let length = self.text.as_ref().map_or(0, |text| text.as_bytes().len());
         let mut body = BytesMut::with_capacity(length + method.len() + 128);
-        put(&mut body, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#));
-        put_string(&mut body, method);
+        put_start(&mut body, id, method);
         if let Some(text) = &self.text {
             put(&mut body, r#","params":"#);
             match &self.slot {
@@ -74,7 +84,9 @@ impl Params {
                 Some(slot) => {
                     let text = text.as_str();
                     put(&mut body, &text[..slot.place.start]);
-                    put(&mut body, &format!("{}{id}{}", slot.before, slot.after));
+                    put(&mut body, slot.before);
+                    put_number(&mut body, id);
+                    put(&mut body, slot.after);
                     put(&mut body, &text[slot.place.end..]);
                 }
             }
@@ -91,8 +103,7 @@ impl Params {
         let token = self.slot.as_ref().map(|_| id);
         let length = params.len() + ours.always.len() + method.len() + 128;
         let mut body = BytesMut::with_capacity(length);
-        put(&mut body, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#));
-        put_string(&mut body, method);
+        put_start(&mut body, id, method);
         put_with_meta(&mut body, params, ours, token);
         put(&mut body, "}");
         body.freeze()
@@ -234,9 +245,20 @@ fn put(body: &mut BytesMut, text: &str) {
     body.put_slice(text.as_bytes());
 }
 
+/// The start of a request, up to its method.
+fn put_start(body: &mut BytesMut, id: u64, method: &str) {
+    put(body, r#"{"jsonrpc":"2.0","id":"#);
+    put_number(body, id);
+    put(body, r#","method":"#);
+    put_string(body, method);
+}
+
+fn put_number(body: &mut BytesMut, number: u64) {
+    write!(body, "{number}").expect("a buffer grows");
+}
+
 fn put_string(body: &mut BytesMut, text: &str) {
-    let quoted = serde_json::to_string(text).expect("a string is always JSON");
-    put(body, &quoted);
+    serde_json::to_writer(body.writer(), text).expect("a string is always JSON");
 }
 
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";

@@ -76,8 +76,8 @@ impl Content {
             resource: Json,
         }
 
-        let kind: Option<String> = json.member("type").and_then(|kind| kind.read());
-        let known = match kind.as_deref() {
+        let [kind, text] = json.pick(["type", "text"]);
+        let known = match kind.as_ref().and_then(Json::string).as_deref() {
             Some("audio") => json.read().map(Self::Audio),
             Some("image") => json.read().map(Self::Image),
             Some("resource") => json
@@ -85,7 +85,7 @@ impl Content {
                 .and_then(|Embedded { resource }| read(resource).ok())
                 .map(Self::Resource),
             Some("resource_link") => read(json.clone()).ok().map(Self::Link),
-            Some("text") => json.member("text").and_then(|text| text.read()).map(Self::Text),
+            Some("text") => text.and_then(|text| Some(Self::Text(text.string()?.into_owned()))),
             _ => None,
         };
         known.unwrap_or(Self::Other(json))

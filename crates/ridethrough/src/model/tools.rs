@@ -102,27 +102,15 @@ fn parts(json: &Json) -> Option<ToolResult> {
     if !json.as_bytes().starts_with(b"{") {
         return None;
     }
-    let mut result = ToolResult {
-        content: Vec::new(),
-        structured_content: None,
-        is_error: false,
+    let there = |value: &Json| value.as_bytes() != "null";
+    let [content, structured_content, is_error] =
+        json.pick(["content", "structuredContent", "isError"]).map(|value| value.filter(there));
+    Some(ToolResult {
+        content: content.map_or(Some(Vec::new()), contents)?,
+        structured_content,
+        is_error: is_error.map_or(Some(false), |value| value.read())?,
         json: Json::empty_object(),
-    };
-    let mut seen = Vec::new();
-    for (key, value) in json.members() {
-        let is_null = value.as_bytes() == "null";
-        match &*key {
-            "content" if !is_null => result.content = contents(value)?,
-            "structuredContent" if !is_null => result.structured_content = Some(value),
-            "isError" if !is_null => result.is_error = value.read()?,
-            _ => {}
-        }
-        if seen.contains(&key) {
-            return None;
-        }
-        seen.push(key);
-    }
-    Some(result)
+    })
 }
 
 fn contents(json: Json) -> Option<Vec<Content>> {
@@ -143,7 +131,6 @@ mod tests {
             r#"{"structuredContent":7,"_meta":{}}"#,
             r#"{"content":7}"#,
             r#"{"isError":"yes"}"#,
-            r#"{"content":[],"content":[]}"#,
             "[]",
             "null",
         ] {
@@ -153,6 +140,15 @@ mod tests {
 
             assert_eq!(parts.map_err(|it| it.to_string()), whole.map_err(|it| it.to_string()));
         }
+    }
+
+    #[test]
+    fn of_two_members_of_one_name_the_last_wins() {
+        let json = r#"{"isError":true,"content":[{"type":"text","text":"a"}],"isError":false,"content":[]}"#;
+
+        let result = read_result(Json::new(json).unwrap()).unwrap();
+
+        assert!(result.content.is_empty() && !result.is_error);
     }
 
     #[test]
