@@ -5,16 +5,17 @@
 //!
 //! ```text
 //!   calls      exchanges: let out and stepped         ending      ended, exactly once
-//!   news       what happened, and to whom             inbox       messages from the server
+//!   news       what happened, and to whom             hearing     what a call makes of it
 //!   dial       what is believed about reaching it     reach       acting on that
 //!   renewal    what a session is                      handshake   making one for all who wait
 //!   sessions   one begins, one is lost                restore     what the next one must be told
 //!   pulse      one ping for all who ask               health      what its answer means
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
-//!   standing   the stream nobody asked for            owed        messages without an answer
+//!   inbox      messages from the server               owed        ours that get no answer
 //!   eras       which era the server belongs to        stateless   what each request must say itself
 //!   rounds     a call that needs input                mending     a call refused for its form
-//!   subscriptions  the standing stream of the stateless era
+//!   standing       the stream nobody asked for
+//!   subscriptions  the same in the stateless era
 //!   last_resort    HTTP+SSE, for a server that refuses everything else
 //!   attempts, credentials, closing, status, timers
 //! ```
@@ -30,6 +31,7 @@ mod flow;
 mod gate;
 mod handshake;
 mod health;
+mod hearing;
 mod inbox;
 mod last_resort;
 mod mending;

@@ -1,0 +1,264 @@
+//! What a call makes of its news: of heads, bodies, events and failures of its own attempts.
+//!
+//! What they mean is read here, by revision and by whatever else stands in the same body; what follows
+//! from it the exchange decides.
+
+use bytes::Bytes;
+
+use super::Link;
+use super::attempts::Owner;
+use super::inbox::Source;
+use crate::event::Event;
+use crate::exchange::{
+    Asked, Novelty, Phase, PostReading, ResumeReading, Via, read_post, read_resume,
+};
+use crate::failure::{Delivery, Failure};
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, ExchangeId};
+use crate::message::{Answer, Incoming, Message};
+use crate::moment::Moment;
+use crate::session::names_a_lost_session;
+use crate::sse;
+
+impl Link {
+    pub(super) fn exchange_head(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        head: AnswerHead,
+    ) {
+        self.note_resume(now, id, attempt);
+        let Some(live) = self.stream_of(id, attempt) else { return };
+        live.last_sign = now;
+        if !head.is_stream() {
+            live.phase = Phase::Body(head);
+            return self.set_alarm(id);
+        }
+        live.phase = Phase::Stream { opened: now, heard: false, fruitful: false };
+        let replaced = live.replaces.take();
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            // The credentials were good: should they expire under a long call, that is a new story.
+            exchange.ledger.credentials_renewed = false;
+            if replaced.is_some() {
+                exchange.trail.stream_ended();
+            }
+        }
+        if let Some(old) = replaced {
+            self.abort(old.attempt);
+        }
+        self.set_alarm(id);
+        self.canary_returned(now, id);
+    }
+
+    /// Row 14: an attempt arrived no later than now. It may have stood in line for a connection, so that
+    /// when it was asked for says nothing about how soon the next one may follow it.
+    fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
+        let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
+        if is_resume && let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.ledger.resumed_at = Some(now);
+        }
+    }
+
+    /// The whole body of an answer, or none if it is a refusal whose body broke off.
+    pub(super) fn exchange_body(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        body: Option<&Bytes>,
+    ) {
+        let (is_whole, body) = (body.is_some(), &body.cloned().unwrap_or_default());
+        if self.side_stream_answered(now, id, attempt, body) {
+            return;
+        }
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(sent) = exchange.sent.clone() else { return };
+        let Some(live) = exchange.live_mut() else { return };
+        live.last_sign = now;
+        let via = live.via;
+        let Phase::Body(head) = &live.phase else { return };
+        let assume_unexecuted = &self.policy.assume_unexecuted;
+        let asked = Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted };
+        match via {
+            Via::Post => {
+                let (answer, head) = (read_post(head, body, asked), head.clone());
+                let is_renewed = exchange.ledger.session_renewed;
+                self.take_in_all(now, Owner::Exchange(id), sent.generation(), answer.others);
+                let reading = self.read_by_era(&sent, &head, answer.reading, is_renewed);
+                match &reading {
+                    PostReading::Deferred { status, hint } => {
+                        self.close_gate(now, id, *status, *hint);
+                    }
+                    _ => self.canary_returned(now, id),
+                }
+                self.decide(now, id, |exchange, rules| match is_whole {
+                    true => exchange.post_answered(rules, reading),
+                    false => exchange.refusal_broke(rules, reading),
+                });
+            }
+            Via::Resume => {
+                let (reading, others) = read_resume(head, body, asked);
+                self.take_in_all(now, Owner::Exchange(id), sent.generation(), others);
+                if matches!(reading, ResumeReading::Gone { .. }) {
+                    // Row 9: if it is the session that is gone, the others should know.
+                    self.check_generation(now, sent.generation());
+                }
+                self.decide(now, id, |exchange, rules| exchange.resume_answered(rules, reading));
+            }
+        }
+    }
+
+    /// Row 19: a resume beside an old stream was answered by a body. If that is the answer, it is
+    /// taken; if not, the call goes on with the old stream. Returns false if there is none.
+    fn side_stream_answered(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        body: &Bytes,
+    ) -> bool {
+        let Some(exchange) = self.exchanges.get(&id) else { return false };
+        let Some((live, sent)) = exchange.live().zip(exchange.sent.as_ref()) else { return false };
+        let Phase::Body(head) = &live.phase else { return false };
+        if live.attempt != attempt || live.replaces.is_none() {
+            return false;
+        }
+        let generation = sent.generation();
+        let asked =
+            Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted: &[] };
+        let (reading, others) = read_resume(head, body, asked);
+        self.is_side_stream(now, id, attempt);
+        self.take_in_all(now, Owner::Exchange(id), generation, others);
+        match reading {
+            ResumeReading::Answer(answer) => self.finish(now, id, Ok(answer), None),
+            ResumeReading::Gone { .. } => self.check_generation(now, generation),
+            _ => {}
+        }
+        true
+    }
+
+    pub(super) fn exchange_failed(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+        failure: Failure,
+    ) {
+        if failure.delivery != Delivery::NotSent {
+            self.note_resume(now, id, attempt);
+        }
+        let live = self.stream_of(id, attempt);
+        let is_refused = live.is_some_and(
+            |live| matches!(&live.phase, Phase::Body(head) if !head.status.is_success()),
+        );
+        if is_refused {
+            // The status is known; only the words are missing.
+            return self.exchange_body(now, id, attempt, None);
+        }
+        self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
+    }
+
+    pub(super) fn exchange_event(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        event: &sse::Event,
+    ) {
+        let Some(live) = self.stream_of(id, attempt) else { return };
+        live.last_sign = now;
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let is_resumable = exchange.era().resumes_streams();
+        if let Some(retry) = event.retry.filter(|_| is_resumable) {
+            exchange.trail.note_retry(retry);
+        }
+        let is_empty = !event.is_message() || event.data.is_empty();
+        let messages = if is_empty {
+            Ok(Vec::new())
+        } else {
+            Incoming::parse(&event.data).map(Incoming::into_messages)
+        };
+        let Ok(messages) = messages else {
+            // Row 16: the resume point stays before it.
+            self.set_alarm(id);
+            return self.tell(Event::UnreadableEvent);
+        };
+        let novelty = match is_resumable {
+            true => exchange.trail.advance(event.id.as_ref()),
+            false => Novelty::Fresh,
+        };
+        self.set_alarm(id);
+        self.exchange_messages(now, attempt, id, novelty, messages);
+    }
+
+    /// Hands over what an event carried; the answer comes last, because nothing follows it.
+    fn exchange_messages(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        novelty: Novelty,
+        messages: Vec<Message>,
+    ) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(sent) = exchange.sent.as_ref() else { return };
+        let (wire_id, generation) = (sent.wire_id, sent.generation());
+        let is_ours = |message: &Message| match message {
+            Message::Response { id: Some(id), .. } => id.number() == Some(wire_id),
+            Message::Response { id: None, answer } => matches!(answer, Answer::Error(_)),
+            _ => false,
+        };
+        if messages.is_empty() {
+            return;
+        }
+        let (ours, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_ours);
+        let is_news = others.iter().any(|message| !matches!(message, Message::Response { .. }));
+        let is_first = exchange.heard(attempt, novelty, is_news) && others.is_empty();
+        for message in others {
+            let is_answer = matches!(message, Message::Response { .. });
+            // A replay is dropped, but never an answer that somebody may still wait for.
+            if novelty == Novelty::Fresh || is_answer {
+                let source = Source { generation, exchange: Some(id), attempt: Some(attempt) };
+                self.take_in(now, source, message);
+            }
+        }
+        if let Some(Message::Response { answer, .. }) = ours.into_iter().next() {
+            self.exchange_answered(now, attempt, id, answer, is_first);
+        }
+    }
+
+    fn exchange_answered(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        id: ExchangeId,
+        answer: Answer,
+        is_first: bool,
+    ) {
+        let words = answer.error().map(|error| error.message).unwrap_or_default();
+        let has_session = self.exchanges.get(&id).is_some_and(|it| it.era().has_sessions());
+        let is_suspect = is_first && has_session && names_a_lost_session(&words);
+        if !is_suspect {
+            return self.answered(now, id, answer, Some(attempt));
+        }
+        self.drain(attempt);
+        let reading = PostReading::Suspected(answer);
+        self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
+    }
+
+    /// Row 19: of two streams, one is over; the call goes on with the other.
+    pub(super) fn is_side_stream(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        attempt: AttemptId,
+    ) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let is_side = exchange.lose_side_stream(now, attempt);
+        if is_side {
+            self.set_alarm(id);
+        }
+        is_side
+    }
+}
