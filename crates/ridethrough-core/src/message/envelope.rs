@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde::Deserialize;
 
-use super::json::name_of;
+use super::json::{name_of, string};
 use super::scan::Member;
 use super::{Answer, Id, Json, Message, scan};
 
@@ -106,13 +105,6 @@ impl<'a> Envelope<'a> {
         })?;
         Some(envelope)
     }
-}
-
-fn string(value: &[u8]) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-    serde_json::from_slice(value).ok().map(|Text(text)| text)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use memchr::memchr;
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -73,13 +74,7 @@ impl Json {
         let mut text = Vec::with_capacity(256);
         text.push(b'{');
         for (key, value) in members {
-            if text.len() > 1 {
-                text.push(b',');
-            }
-            text.reserve(key.len() + value.text.len() + 8);
-            serde_json::to_writer(&mut text, key).expect("a string is JSON");
-            text.push(b':');
-            text.extend_from_slice(&value.text);
+            put_member(&mut text, key, value);
         }
         text.push(b'}');
         Self::trusted(text.into())
@@ -121,11 +116,7 @@ impl Json {
 
     /// The text in it, if it is a string; without a copy unless something in it is escaped.
     pub fn string(&self) -> Option<Cow<'_, str>> {
-        let inside = self.as_str().strip_prefix('"')?.strip_suffix('"')?;
-        match inside.contains('\\') {
-            true => self.read().map(Cow::Owned),
-            false => Some(Cow::Borrowed(inside)),
-        }
+        string(&self.text)
     }
 
     /// The members in their order, if it is an object; values without a copy.
@@ -146,20 +137,12 @@ impl Json {
 
     /// The same object with these members behind its own. What is no object stays what it is.
     pub fn with_members(&self, more: impl IntoIterator<Item = (String, Self)>) -> Self {
-        let Some(open) = self.as_str().strip_suffix('}') else { return self.clone() };
-        let mut text = open.to_owned();
-        // By the text: an object whose keys cannot be read is not an empty one.
-        let mut is_first = open.trim_end() == "{";
+        let Some(open) = self.text.strip_suffix(b"}") else { return self.clone() };
+        let mut text = open.to_vec();
         for (key, value) in more {
-            if !is_first {
-                text.push(',');
-            }
-            is_first = false;
-            text.push_str(&serde_json::to_string(&key).expect("a string is JSON"));
-            text.push(':');
-            text.push_str(value.as_str());
+            put_member(&mut text, &key, &value);
         }
-        text.push('}');
+        text.push(b'}');
         Self::trusted(text.into())
     }
 
@@ -243,6 +226,27 @@ fn note<const N: usize>(
     let name = name_of(object, member);
     if let Some(which) = keys.iter().position(|key| *key.as_bytes() == *name) {
         places[which] = Some(member.value.clone());
+    }
+}
+
+/// Writes a member behind those that the text of an open object has.
+fn put_member(text: &mut Vec<u8>, key: &str, value: &Json) {
+    text.reserve(key.len() + value.text.len() + 8);
+    // By the text: an object whose keys cannot be read is not an empty one.
+    if text.trim_ascii_end() != b"{" {
+        text.push(b',');
+    }
+    serde_json::to_writer(&mut *text, key).expect("a string is JSON");
+    text.push(b':');
+    text.extend_from_slice(&value.text);
+}
+
+/// The text in this JSON, if it is a string; without a copy unless something in it is escaped.
+pub(super) fn string(json: &[u8]) -> Option<Cow<'_, str>> {
+    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    match memchr(b'\\', inside) {
+        Some(_) => serde_json::from_slice(json).ok().map(Cow::Owned),
+        None => std::str::from_utf8(inside).ok().map(Cow::Borrowed),
     }
 }
 

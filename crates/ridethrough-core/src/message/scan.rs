@@ -157,11 +157,11 @@ struct Sign {
 #[inline(always)]
 fn next(text: &[u8], at: usize) -> Option<Sign> {
     let byte = *text.get(at)?;
-    if byte > b' ' { Some(Sign { byte, at }) } else { next_but_one(text, at) }
+    if byte > b' ' { Some(Sign { byte, at }) } else { next_behind_blank(text, at) }
 }
 
 #[cold]
-fn next_but_one(text: &[u8], at: usize) -> Option<Sign> {
+fn next_behind_blank(text: &[u8], at: usize) -> Option<Sign> {
     let at = blank(text, at);
     Some(Sign { byte: *text.get(at)?, at })
 }
