@@ -17,6 +17,7 @@ import { randomUUID } from 'node:crypto';
 
 const STATELESS = '2026-07-28';
 const PAGE = 5;
+const SDK_ANSWERS = process.env.INTEROP_SESSIONS === 'sdk';
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error'];
 const NAMES = ['Ada', 'Alan', 'Grace'];
 const FORM = {
@@ -247,8 +248,10 @@ async function open(sdk, transports) {
         sessionIdGenerator: randomUUID,
         eventStore: new Memory(),
         retryInterval: 200,
+        enableJsonResponse: 'INTEROP_JSON' in process.env,
         onsessioninitialized: id => void transports.set(id, transport),
-        onsessionclosed: id => void transports.delete(id)
+        // A closed transport says by itself that its session is gone, if it is asked.
+        onsessionclosed: id => void (SDK_ANSWERS || transports.delete(id))
     });
     await serverFor(sdk).connect(transport);
     return transport;
@@ -263,7 +266,9 @@ function streamableHttp(sdk) {
         const isStateless = request.headers['mcp-protocol-version'] === STATELESS;
         if (stateless && (isStateless || only === 'Modern')) return stateless.serve(request, response);
         const id = request.headers['mcp-session-id'];
-        const transport = id ? transports.get(id) : await open(sdk, transports);
+        const known = id && transports.get(id);
+        // A new transport says by itself that it has no session yet, if it is asked.
+        const transport = id && !SDK_ANSWERS ? known : known || (await open(sdk, transports));
         if (!transport) return error(response, 404, 'Session not found');
         await transport.handleRequest(request, response);
     });

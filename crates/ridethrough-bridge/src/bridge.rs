@@ -1,13 +1,17 @@
 //! The bridge as whoever starts it sees it: what it is made of, how it runs, how it ends.
 
 use std::fmt;
+use std::pin::pin;
 use std::time::Duration;
 
-use ridethrough::Client;
+use futures_util::FutureExt;
+use ridethrough::{CallError, Client};
+use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
+use crate::advice::Advice;
 use crate::catalogue::Catalogue;
 use crate::gauge::{Ask, Gauge};
 use crate::hidden::Hidden;
@@ -24,6 +28,7 @@ pub struct Bridge {
     pub(crate) manner: Manner,
     pub(crate) catalogue: Option<Catalogue>,
     pub(crate) voice: Voice,
+    pub(crate) advice: Advice,
     pub(crate) asks: mpsc::UnboundedReceiver<Ask>,
     asking: mpsc::UnboundedSender<Ask>,
 }
@@ -43,8 +48,8 @@ impl Bridge {
     pub fn new(client: Client) -> Self {
         let (hidden, manner) = (Hidden::default(), Manner::default());
         let (asking, asks) = mpsc::unbounded_channel();
-        let voice = Voice::default();
-        Self { client, hidden, manner, catalogue: None, voice, asks, asking }
+        let (voice, advice) = (Voice::default(), Advice::default());
+        Self { client, hidden, manner, catalogue: None, voice, advice, asks, asking }
     }
 
     /// Hides these tools from the host.
@@ -80,6 +85,24 @@ impl Bridge {
         self
     }
 
+    /// What to do about a call that ended without an answer, beyond what its error says: told to the host
+    /// and to people, in one line.
+    pub fn advise(
+        mut self,
+        next_step: impl Fn(&CallError) -> Option<String> + Send + 'static,
+    ) -> Self {
+        self.advice = Advice::new(next_step);
+        self
+    }
+
+    /// What the upstream is shown of us and nobody else may be: tokens, values of headers, the query of its
+    /// URL. Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people
+    /// in all that they are told. Results pass byte for byte.
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.voice.secrets = secrets;
+        self
+    }
+
     /// How much of it is told; [`Detail::Summary`] without this.
     pub const fn detail(mut self, detail: Detail) -> Self {
         self.voice.detail = detail;
@@ -93,8 +116,10 @@ impl Bridge {
 
     /// Serves the host until it leaves or `stop` ends, gives the session back and closes the client.
     ///
-    /// The end takes less than a second: answers that come within 300 ms are still written to a host
-    /// that only closed its own end, so that a script may be piped in.
+    /// Every request that has no answer by then has its end: a host that only closed its own end is still
+    /// written the answers that come within half a second, so that a script may be piped in, and an error
+    /// for each of the others. All that takes less than a second, or longer for a host that reads slowly:
+    /// until it has read everything, stops reading, or `stop` ends.
     pub async fn run<R, W>(self, reader: R, writer: W, stop: impl Future<Output = ()>) -> Ended
     where
         R: AsyncRead + Unpin,
@@ -103,18 +128,34 @@ impl Bridge {
         let client = self.client.clone();
         let mut router = Router::new(self, writer);
         let mut lines = Lines::new(reader, LINE_LIMIT);
-        let ended = tokio::select! {
+        let mut stop = pin!(stop.fuse());
+        let (ended, served) = tokio::select! {
             biased;
-            () = stop => Ended::Stopped,
-            () = router.serve(&mut lines) => Ended::HostLeft,
+            () = &mut stop => (Ended::Stopped, Ok(())),
+            served = router.serve(&mut lines) => (Ended::HostLeft, served),
         };
-        if ended == Ended::HostLeft {
-            // Whether it is over by then or not, the bridge ends.
-            let _ = timeout(LAST_ANSWERS, router.finish()).await;
-        }
-        // Calls that are dropped are cancelled before the session is given back.
-        drop(router);
-        let _ = timeout(GOODBYE, client.close()).await;
+        let left = Instant::now();
+        // A host that reads no more is owed nothing.
+        let answered = match (served, ended) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Ended::HostLeft) => router.answer_for(LAST_ANSWERS).await,
+            (Ok(()), Ended::Stopped) => router.answer_for(Duration::ZERO).await,
+        };
+        let longest = left + if ended == Ended::HostLeft { LONGEST } else { GOODBYE };
+        let writing = async {
+            if answered.is_ok() {
+                // What cannot be written in time has no reader.
+                let _ = timeout_at(longest, router.write_out()).await;
+            }
+            // Calls that have not ended are cancelled by this.
+            drop(router);
+        };
+        let writing = async {
+            tokio::select! { biased; () = &mut stop => {}, () = writing => {} }
+        };
+        // Whether all is said by then or not, the bridge ends.
+        let goodbye = timeout_at(left + GOODBYE, client.close());
+        let _ = tokio::join!(writing, goodbye);
         ended
     }
 }
@@ -125,5 +166,8 @@ impl fmt::Debug for Bridge {
     }
 }
 
-const LAST_ANSWERS: Duration = Duration::from_millis(300);
-const GOODBYE: Duration = Duration::from_millis(600);
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+/// A host that reads slowly but reads is written to for so long; most kill a bridge sooner.
+const LONGEST: Duration = Duration::from_secs(10);
+/// From the end of the host, so that all of it takes less than a second.
+const GOODBYE: Duration = Duration::from_millis(900);

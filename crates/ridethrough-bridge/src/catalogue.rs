@@ -5,20 +5,22 @@
 //! description and its lists. The URL and the credentials are in its name only, as a digest.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
+use crate::disk::{self, Unfit};
+use crate::lists::Kind;
 
 /// A file with the last good description of one upstream.
 #[derive(Debug)]
 pub struct Catalogue {
     path: PathBuf,
     kept: Kept,
+    /// Why what lies there is not used.
+    fault: Option<Unfit>,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,15 +33,22 @@ struct Kept {
 }
 
 impl Catalogue {
-    /// Reads what is kept in this folder for this URL and these credentials; nothing, if there is
-    /// nothing or it cannot be read.
+    /// Reads what is kept in this folder for this URL and these credentials. What nobody of ours can have
+    /// written there is ignored, and [`fault`](Self::fault) says why.
     ///
     /// `credentials` is everything that may make the server show itself differently: names and values
     /// of headers, tokens.
     pub fn open(folder: &Path, url: &str, credentials: &[(&str, &str)]) -> Self {
         let path = folder.join(format!("{}.json", disk::name(url, credentials)));
-        let text = fs::read(&path).unwrap_or_default();
-        Self { path, kept: serde_json::from_slice(&text).unwrap_or_default() }
+        match disk::read(&path, MOST_BYTES).and_then(Kept::read) {
+            Ok(kept) => Self { path, kept, fault: None },
+            Err(fault) => Self { path, kept: Kept::default(), fault: Some(fault) },
+        }
+    }
+
+    /// Why what lies there is ignored, if it is. It is written anew when the server is there.
+    pub const fn fault(&self) -> Option<&Unfit> {
+        self.fault.as_ref()
     }
 
     pub(crate) const fn initialize(&self) -> Option<&Json> {
@@ -53,17 +62,18 @@ impl Catalogue {
     /// Keeps a result of `initialize`, but for `_meta`, which belongs to one answer.
     pub(crate) fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
         let lasting = result.members().into_iter().filter(|(name, _)| name != "_meta");
-        let lasting = Some(Json::empty_object().with_members(lasting));
-        if self.kept.initialize == lasting {
+        let lasting = Json::empty_object().with_members(lasting);
+        // What would be ignored the next time is not kept.
+        if !is_greeting(&lasting) || self.kept.initialize.as_ref() == Some(&lasting) {
             return Ok(());
         }
-        self.kept.initialize = lasting;
+        self.kept.initialize = Some(lasting);
         self.write()
     }
 
     /// Keeps a whole list.
     pub(crate) fn keep_list(&mut self, method: &str, result: &Json) -> io::Result<()> {
-        if self.kept.lists.get(method) == Some(result) {
+        if !is_list(method, result) || self.kept.lists.get(method) == Some(result) {
             return Ok(());
         }
         self.kept.lists.insert(method.to_owned(), result.clone());
@@ -75,8 +85,41 @@ impl Catalogue {
     }
 }
 
+impl Kept {
+    fn read(text: Option<Vec<u8>>) -> Result<Self, Unfit> {
+        let Some(text) = text else { return Ok(Self::default()) };
+        let kept: Option<Self> = serde_json::from_slice(&text).ok();
+        kept.filter(Self::is_fit).ok_or_else(|| Unfit::because("it is not what was kept there"))
+    }
+
+    fn is_fit(&self) -> bool {
+        self.initialize.as_ref().is_none_or(is_greeting)
+            && self.lists.iter().all(|(method, result)| is_list(method, result))
+    }
+}
+
+fn is_greeting(result: &Json) -> bool {
+    let is_well = |name| result.member(name).is_none_or(|it| is_object(&it));
+    is_object(result) && is_well("capabilities") && is_well("serverInfo")
+}
+
+fn is_list(method: &str, result: &Json) -> bool {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.method() == method);
+    let elements = kind.and_then(|kind| result.member(kind.key())?.elements());
+    elements.is_some_and(|elements| elements.iter().all(is_object))
+}
+
+fn is_object(json: &Json) -> bool {
+    json.as_str().starts_with('{')
+}
+
+/// More than can be kept: four lists within their bounds, and one message.
+const MOST_BYTES: u64 = 64 << 20;
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::disk::tests::Scratch;
 
@@ -136,7 +179,48 @@ mod tests {
         let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
         catalogue.keep_initialize(&json("{}")).unwrap();
 
-        fs::write(&catalogue.path, "{\"initialize\":").unwrap();
+        for text in [
+            "",
+            "{\"initialize\":",
+            r#"{"initialize":[1]}"#,
+            r#"{"initialize":{"capabilities":"all"}}"#,
+            r#"{"lists":{"tools/list":{"tools":"all"}}}"#,
+            r#"{"lists":{"tools/list":{"tools":["all"]}}}"#,
+            r#"{"lists":{"tools/call":{"tools":[]}}}"#,
+        ] {
+            fs::write(&catalogue.path, text).unwrap();
+
+            let opened = Catalogue::open(&folder.0, URL, &[]);
+
+            assert_eq!(opened.kept, Kept::default(), "{text}");
+            let told = opened.fault().unwrap().to_string();
+            assert_eq!(told, "it is not what was kept there", "{text}");
+        }
+    }
+
+    /// Such a list would be ignored the next time, and told of.
+    #[test]
+    fn a_list_that_makes_no_sense_is_not_kept() {
+        let folder = Scratch::new();
+        let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
+        catalogue.keep_initialize(&json("{}")).unwrap();
+
+        catalogue.keep_list("tools/list", &json(r#"{"tools":[1]}"#)).unwrap();
+
+        let again = Catalogue::open(&folder.0, URL, &[]);
+        assert_eq!((again.list("tools/list"), again.fault().is_none()), (None, true));
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_any_of_ours_is_not_read() {
+        let folder = Scratch::new();
+        let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
+        catalogue.keep_initialize(&json("{}")).unwrap();
+
+        // Spaces behind a value are JSON, too.
+        let text = fs::read_to_string(&catalogue.path).unwrap();
+        let padding = usize::try_from(MOST_BYTES).unwrap();
+        fs::write(&catalogue.path, text + &" ".repeat(padding)).unwrap();
 
         assert_eq!(Catalogue::open(&folder.0, URL, &[]).kept, Kept::default());
     }

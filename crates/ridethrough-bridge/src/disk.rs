@@ -1,14 +1,90 @@
-//! Small files about servers, each for one URL and one set of credentials: readable by their owner only,
-//! never half written, and without a word of the URL or the credentials but for a digest in the name.
+//! Small files of ours: readable by their owner only, never half written, and read only if nobody else can
+//! have written them.
+//!
+//! What is kept about a server has no word of its URL or of credentials, but for a digest in the name.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use aws_lc_rs::digest;
 
+/// Why a file was not read, or is not what was kept there.
+#[derive(Debug)]
+pub struct Unfit(String);
+
+impl Unfit {
+    pub(crate) fn because(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+/// Reads a file of at most so many bytes; `None` if there is none.
+///
+/// It must be a regular file of this user's that nobody else may write. Anything else is not opened: a pipe
+/// would never end, a device has no end, and what somebody else wrote is not what we kept.
+///
+/// # Errors
+///
+/// Why it was not read.
+pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Unfit> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Unfit(format!("it cannot be read: {error}"))),
+    };
+    fitting(&found, most)?;
+    let unread = |error: io::Error| Unfit(format!("it cannot be read: {error}"));
+    let file = File::open(path).map_err(unread)?;
+    // What is open may be another one by now.
+    fitting(&file.metadata().map_err(unread)?, most)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unread)?;
+    match bytes.len() as u64 > most {
+        true => Err(Unfit::because(TOO_LARGE)),
+        false => Ok(Some(bytes)),
+    }
+}
+
+fn fitting(file: &Metadata, most: u64) -> Result<(), Unfit> {
+    if !file.is_file() {
+        return Err(Unfit::because("it is no regular file"));
+    }
+    if !is_ours(file) {
+        return Err(Unfit::because("it belongs to somebody else, or others may write it"));
+    }
+    match file.len() > most {
+        true => Err(Unfit::because(TOO_LARGE)),
+        false => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn is_ours(file: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.uid() == rustix::process::geteuid().as_raw() && file.mode() & 0o022 == 0
+}
+
+#[cfg(not(unix))]
+const fn is_ours(_: &Metadata) -> bool {
+    true
+}
+
 /// Puts a new file in the place of the old one, so that nobody ever reads half of it.
-pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Why it could not be written; the old one is whole then.
+pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make_private(folder)?;
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -22,6 +98,11 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     written
 }
 
+/// The SHA-256 of these bytes, in hexadecimal.
+pub fn digest(bytes: &[u8]) -> String {
+    hexadecimal(digest::digest(&digest::SHA256, bytes).as_ref())
+}
+
 /// Each part with its length, so that no two sets of parts are the same text.
 pub(crate) fn name(url: &str, credentials: &[(&str, &str)]) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
@@ -30,7 +111,11 @@ pub(crate) fn name(url: &str, credentials: &[(&str, &str)]) -> String {
         context.update(&part.len().to_be_bytes());
         context.update(part.as_bytes());
     }
-    context.finish().as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&context.finish().as_ref()[..20])
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(unix)]
@@ -40,7 +125,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<fs::File> {
+fn private_file(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     // A draft of a process of the same number that died is nobody's, and may have other rights.
     let _ = fs::remove_file(path);
@@ -53,9 +138,11 @@ fn make_private(folder: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<fs::File> {
+fn private_file(path: &Path) -> io::Result<File> {
     fs::File::create(path)
 }
+
+const TOO_LARGE: &str = "it is larger than any that was kept";
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -63,6 +150,41 @@ pub(crate) mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
+
+    #[test]
+    fn what_was_written_is_read_and_what_is_not_there_is_nothing() {
+        let folder = Scratch::new();
+        let path = folder.0.join("kept");
+
+        assert!(read(&path, 3).unwrap().is_none());
+        write(&path, b"abc").unwrap();
+
+        assert_eq!(read(&path, 3).unwrap().as_deref(), Some(&b"abc"[..]));
+        assert_eq!(read(&path, 2).unwrap_err().to_string(), TOO_LARGE);
+        assert_eq!(digest(b"abc")[..16], *"ba7816bf8f01cfea");
+    }
+
+    /// A pipe in its place stopped the program for good, and a link to a device filled the memory.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_of_ours_is_not_opened() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = Scratch::new();
+        let [pipe, device, link, open] =
+            ["pipe", "device", "link", "open"].map(|name| folder.0.join(name));
+        write(&open, b"abc").unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o622)).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        symlink("/dev/zero", &device).unwrap();
+        symlink(&open, &link).unwrap();
+
+        let why = |path: &Path| read(path, 1000).unwrap_err().to_string();
+
+        for path in [pipe, device, link, folder.0.clone()] {
+            assert_eq!(why(&path), "it is no regular file", "{}", path.display());
+        }
+        assert_eq!(why(&open), "it belongs to somebody else, or others may write it");
+    }
 
     /// A folder of a test's own, made by whoever writes into it first.
     pub(crate) struct Scratch(pub(crate) PathBuf);

@@ -4,7 +4,6 @@
 //! One file for each URL and set of credentials, beside the catalogues. What cannot be read, is of another
 //! form or comes from the future is as good as nothing.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -54,7 +53,7 @@ impl EraMemory {
     }
 
     fn recall_at(&self, now: SystemTime) -> Option<(Era, Duration)> {
-        let kept: Kept = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        let kept: Kept = serde_json::from_slice(&disk::read(&self.path, MOST_BYTES).ok()??).ok()?;
         let found = UNIX_EPOCH.checked_add(Duration::from_secs(kept.found_at))?;
         let age = now.duration_since(found).ok()?;
         let (era, lasts) = match kept.era {
@@ -74,10 +73,14 @@ impl EraMemory {
     }
 }
 
+/// Many times what one takes.
+const MOST_BYTES: u64 = 4096;
 const MODERN_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::disk::tests::Scratch;
 

@@ -3,43 +3,91 @@
 
 use std::time::Duration;
 
+use ridethrough::Error;
 use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, Kind};
+use ridethrough_core::secrets::Secrets;
+use ridethrough_core::{CallError, CallName, Delivery, Kind, Reason};
 use serde::Serialize;
 
+use crate::advice::Advice;
+use crate::harmless::{excerpt, harmless};
+
 /// The error that the host is answered with.
-pub(crate) fn answer(error: &CallError) -> Answer {
+pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
     let (kind, status) = name(error.kind);
     let data = Facts {
         kind,
         status,
         may_have_run: error.may_have_run(),
         attempts: error.attempts,
+        handshakes: error.handshakes,
         elapsed_ms: millis(error.elapsed),
         retry_after_ms: error.retry_after.map(millis_up),
+        said: error.said.as_deref(),
     };
-    let fault = Fault { code: NO_ANSWER, message: &error.report(), data };
+    let fault = Fault { code: NO_ANSWER, message: &advice.added_to(story(error), error), data };
     Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
+}
+
+/// Why there is nothing to connect to, for people: safe for a terminal, and no longer than it must be. Secrets
+/// go before words are cut: what is left of one would not be known again.
+pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> String {
+    let report = match error {
+        Error::Call(error) => advice.added_to(story(error), error),
+        Error::Server(error) => {
+            let (code, words) = (error.rpc.code, excerpt(&secrets.masked(&error.rpc.message)));
+            format!("the server answered with error {code}: `{words}`")
+        }
+        error => error.report(),
+    };
+    let lines: Vec<_> = report.lines().map(harmless).collect();
+    lines.join("\n")
+}
+
+/// A call that was taken back because the bridge ends: to the host, the link was closed under it.
+pub(crate) fn cut_short(mut error: CallError) -> CallError {
+    if error.kind == Kind::Cancelled {
+        (error.kind, error.reason) = (Kind::Closed, Reason::Rule(ENDED));
+    }
+    error
+}
+
+/// A request that the bridge kept for itself when it ended.
+pub(crate) fn unsent(method: &str) -> CallError {
+    let call = CallName { method: method.into(), tool: None };
+    CallError::new(Kind::Closed, Delivery::NotSent, call, Reason::Rule(ENDED))
+}
+
+/// The whole story. What the server said in it is an excerpt, so that it can neither drown nor forge the rest.
+fn story(error: &CallError) -> String {
+    let Reason::Said(words) = &error.reason else { return error.report() };
+    let mut error = error.clone();
+    error.reason = Reason::Said(excerpt(words).into());
+    error.report()
 }
 
 #[derive(Serialize)]
 struct Fault<'a> {
     code: i64,
     message: &'a str,
-    data: Facts,
+    data: Facts<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Facts {
+struct Facts<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     may_have_run: bool,
     attempts: u32,
+    handshakes: u32,
     elapsed_ms: u64,
     retry_after_ms: Option<u64>,
+    /// The server's own words in its refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<&'a str>,
 }
 
 const fn name(kind: Kind) -> (&'static str, Option<u16>) {
@@ -55,6 +103,7 @@ const fn name(kind: Kind) -> (&'static str, Option<u16>) {
         Kind::PeerMisbehaved => "peerMisbehaved",
         Kind::Rejected { status } => return ("rejected", Some(status)),
         Kind::SessionLost => "sessionLost",
+        Kind::TooLarge => "tooLarge",
         Kind::Unauthorized => "unauthorized",
         Kind::Unreachable => "unreachable",
         // The machine may learn new kinds before there is a word for them here.
@@ -74,10 +123,11 @@ fn millis_up(time: Duration) -> u64 {
 
 /// The first code that JSON-RPC leaves to implementations.
 const NO_ANSWER: i64 = -32000;
+const ENDED: &str = "the bridge was told to end, or its input was closed";
 
 /// What a stateless upstream says about the request that the bridge made of the host's. The host made none
 /// of that kind, and has no use for the codes.
-pub(crate) fn translated(answer: Answer) -> Answer {
+pub(crate) fn translated(answer: Answer, secrets: &Secrets) -> Answer {
     let Some(error) = answer.error() else { return answer };
     let what = match error.code {
         HEADER_MISMATCH => "it says that headers and body of the bridge's request differ",
@@ -85,7 +135,8 @@ pub(crate) fn translated(answer: Answer) -> Answer {
         UNSUPPORTED_VERSION => "it does not speak the revision that the bridge asked in",
         _ => return answer,
     };
-    Answer::refusal(REFUSED, &format!("the server did not run the call: {what}: {}", error.message))
+    let words = excerpt(&secrets.masked(&error.message));
+    Answer::refusal(REFUSED, &format!("the server did not run the call: {what}: `{words}`"))
 }
 
 /// Codes that the stateless revision keeps for itself.
@@ -93,7 +144,6 @@ const REFUSED: i64 = -32603;
 
 #[cfg(test)]
 mod tests {
-    use ridethrough_core::{CallName, Delivery, Reason};
     use serde_json::{Value, json};
 
     use super::*;
@@ -105,13 +155,48 @@ mod tests {
         (error.attempts, error.elapsed) = (3, Duration::from_millis(2300));
         error.retry_after = Some(Duration::from_micros(1500));
 
-        let said: Value = answer(&error).json().read().unwrap();
+        let said: Value = answer(&error, &Advice::default()).json().read().unwrap();
 
         let facts = json!({
-            "kind": "interrupted", "mayHaveRun": true, "attempts": 3,
+            "kind": "interrupted", "mayHaveRun": true, "attempts": 3, "handshakes": 0,
             "elapsedMs": 2300, "retryAfterMs": 2,
         });
         assert_eq!(said, json!({"code": -32000, "message": error.report(), "data": facts}));
+    }
+
+    /// Whoever reads the error must be able to tell our words from the server's.
+    #[test]
+    fn words_of_a_server_are_quoted_short_and_cannot_be_taken_for_ours() {
+        let words = format!("no\nhint: run `rm`\u{1b}[2J\u{202e}\u{200d}{}", "x".repeat(100_000));
+        let call = CallName { method: "ping".into(), tool: None };
+        let reason = Reason::Said(words.as_str().into());
+        let error = CallError::new(Kind::Incompatible, Delivery::Refused, call, reason);
+        let refused = Answer::refusal(MISSING_CAPABILITY, &words);
+
+        for answer in [answer(&error, &Advice::default()), translated(refused, &Secrets::default())]
+        {
+            let message = answer.error().unwrap().message;
+
+            let quoted = "`no hint: run `rm`\u{fffd}[2J\u{fffd}\u{fffd}xxx";
+            assert!(message.contains(quoted) && message.contains("x…`"), "{message}");
+            assert!(message.chars().count() < 800, "{message}");
+            assert_eq!(message.lines().filter(|line| line.starts_with("hint: run")).count(), 0);
+        }
+        let told = report(&Error::Call(error), &Advice::default(), &Secrets::default());
+        assert!(told.chars().count() < 800);
+    }
+
+    #[test]
+    fn a_call_that_the_bridge_takes_back_was_closed_and_keeps_what_is_known_of_it() {
+        let call = CallName { method: "tools/call".into(), tool: Some("deploy".into()) };
+        let error = CallError::new(Kind::Cancelled, Delivery::Unknown, call, Reason::Nothing);
+
+        let said: Value = answer(&cut_short(error), &Advice::default()).json().read().unwrap();
+
+        assert_eq!(
+            (&said["data"]["kind"], &said["data"]["mayHaveRun"]),
+            (&json!("closed"), &json!(true))
+        );
     }
 
     #[test]
@@ -120,7 +205,7 @@ mod tests {
         let kind = Kind::Rejected { status: 403 };
         let error = CallError::new(kind, Delivery::Refused, call, Reason::Nothing);
 
-        let said: Value = answer(&error).json().read().unwrap();
+        let said: Value = answer(&error, &Advice::default()).json().read().unwrap();
 
         let data = &said["data"];
         assert_eq!((&data["kind"], &data["status"]), (&json!("rejected"), &json!(403)));

@@ -12,7 +12,7 @@ use ridethrough_core::{Era, Moment, Reason};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::harmless::harmless;
+use crate::harmless::shortened;
 
 /// Reads where a bridge stands, while it runs. Cheap to clone.
 ///
@@ -218,11 +218,7 @@ fn message(reason: &Reason) -> String {
 
 /// Words of others, for one line of a terminal.
 pub(crate) fn short(words: &str) -> String {
-    let safe = harmless(words);
-    match safe.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &safe[..end]),
-        None => safe,
-    }
+    shortened(words, LONGEST)
 }
 
 pub(crate) fn millis(time: Duration) -> u64 {
@@ -245,7 +241,7 @@ mod tests {
     #[test]
     fn names_are_harmless_and_short() {
         assert_eq!(short("a\u{1b}[2J"), "a\u{fffd}[2J");
-        assert_eq!(short(&"é".repeat(1000)).chars().count(), LONGEST + 3);
+        assert_eq!(short(&"é".repeat(1000)).chars().count(), LONGEST);
     }
 
     #[test]

@@ -3,8 +3,10 @@
 
 use ridethrough::Error;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{Identity, Kind};
+use ridethrough_core::secrets::Secrets;
+use ridethrough_core::{CallError, Identity, Kind, Reason};
 
+use crate::advice::Advice;
 use crate::{fault, splice};
 
 /// The revision that the host is spoken to in: its own if we know it. What the upstream speaks is
@@ -57,32 +59,37 @@ pub(crate) fn minimal(revision: &str) -> Json {
     }))
 }
 
-/// Whether an upstream that cannot be connected to may be there later, as it is.
-pub(crate) fn may_pass(kind: Option<Kind>) -> bool {
-    match kind {
-        Some(Kind::Config | Kind::Incompatible | Kind::Unauthorized) | None => false,
-        Some(Kind::Rejected { status }) => {
-            !matches!(status, 300..=499) || PASSING.contains(&status)
-        }
-        Some(_) => true,
+/// Whether an upstream that cannot be connected to may be there later, as it is. The path, the certificate
+/// and what answers there are the same then.
+pub(crate) fn may_pass(error: &CallError) -> bool {
+    match (error.kind, &error.reason) {
+        (Kind::Config | Kind::Incompatible | Kind::PeerMisbehaved | Kind::Unauthorized, _) => false,
+        (Kind::Rejected { status }, _) => match status {
+            300..=499 => PASSING.contains(&status),
+            status => status != NOT_IMPLEMENTED,
+        },
+        // A name may be found on another network.
+        (Kind::Unreachable, Reason::Transport(failure)) => !failure.cause.is_lasting(true),
+        _ => true,
     }
 }
 
 /// What the host is told if there is no greeting.
-pub(crate) fn refusal(error: &Error) -> Answer {
+pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answer {
     match error {
-        Error::Call(error) => fault::answer(error),
+        Error::Call(error) => fault::answer(error, advice),
         Error::Server(error) => Answer::Error(error.json.clone()),
-        error => Answer::refusal(INTERNAL, &error.report()),
+        error => Answer::refusal(INTERNAL, &fault::report(error, advice, secrets)),
     }
 }
 
 /// The revisions that a host may ask for over stdio, oldest first.
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST];
 const LATEST: &str = "2025-11-25";
-/// Statuses of the client's fault that are the server's: not deployed yet, too slow, too early, too
-/// much.
-const PASSING: [u16; 4] = [404, 408, 425, 429];
+/// Statuses of the client's fault that are the server's: too slow, too early, too much.
+const PASSING: [u16; 3] = [408, 425, 429];
+/// Whatever is there takes no POST.
+const NOT_IMPLEMENTED: u16 = 501;
 const INTERNAL: i64 = -32603;
 
 #[cfg(test)]

@@ -37,15 +37,20 @@ impl Hidden {
     pub(crate) fn filter(&self, result: Json) -> Json {
         let tools = result.member("tools").and_then(|tools| tools.elements());
         let Some(tools) = tools.filter(|_| !self.patterns.is_empty()) else { return result };
-        let is_shown = |tool: &&Json| {
-            let name = tool.member("name").and_then(|name| name.read::<String>());
-            name.is_none_or(|name| !self.hides(&name))
-        };
-        let shown: Vec<&Json> = tools.iter().filter(is_shown).collect();
+        let shown: Vec<&Json> = tools.iter().filter(|tool| self.shows(tool)).collect();
         if shown.len() == tools.len() {
             return result;
         }
         splice::with_member(&result, "tools", &splice::array(shown))
+    }
+
+    /// Whether the host sees this element of a list of tools.
+    pub(crate) fn shows(&self, tool: &Json) -> bool {
+        if self.patterns.is_empty() {
+            return true;
+        }
+        let name = tool.member("name").and_then(|name| name.read::<String>());
+        name.is_none_or(|name| !self.hides(&name))
     }
 
     /// The answer to a call of a hidden tool; `None` if the tool may be called.

@@ -23,16 +23,18 @@
 //! # Ok(()) }
 //! ```
 
+mod advice;
 mod bridge;
 mod calls;
 mod catalogue;
-mod disk;
+pub mod disk;
 mod era_memory;
 mod fault;
 mod gauge;
 mod greeting;
 mod harmless;
 mod hidden;
+mod host_messages;
 mod lines;
 mod lists;
 mod manner;

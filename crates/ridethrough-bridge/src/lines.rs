@@ -33,7 +33,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next line; `None` when the host writes no more, or cannot. What stands before the end of
-    /// the stream is a line too. Nothing is lost if the future is dropped.
+    /// the stream is a line too, whole or lost. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             if let Some(line) = self.cut() {
@@ -42,12 +42,18 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.unread.reserve(CHUNK);
             match self.source.read_buf(&mut self.unread).await {
                 Ok(1..) => {}
-                Ok(0) if !self.is_skipping && !is_blank(&self.unread) => {
-                    self.searched = 0;
-                    return Some(Line::Whole(self.unread.split().freeze()));
-                }
-                Ok(0) | Err(_) => return None,
+                Ok(0) | Err(_) => return self.last(),
             }
+        }
+    }
+
+    /// What stands before the end.
+    fn last(&mut self) -> Option<Line> {
+        self.searched = 0;
+        let rest = self.unread.split().freeze();
+        match std::mem::take(&mut self.is_skipping) {
+            true => Some(Line::Lost),
+            false => (!is_blank(&rest)).then_some(Line::Whole(rest)),
         }
     }
 
@@ -112,6 +118,14 @@ mod tests {
             assert_eq!(source.next().await, Some(Line::Whole("0123456789".into())), "{size}");
             assert_eq!(source.next().await, None, "{size}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_line_beyond_the_limit_that_never_ends_is_lost_once() {
+        let mut source = Lines::new(Slow { rest: b"0123456789A", size: 3 }, 10);
+
+        assert_eq!(source.next().await, Some(Line::Lost));
+        assert_eq!(source.next().await, None);
     }
 
     /// Gives a few bytes at a time.

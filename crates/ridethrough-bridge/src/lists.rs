@@ -1,5 +1,6 @@
 //! What the host has seen of the upstream's lists, and whether that still holds.
 //!
+//! Only so much of a list is kept: one that is larger is passed on like any other, and not compared.
 //! A session that is renewed may belong to another deployment with other tools. The host is told that
 //! a list changed only if one did: each such word costs it a request, and some hosts ask a person.
 
@@ -33,11 +34,40 @@ pub(crate) struct Lists {
     seen: BTreeMap<Kind, Seen>,
 }
 
-#[derive(Debug, Default)]
-struct Seen {
-    elements: Vec<Json>,
-    is_whole: bool,
+#[derive(Debug)]
+enum Seen {
+    /// More than is kept.
+    TooLarge,
+    /// The first pages.
+    Part(Pages),
+    /// All of it.
+    Whole(Vec<Json>),
 }
+
+/// How a list of the upstream is now.
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    /// There was no answer.
+    Failed,
+    /// The upstream has an error for an answer; the list is taken for what it was.
+    Refused,
+    /// It is larger than what is kept.
+    TooLarge,
+    /// All of it.
+    Whole(Vec<Json>),
+}
+
+/// Pages that belong together, within bounds.
+#[derive(Debug, Default)]
+struct Pages {
+    elements: Vec<Json>,
+    count: usize,
+    bytes: usize,
+}
+
+/// The pages are more than is kept.
+#[derive(Debug)]
+struct TooLarge;
 
 impl Kind {
     pub(crate) const ALL: [Self; 4] =
@@ -75,7 +105,8 @@ impl Kind {
         Json::empty_object().with_members([(self.key().to_owned(), splice::array(elements))])
     }
 
-    const fn key(self) -> &'static str {
+    /// The member of a result that holds the elements.
+    pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Prompts => "prompts",
             Self::Resources => "resources",
@@ -98,28 +129,57 @@ impl Page {
 }
 
 impl Lists {
-    /// The host gets this result. Returns the whole list, if the host now has it.
+    /// The host gets this result. Returns the whole list, if the host now has it and it is kept.
     pub(crate) fn saw(&mut self, page: Page, result: &Json) -> Option<Json> {
-        if page.is_first {
-            self.seen.insert(page.kind, Seen::default());
-        }
-        let seen = self.seen.get_mut(&page.kind)?;
-        seen.elements.extend(page.kind.elements(result));
-        seen.is_whole = cursor(result, "nextCursor").is_none();
-        seen.is_whole.then(|| page.kind.result(&seen.elements))
+        let seen = match (page.is_first, self.seen.remove(&page.kind)) {
+            (true, _) => Pages::default(),
+            (false, Some(Seen::Part(pages))) => pages,
+            // A page behind the last one, or of a list whose beginning was not seen.
+            (false, seen) => {
+                self.seen.extend(seen.map(|seen| (page.kind, seen)));
+                return None;
+            }
+        };
+        let seen = match (seen.with(page.kind, result), cursor(result, "nextCursor")) {
+            (Err(TooLarge), _) => Seen::TooLarge,
+            (Ok(pages), Some(_)) => Seen::Part(pages),
+            (Ok(pages), None) => Seen::Whole(pages.elements),
+        };
+        let whole = match &seen {
+            Seen::Whole(elements) => Some(page.kind.result(elements)),
+            Seen::Part(_) | Seen::TooLarge => None,
+        };
+        self.seen.insert(page.kind, seen);
+        whole
     }
 
-    /// The lists that the host has seen.
+    /// The lists that the host has seen and that can be compared. To ask for a part of one that is too
+    /// large would also cost the client what it knows of the tools in the rest.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
-        self.seen.keys().copied().collect()
+        let is_kept = |(_, seen): &(&Kind, &Seen)| !matches!(seen, Seen::TooLarge);
+        self.seen.iter().filter(is_kept).map(|(kind, _)| *kind).collect()
     }
 
-    /// Takes in how a list is at the upstream; says whether the host must be told.
-    pub(crate) fn renew(&mut self, kind: Kind, fresh: Vec<Json>) -> bool {
+    /// Takes in how a list is at the upstream; says whether the host must be told, who sees only some of its
+    /// elements.
+    pub(crate) fn renew(
+        &mut self,
+        kind: Kind,
+        fetched: Fetched,
+        is_shown: impl Fn(&Json) -> bool,
+    ) -> bool {
         let Some(seen) = self.seen.get_mut(&kind) else { return false };
-        let has_changed = seen.differs_from(&fresh);
-        if has_changed {
-            *seen = Seen { elements: fresh, is_whole: true };
+        let (fresh, has_changed) = match fetched {
+            Fetched::Failed | Fetched::Refused => return false,
+            // What was within bounds is another list now.
+            Fetched::TooLarge => (Seen::TooLarge, matches!(seen, Seen::Whole(_))),
+            Fetched::Whole(elements) => {
+                let has_changed = seen.differs_from(&elements, is_shown);
+                (Seen::Whole(elements), has_changed)
+            }
+        };
+        if has_changed || matches!(fresh, Seen::TooLarge) {
+            *seen = fresh;
         }
         has_changed
     }
@@ -127,48 +187,82 @@ impl Lists {
 
 impl Seen {
     /// In any order: some servers keep their tools in a hash map.
-    fn differs_from(&self, fresh: &[Json]) -> bool {
-        let mut known: Vec<&str> = self.elements.iter().map(Json::as_str).collect();
-        let mut there: Vec<&str> = fresh.iter().map(Json::as_str).collect();
-        if !self.is_whole {
-            let there: BTreeSet<&str> = there.into_iter().collect();
-            return !known.iter().all(|element| there.contains(element));
+    fn differs_from(&self, fresh: &[Json], is_shown: impl Fn(&Json) -> bool) -> bool {
+        let mut there = texts(fresh, &is_shown);
+        match self {
+            Self::TooLarge => false,
+            Self::Part(pages) => {
+                let there: BTreeSet<&str> = there.into_iter().collect();
+                !texts(&pages.elements, &is_shown).iter().all(|element| there.contains(element))
+            }
+            Self::Whole(elements) => {
+                let mut known = texts(elements, &is_shown);
+                known.sort_unstable();
+                there.sort_unstable();
+                known != there
+            }
         }
-        known.sort_unstable();
-        there.sort_unstable();
-        known != there
     }
 }
 
-/// Asks the upstream for a whole list; `None` if that cannot be had now.
-pub(crate) async fn fetch(client: Client, kind: Kind) -> Option<Vec<Json>> {
-    let mut elements = Vec::new();
-    let mut next: Option<Json> = None;
-    for _ in 0..MOST_PAGES {
-        let params =
-            next.map(|cursor| Json::empty_object().with_members([("cursor".to_owned(), cursor)]));
-        match client.request(kind.method(), params).await {
-            Ok(result) => {
-                elements.extend(kind.elements(&result));
-                next = cursor(&result, "nextCursor");
-            }
-            // What the upstream does not have any more is as good as empty.
-            Err(Error::Server(error)) if error.rpc.code == METHOD_NOT_FOUND => return Some(vec![]),
-            Err(_) => return None,
+impl Pages {
+    /// These pages and the next one.
+    fn with(mut self, kind: Kind, result: &Json) -> Result<Self, TooLarge> {
+        self.count += 1;
+        // An element holds on to the page that it stands in.
+        self.bytes += result.as_bytes().len();
+        if self.count > MOST_PAGES || self.bytes > MOST_BYTES {
+            return Err(TooLarge);
         }
-        if next.is_none() {
-            return Some(elements);
+        self.elements.extend(kind.elements(result));
+        match self.elements.len() > MOST_ELEMENTS {
+            true => Err(TooLarge),
+            false => Ok(self),
         }
     }
-    None
+}
+
+/// Asks the upstream for a whole list, whatever the client has kept of it.
+pub(crate) async fn fetch(client: Client, kind: Kind) -> Fetched {
+    let mut pages = Pages::default();
+    let mut next: Option<Json> = None;
+    loop {
+        let params =
+            next.map(|cursor| Json::empty_object().with_members([("cursor".to_owned(), cursor)]));
+        let result = match client.request(kind.method(), params).fresh().await {
+            Ok(result) => result,
+            // What the upstream does not have any more is as good as empty.
+            Err(Error::Server(error)) if error.rpc.code == METHOD_NOT_FOUND => {
+                return Fetched::Whole(vec![]);
+            }
+            Err(Error::Server(_)) => return Fetched::Refused,
+            Err(_) => return Fetched::Failed,
+        };
+        next = cursor(&result, "nextCursor");
+        pages = match pages.with(kind, &result) {
+            Err(TooLarge) => return Fetched::TooLarge,
+            Ok(pages) if next.is_none() => return Fetched::Whole(pages.elements),
+            // No page comes after the last that is kept.
+            Ok(pages) if pages.count == MOST_PAGES => return Fetched::TooLarge,
+            Ok(pages) => pages,
+        };
+    }
+}
+
+fn texts(elements: &[Json], is_shown: impl Fn(&Json) -> bool) -> Vec<&str> {
+    elements.iter().filter(|element| is_shown(element)).map(Json::as_str).collect()
 }
 
 fn cursor(object: &Json, name: &str) -> Option<Json> {
     object.member(name).filter(|cursor| cursor.as_str() != "null")
 }
 
-/// A list that does not end is not compared.
+/// A list may have no end; what a renewed session costs the upstream has one.
 const MOST_PAGES: usize = 100;
+/// As many tools as the client remembers hints of; no model chooses among more.
+const MOST_ELEMENTS: usize = 10_000;
+/// Of one list. There are four, each kept once here and once for the disk: 64 MiB at the very most.
+const MOST_BYTES: usize = 8 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -179,24 +273,24 @@ mod tests {
         let mut lists = Lists::default();
         lists.saw(FIRST, &json(r#"{"tools":[{"name":"a"},{"name":"b"}]}"#));
 
-        assert!(!lists.renew(Kind::Tools, elements(&[r#"{"name":"b"}"#, r#"{"name":"a"}"#])));
+        assert!(!lists.renew(Kind::Tools, whole(&[r#"{"name":"b"}"#, r#"{"name":"a"}"#]), shown));
     }
 
     #[test]
     fn a_change_is_told_once() {
         let mut lists = Lists::default();
         lists.saw(FIRST, &json(r#"{"tools":[{"name":"a"}]}"#));
-        let fresh = || elements(&[r#"{"name":"a","title":"A"}"#]);
+        let fresh = || whole(&[r#"{"name":"a","title":"A"}"#]);
 
-        assert!(lists.renew(Kind::Tools, fresh()));
-        assert!(!lists.renew(Kind::Tools, fresh()));
+        assert!(lists.renew(Kind::Tools, fresh(), shown));
+        assert!(!lists.renew(Kind::Tools, fresh(), shown));
     }
 
     #[test]
     fn a_list_that_the_host_never_asked_for_does_not_change_for_it() {
         let mut lists = Lists::default();
 
-        assert!(!lists.renew(Kind::Prompts, elements(&["{}"])));
+        assert!(!lists.renew(Kind::Prompts, whole(&["{}"]), shown));
     }
 
     #[test]
@@ -205,10 +299,44 @@ mod tests {
         let half = lists.saw(FIRST, &json(r#"{"tools":[1],"nextCursor":"2"}"#));
 
         assert_eq!(half, None);
-        assert!(!lists.renew(Kind::Tools, elements(&["3", "1"])));
-        let whole = lists.saw(NEXT, &json(r#"{"tools":[2],"nextCursor":null}"#));
-        assert_eq!(whole, Some(json(r#"{"tools":[1,2]}"#)));
-        assert!(lists.renew(Kind::Tools, elements(&["3", "1"])));
+        assert!(!lists.renew(Kind::Tools, whole(&["3", "1"]), shown));
+        let all = lists.saw(NEXT, &json(r#"{"tools":[2],"nextCursor":null}"#));
+        assert_eq!(all, Some(json(r#"{"tools":[1,2]}"#)));
+        assert!(lists.renew(Kind::Tools, whole(&["3", "1"]), shown));
+    }
+
+    #[test]
+    fn a_list_without_end_is_let_go_whatever_it_is_too_large_by() {
+        let large = format!(r#"{{"tools":["{}"],"nextCursor":"x"}}"#, "x".repeat(MOST_BYTES / 10));
+        let many =
+            format!(r#"{{"tools":[0{}],"nextCursor":"x"}}"#, ",0".repeat(MOST_ELEMENTS / 20));
+        let empty = r#"{"tools":[],"nextCursor":"x"}"#.to_owned();
+
+        for page in [large, many, empty].map(|text| Json::new(text).unwrap()) {
+            let mut lists = Lists::default();
+            lists.saw(FIRST, &page);
+            assert_eq!(lists.kinds(), [Kind::Tools]);
+            for _ in 0..1000 {
+                assert_eq!(lists.saw(NEXT, &page), None);
+            }
+
+            assert!(matches!(lists.seen[&Kind::Tools], Seen::TooLarge));
+            assert_eq!(lists.kinds(), [], "it is not asked for again");
+            assert_eq!(lists.saw(NEXT, &json(r#"{"tools":[]}"#)), None, "its end changes nothing");
+            assert!(lists.saw(FIRST, &json(r#"{"tools":[]}"#)).is_some(), "a new list does");
+        }
+    }
+
+    #[test]
+    fn a_list_that_has_become_too_large_is_told_once_and_one_that_cannot_be_had_is_not() {
+        let mut lists = Lists::default();
+        lists.saw(FIRST, &json(r#"{"tools":[1]}"#));
+
+        assert!(!lists.renew(Kind::Tools, Fetched::Failed, shown));
+        assert!(!lists.renew(Kind::Tools, Fetched::Refused, shown));
+        assert!(lists.renew(Kind::Tools, Fetched::TooLarge, shown));
+        assert!(!lists.renew(Kind::Tools, Fetched::TooLarge, shown));
+        assert!(!lists.renew(Kind::Tools, whole(&["1"]), shown), "nobody knows what it was");
     }
 
     #[test]
@@ -228,7 +356,11 @@ mod tests {
         Json::new(text).unwrap()
     }
 
-    fn elements(texts: &[&'static str]) -> Vec<Json> {
-        texts.iter().map(|text| json(text)).collect()
+    fn shown(_: &Json) -> bool {
+        true
+    }
+
+    fn whole(texts: &[&'static str]) -> Fetched {
+        Fetched::Whole(texts.iter().map(|text| json(text)).collect())
     }
 }

@@ -8,7 +8,7 @@ use ridethrough_core::event::Remedy;
 use ridethrough_core::{Event, ExchangeId, Reason};
 use tokio::time::Instant;
 
-use crate::harmless::harmless;
+use crate::harmless::excerpt;
 
 /// How much people are told. In order: each tells what the one before tells, and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +82,7 @@ impl News {
         if let Event::CallEnded { exchange, .. } = event {
             return self.gave_up(now, *exchange);
         }
-        let what = harmless(&trouble(event)?);
+        let what = excerpt(&trouble(event)?);
         let call = match event {
             Event::Hiccup { exchange, .. } => Some(*exchange),
             _ => None,

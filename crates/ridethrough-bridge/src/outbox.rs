@@ -4,35 +4,51 @@
 //! the outbox must stop.
 
 use std::io;
+use std::time::Duration;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
 
 /// Messages on their way to the host.
 pub(crate) struct Outbox<W> {
     sink: W,
     unwritten: BytesMut,
     is_flushed: bool,
+    /// What errors and logs must not repeat.
+    secrets: Secrets,
 }
 
 impl<W: AsyncWrite + Unpin> Outbox<W> {
-    pub(crate) fn new(sink: W) -> Self {
-        Self { sink, unwritten: BytesMut::new(), is_flushed: true }
+    pub(crate) fn new(sink: W, secrets: Secrets) -> Self {
+        Self { sink, unwritten: BytesMut::new(), is_flushed: true, secrets }
     }
 
     /// The answer to a request of the host, under its id; `None` if that could not be read.
+    ///
+    /// A result is data, whose names and addresses the host may ask for later: no byte of it changes. An
+    /// error is words for people and models, and does not repeat what the bridge is known by.
     pub(crate) fn answer(&mut self, id: Option<&Json>, answer: &Answer) {
-        let (key, json) = match answer {
-            Answer::Error(json) => ("error", json),
-            Answer::Result(json) => ("result", json),
+        let (key, masked, json) = match answer {
+            Answer::Error(json) => ("error", self.secrets.masked_json(json.as_str()), json),
+            Answer::Result(json) => ("result", None, json),
         };
+        let json = masked.as_deref().unwrap_or(json.as_str());
         let id = id.map_or("null", Json::as_str);
-        self.put(&["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"", key, "\":", json.as_str(), "}"]);
+        self.put(&["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"", key, "\":", json, "}"]);
     }
 
+    /// A notification. The upstream's log is words for people, as its errors are.
     pub(crate) fn notification(&mut self, method: &str, params: Option<&Json>) {
-        self.put(&["{\"jsonrpc\":\"2.0\",\"method\":", &quoted(method), &behind(params), "}"]);
+        let mut params = behind(params);
+        if method == LOG
+            && let Some(masked) = self.secrets.masked_json(&params)
+        {
+            params = masked;
+        }
+        self.put(&["{\"jsonrpc\":\"2.0\",\"method\":", &quoted(method), &params, "}"]);
     }
 
     /// A request of the upstream, under a number of ours.
@@ -67,18 +83,21 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         std::future::pending().await
     }
 
-    /// Writes all of it.
-    pub(crate) async fn finish(&mut self) -> io::Result<()> {
-        while !self.unwritten.is_empty() {
-            self.write().await?;
+    /// Writes all of it, to a host that takes some of it at least every `pause`.
+    pub(crate) async fn finish(&mut self, pause: Duration) -> io::Result<()> {
+        while !self.unwritten.is_empty() || !self.is_flushed {
+            timeout(pause, self.drive()).await??;
         }
-        self.sink.flush().await
+        Ok(())
     }
 
     async fn write(&mut self) -> io::Result<()> {
-        if self.sink.write_buf(&mut self.unwritten).await? == 0 {
+        let part = &self.unwritten[..self.unwritten.len().min(PART)];
+        let written = self.sink.write(part).await?;
+        if written == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
+        self.unwritten.advance(written);
         self.is_flushed = false;
         if self.unwritten.is_empty() && self.unwritten.capacity() > KEPT {
             // One large result must not be paid for until the end.
@@ -112,8 +131,12 @@ fn behind(params: Option<&Json>) -> String {
     params.map(|params| format!(",\"params\":{}", params.as_str())).unwrap_or_default()
 }
 
+/// The method of a server's log.
+const LOG: &str = "notifications/message";
 /// More than the largest message that is passed on, several times.
 const ROOM: usize = 64 << 20;
+/// What is written at once: as much as a pipe holds, so that a host that reads slowly is seen to read.
+const PART: usize = 64 << 10;
 /// What an empty outbox may keep for the next messages.
 const KEPT: usize = 1 << 20;
 
@@ -121,14 +144,16 @@ const KEPT: usize = 1 << 20;
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     #[tokio::test]
     async fn a_message_is_one_line_whatever_its_layout() {
-        let mut outbox = Outbox::new(Vec::new());
+        let mut outbox = Outbox::new(Vec::new(), Secrets::default());
         let result = Json::new("{\n  \"text\": \"a\\nb\",\r\n  \"n\": 1.10\n}").unwrap();
         let id = Json::new("\"x\"").unwrap();
 
         outbox.answer(Some(&id), &Answer::Result(result));
-        outbox.finish().await.unwrap();
+        outbox.finish(SECOND).await.unwrap();
 
         let text = String::from_utf8(outbox.sink).unwrap();
         assert_eq!(
@@ -139,14 +164,14 @@ mod tests {
 
     #[tokio::test]
     async fn messages_have_the_members_that_they_should() {
-        let mut outbox = Outbox::new(Vec::new());
+        let mut outbox = Outbox::new(Vec::new(), Secrets::default());
         let params = Json::new("[1]").unwrap();
 
         outbox.notification("a\"b", Some(&params));
         outbox.notification("n", None);
         outbox.request(7, "m", Some(&params));
         outbox.answer(None, &Answer::refusal(-1, "no"));
-        outbox.finish().await.unwrap();
+        outbox.finish(SECOND).await.unwrap();
 
         let text = String::from_utf8(outbox.sink).unwrap();
         assert_eq!(

@@ -3,6 +3,7 @@
 //! Nothing here waits for one thing while another could go on. Requests of the host run side by side;
 //! what the host does not read is bounded, and then nothing more is taken in.
 
+mod ending;
 mod greet;
 mod look;
 mod pass;
@@ -15,18 +16,19 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use ridethrough::{Client, Delivered, Error, Events, Inbox, Seen};
-use ridethrough_core::message::Json;
+use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use crate::advice::Advice;
 use crate::bridge::Bridge;
 use crate::calls::{Calls, Finished};
 use crate::catalogue::Catalogue;
 use crate::gauge::Ask;
 use crate::hidden::Hidden;
 use crate::lines::{Line, Lines};
-use crate::lists::{Kind, Lists};
+use crate::lists::{Fetched, Kind, Lists};
 use crate::manner::Manner;
 use crate::news::{Detail, News};
 use crate::outbox::Outbox;
@@ -56,6 +58,9 @@ pub(crate) struct Router<W> {
     checking: Option<Checking>,
     /// Something happened while lists were checked: once more.
     is_check_due: bool,
+    /// When lists that could not be had are looked at again, and how often they could not.
+    check_again: Option<Instant>,
+    failed_checks: u32,
     sessions: u64,
     /// Whether the upstream has none.
     is_stateless: bool,
@@ -67,15 +72,18 @@ pub(crate) struct Router<W> {
     manner: Manner,
     news: News,
     voice: Voice,
+    advice: Advice,
     /// Those who want to know where this stands.
     asks: mpsc::UnboundedReceiver<Ask>,
     began: Instant,
     /// How many things were taken in since somebody looked whether others wait.
     in_a_row: usize,
+    /// Whether the calls that are out are to end.
+    ending: tokio::sync::watch::Sender<bool>,
 }
 
 /// A look at the lists of the upstream, under way.
-type Checking = BoxFuture<'static, Vec<(Kind, Vec<Json>)>>;
+type Checking = BoxFuture<'static, Vec<(Kind, Fetched)>>;
 /// Whoever hears what is said to people.
 type Tell = Box<dyn FnMut(&str) + Send>;
 
@@ -84,12 +92,15 @@ type Tell = Box<dyn FnMut(&str) + Send>;
 pub(crate) struct Voice {
     pub(crate) tell: Option<Tell>,
     pub(crate) detail: Detail,
+    /// What they must not be told.
+    pub(crate) secrets: Secrets,
 }
 
 /// What the loop woke up for.
 enum Woken {
     Asked(Ask),
-    Checked(Vec<(Kind, Vec<Json>)>),
+    CheckDue,
+    Checked(Vec<(Kind, Fetched)>),
     Delivered(Delivered),
     Finished(Finished),
     GreetingDue,
@@ -102,11 +113,14 @@ enum Woken {
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(crate) fn new(bridge: Bridge, writer: W) -> Self {
-        let Bridge { client, hidden, manner, catalogue, voice, asks, .. } = bridge;
+        let Bridge { client, hidden, manner, catalogue, mut voice, advice, asks, .. } = bridge;
+        if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
+            voice.say(Some(&format!("the catalogue is ignored: {why}")));
+        }
         Self {
             inbox: client.inbox(),
             events: client.events(),
-            outbox: Outbox::new(writer),
+            outbox: Outbox::new(writer, voice.secrets.clone()),
             calls: Calls::default(),
             upstream: Upstream::new(client.clone()),
             host: None,
@@ -117,6 +131,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             asked: BTreeSet::new(),
             checking: None,
             is_check_due: false,
+            check_again: None,
+            failed_checks: 0,
             sessions: 0,
             is_stateless: false,
             dropped: BTreeSet::new(),
@@ -125,34 +141,27 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             manner,
             news: News::new(voice.detail),
             voice,
+            advice,
             asks,
             began: Instant::now(),
             in_a_row: 0,
+            ending: tokio::sync::watch::Sender::new(false),
             client,
         }
     }
 
-    /// Ends when the host writes no more, or does not read any more.
-    pub(crate) async fn serve<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) {
+    /// Ends when the host writes no more; fails when it does not read any more.
+    pub(crate) async fn serve<R: AsyncRead + Unpin>(
+        &mut self,
+        lines: &mut Lines<R>,
+    ) -> io::Result<()> {
         loop {
             match self.wait(lines).await {
-                Woken::Line(None) | Woken::Written(Err(_)) => return,
-                woken => self.handle(woken),
-            }
-        }
-    }
-
-    /// Waits for the answers that are still to come, and writes them.
-    pub(crate) async fn finish(&mut self) -> io::Result<()> {
-        // Nothing more is read, so that an end of the host's side is all that is left to see.
-        let mut nothing = Lines::new(Silent, 0);
-        while !self.calls.is_empty() || self.greeting.is_some() {
-            match self.wait(&mut nothing).await {
+                Woken::Line(None) => return Ok(()),
                 Woken::Written(Err(error)) => return Err(error),
                 woken => self.handle(woken),
             }
         }
-        self.outbox.finish().await
     }
 
     /// Waits for whatever comes first. Progress comes before the answer it leads to; writing comes
@@ -165,12 +174,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return woken;
         }
         let is_open = !self.outbox.is_full();
+        // When the bridge ends, there are only so many answers left, and all of them are owed.
+        let is_answering = is_open || *self.ending.borrow();
         let greet_by = self.greeting.as_ref().map(Greeting::by);
-        let remind_at = self.news.due();
+        let (remind_at, check_at) = (self.news.due(), self.check_again);
         tokio::select! {
             biased;
             Some(delivered) = self.inbox.next(), if is_open => Woken::Delivered(delivered),
-            Some(finished) = self.calls.next(), if is_open && !self.calls.is_empty() => {
+            Some(finished) = self.calls.next(), if is_answering && !self.calls.is_empty() => {
                 Woken::Finished(finished)
             }
             line = lines.next(), if is_open => Woken::Line(line),
@@ -180,6 +191,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
             () = at(greet_by) => Woken::GreetingDue,
             () = at(remind_at) => Woken::ReminderDue,
+            () = at(check_at) => Woken::CheckDue,
             written = self.outbox.drive() => Woken::Written(written),
         }
     }
@@ -199,7 +211,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     fn handle(&mut self, woken: Woken) {
         match woken {
             Woken::Asked(ask) => self.tell_gauge(ask),
-            Woken::Checked(fresh) => self.compare_lists(fresh),
+            Woken::CheckDue => self.check_lists(),
+            Woken::Checked(fetched) => self.compare_lists(fetched),
             Woken::Delivered(delivered) => self.hand_over(delivered),
             Woken::Finished(finished) => self.answer(finished),
             Woken::GreetingDue => self.greet_without_upstream(),
@@ -221,7 +234,7 @@ impl Voice {
     /// Tells this, if there is something to tell and somebody to hear it.
     fn say(&mut self, line: Option<&str>) {
         if let (Some(tell), Some(line)) = (&mut self.tell, line) {
-            tell(line);
+            tell(&self.secrets.masked(line));
         }
     }
 }
@@ -242,19 +255,6 @@ async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
-    }
-}
-
-/// A host that says nothing and does not leave.
-struct Silent;
-
-impl AsyncRead for Silent {
-    fn poll_read(
-        self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-        _: &mut tokio::io::ReadBuf<'_>,
-    ) -> std::task::Poll<io::Result<()>> {
-        std::task::Poll::Pending
     }
 }
 

@@ -20,11 +20,14 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use ridethrough::Client;
 use ridethrough_bridge::{Bridge, Catalogue, Detail, Ended, Hidden, harmless};
+use secrecy::ExposeSecret;
 use tokio::runtime;
 
 use crate::kept;
 use crate::misuse::Misuse;
+use crate::next_step;
 use crate::options::{self, Options, Policy, Settings};
+use crate::secrets;
 use crate::target::{self, Target};
 use crate::until;
 
@@ -34,10 +37,12 @@ use foreign::Foreign;
 
 /// What `bridge` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = AFTER, mut_arg("timeout", |it| it.help(TIMEOUT)))]
+#[command(after_long_help = AFTER, mut_arg("timeout", |it| it.help(TIMEOUT)),
+          mut_arg("allow_http", |it| it.help(ALLOW_HTTP)))]
 pub(crate) struct Args {
-    /// Where the remote server is
-    url: String,
+    /// Where the remote server is: a URL, or its name in a config file of yours
+    #[arg(value_name = "URL")]
+    server: String,
     /// mcp-remote's port for a login in the browser; there is none here
     #[arg(hide = true)]
     port: Option<String>,
@@ -47,9 +52,6 @@ pub(crate) struct Args {
     /// How the server is spoken to: Streamable HTTP, and HTTP+SSE if it refuses that, whatever is named
     #[arg(long, value_enum, default_value_t = Strategy::HttpFirst)]
     transport: Strategy,
-    /// Allow `http://` to other machines; without it only to this one
-    #[arg(long)]
-    allow_http: bool,
     /// Hide the tools that match, and refuse to call them; `*` stands for any letters
     #[arg(long = "ignore-tool", value_name = "PATTERN")]
     ignored: Vec<String>,
@@ -97,21 +99,24 @@ impl Args {
     /// Looks at everything that can be wrong before anything is sent.
     fn check(&self) -> Result<(Target, Settings), Misuse> {
         self.foreign.check()?;
-        place::check(&self.url, self.allow_http)?;
-        let target = target::at(&self.url)?;
+        let target = target::behind_bridge(&self.server)?;
+        place::check(url_of(&target), self.options.allow_http)?;
         let file = self.header_file.as_deref().map(header_file::read).transpose()?;
-        Ok((target, self.options.settings_with(file.unwrap_or_default())?))
+        Ok((target, self.options.bridge_settings(file.unwrap_or_default())?))
     }
 
     async fn run(&self, target: &Target, settings: &Settings) -> Result<ExitCode> {
         let client = self.client(target, settings)?;
-        for note in self.notes() {
+        for note in self.notes().into_iter().chain(target.origin()) {
             self.say(&note);
         }
+        settings.told_sources().iter().for_each(|line| self.say(line));
         if settings.verbose >= 3 {
             self.say(&harmless(&format!("{target}: {}", settings.shown())));
         }
-        let bridge = self.bridge(client, settings);
+        let shown = target.to_string();
+        let bridge = self.bridge(client, target, settings);
+        let bridge = bridge.advise(move |error| next_step::of(error, &shown));
         let _door = self.open_door(&bridge, target, settings);
         let mut code = 0;
         // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.
@@ -123,8 +128,9 @@ impl Args {
         }
     }
 
-    fn bridge(&self, client: Client, settings: &Settings) -> Bridge {
+    fn bridge(&self, client: Client, target: &Target, settings: &Settings) -> Bridge {
         let mut bridge = Bridge::new(client)
+            .secrets(secrets::of(url_of(target), &settings.shown_to_server()))
             .hide(Hidden::new(self.ignored.clone()))
             .repeatable(settings.repeatable.clone())
             .detail(self.detail(settings));
@@ -134,8 +140,8 @@ impl Args {
         if !self.no_catalogue
             && let Some(folder) = kept::folder()
         {
-            let shown = settings.shown_to_server();
-            bridge = bridge.catalogue(Catalogue::open(&folder, &self.url, &shown));
+            let shown = settings.shown_to(target);
+            bridge = bridge.catalogue(Catalogue::open(&folder, url_of(target), &shown));
         }
         if self.is_talkative() { bridge.tell(tell) } else { bridge }
     }
@@ -143,7 +149,7 @@ impl Args {
     /// Lets `ridethrough status` see this bridge. One that cannot be seen runs all the same.
     #[cfg(unix)]
     fn open_door(&self, bridge: &Bridge, target: &Target, settings: &Settings) -> Option<Door> {
-        let opened = Door::open(bridge.gauge(), target.to_string());
+        let opened = Door::open(bridge.gauge(), target.to_string(), settings.sources.clone());
         opened
             .inspect_err(|why| {
                 if self.detail(settings) == Detail::Everything {
@@ -209,6 +215,11 @@ impl Args {
     }
 }
 
+/// Where the server is, with its query.
+fn url_of(target: &Target) -> &str {
+    target.address().map_or("", |address| address.url.expose_secret())
+}
+
 /// Tells people. Whoever closed stderr does not want to know.
 fn tell(text: &str) {
     let mut stderr = io::stderr().lock();
@@ -220,6 +231,7 @@ fn tell(text: &str) {
 /// How long a call waits for a server that is down, from the first one on.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+const ALLOW_HTTP: &str = "Allow `http://` to other machines; without it only to this one";
 const TIMEOUT: &str = "The time for one call, waits and repeats included; progress that the host asked \
                        for gives it that much again [default: 600 for a tool, 60 for everything else]";
 

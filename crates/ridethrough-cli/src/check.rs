@@ -8,8 +8,8 @@ mod era;
 mod finding;
 mod guard;
 mod hello;
-mod hide;
 mod pace;
+mod program;
 mod reach;
 mod redirect;
 mod refusal;
@@ -32,13 +32,12 @@ use serde_json::Value;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::exit::Exit;
-use crate::options::Options;
+use crate::options::{self, Options, Policy};
 use crate::talk::desk::Desk;
 use crate::talk::{ending, safe};
-use crate::{out, target, until};
+use crate::{out, secrets, target, until};
 use finding::{Finding, Subject};
 use hello::Hello;
-use hide::Hide;
 use report::Look;
 use tools::Tool;
 use wire::{Visit, Wire};
@@ -48,7 +47,8 @@ use wire::{Visit, Wire};
 #[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY)),
           mut_arg("era", |it| it.help(ERA)))]
 pub(crate) struct Args {
-    /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host
+    /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host;
+    /// or a program to start, behind everything else: `-- npx -y some-server`
     server: String,
     /// Print JSON for machines: findings, figures, tools
     #[arg(long)]
@@ -65,7 +65,7 @@ fn check(args: &Args) -> Result<ExitCode> {
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)?;
     let desk = Rc::new(Desk::new());
-    for note in target.notes() {
+    for note in target.notes().into_iter().chain(settings.told_sources()) {
         desk.say(&note);
     }
     if settings.verbose >= 3 {
@@ -73,9 +73,18 @@ fn check(args: &Args) -> Result<ExitCode> {
     }
     let time = settings.timeout.unwrap_or(TIME);
     let examined = until::stopped(async {
+        if target.address().is_none() {
+            let once = Policy::Never.recovery().builder();
+            let client = options::finish(settings.begin(&target, once)?)?;
+            let mut notes = Notes { server: target.to_string(), ..Notes::default() };
+            let looked = program::examine(&client, &settings.repeatable, time, &mut notes);
+            let exit = patiently(&desk, looked).await;
+            let _ = timeout(WATCH, client.close()).await;
+            return anyhow::Ok((notes, exit));
+        }
         let probe = settings.probe(&target)?;
         let wire = Wire::new(probe, desk.clone(), time).telling(settings.verbose > 0);
-        let wire = wire.hiding(&settings.shown_to(&target));
+        let wire = wire.showing(&settings.shown_to(&target));
         let mut notes = Notes::new(&wire);
         let exit = patiently(&desk, examine(wire, &settings.repeatable, &mut notes)).await;
         anyhow::Ok((notes, exit))
@@ -99,7 +108,6 @@ fn check(args: &Args) -> Result<ExitCode> {
 struct Notes {
     /// The address, without its query.
     server: String,
-    hide: Hide,
     server_name: Option<String>,
     revision: Option<String>,
     /// Whether the stateless revision is spoken, if that is known.
@@ -127,13 +135,13 @@ struct Figures {
 impl Notes {
     fn new(wire: &Wire) -> Self {
         let server = wire.probe.endpoint().to_string();
-        Self { server, hide: wire.hide.clone(), ..Self::default() }
+        Self { server, ..Self::default() }
     }
 
     /// Takes a finding down. What a server said in it may be an address with a key.
     fn add(&mut self, mut finding: Finding) {
-        finding.what = self.hide.in_text(&finding.what);
-        finding.advice = finding.advice.map(|it| self.hide.in_text(&it));
+        finding.what = secrets::masked(&finding.what);
+        finding.advice = finding.advice.map(|it| secrets::masked(&it));
         self.findings.push(finding);
     }
 }

@@ -1,5 +1,7 @@
 //! `ridethrough completions`: what a shell needs to complete our commands.
 
+mod scripts;
+
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -18,7 +20,8 @@ pub(crate) struct Args {
 pub(crate) fn play(args: &Args, mut command: clap::Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(args.shell, &mut command, "ridethrough", &mut script);
-    out::print(|out| out.write_all(&script))
+    let script = scripts::with_names(args.shell, String::from_utf8_lossy(&script).into_owned());
+    out::print(|out| out.write_all(script.as_bytes()))
 }
 
 const AFTER: &str = "\

@@ -20,7 +20,7 @@ pub(crate) enum Exit {
     Interrupted,
     /// The server answered with an error, or with what breaks the protocol.
     Protocol,
-    /// The tool ran and says that it failed.
+    /// The server says that the tool failed.
     Tool,
     /// The credentials were refused.
     Unauthorized,
@@ -100,7 +100,7 @@ Exit codes of the commands that talk to a server:
   0  done
   1  this program failed: a file that cannot be written, for example
   2  wrong usage; nothing was run
-  3  the tool ran and says that it failed
+  3  the server says that the tool failed
   4  the server cannot be reached, or turns everybody away; it did not run the call
   5  not authorized; the server did not run the call
   6  interrupted: there is no answer, and the server may have run the call

@@ -29,6 +29,7 @@ use crate::out;
 use address::Address;
 use children::Children;
 use door::Shown;
+use stop::Stop;
 use voice::Voice;
 
 /// What `expose` is asked for.
@@ -74,22 +75,26 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
     let door = shown.door(args.listen.ip(), &args.hosts, &args.origins)?;
     let voice = Voice::new().context("no thread could be started")?;
+    let stop = Stop::listen(voice.clone(), CLOSING + FAREWELL);
+    let stop = stop.context("nobody could be made to listen for signals")?;
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("the runtime could not be started")?;
-    let code = runtime.block_on(args.run(&name, &shown, door, &voice));
+    let code = runtime.block_on(async {
+        let listener = args.listen.bind().await?;
+        let exposed = args.expose(&name, door, &voice)?;
+        args.welcome(&name, &shown, &listener, &voice)?;
+        serve(listener, exposed, stop, &voice).await
+    });
     runtime.shutdown_background();
     voice.finish();
     code
 }
 
 impl Args {
-    async fn run(&self, name: &str, shown: &Shown, door: Door, voice: &Voice) -> Result<ExitCode> {
-        let listener = self.listen.bind().await?;
-        let port = listener.local_addr().context("the port is not known")?.port();
-        let url = self.listen.url(port);
+    fn expose(&self, name: &str, door: Door, voice: &Voice) -> Result<Exposed> {
         let children = Children::new(
             name,
             &self.command,
@@ -100,35 +105,55 @@ impl Args {
             Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
         let (is_verbose, teller) = (self.verbose, voice.clone());
         let hear = move |news| hear(&teller, &news, is_verbose);
-        let exposed = Exposed::new(children, door, settings, hear);
+        Ok(Exposed::new(children, door, settings, hear))
+    }
+
+    fn welcome(
+        &self,
+        name: &str,
+        shown: &Shown,
+        listener: &TcpListener,
+        voice: &Voice,
+    ) -> Result<()> {
+        let port = listener.local_addr().context("the port is not known")?.port();
+        let url = self.listen.url(port);
         out::print(|out| writeln!(out, "{url}"))?;
         for line in shown.welcome(name, &url, &self.listen) {
             voice.tell(&line);
         }
-        let code = tokio::select! {
-            code = stop::asked() => code,
-            () = accept(listener, exposed.clone()) => 1,
-        };
-        // One that has to be killed is killed before; a second signal does not wait.
-        let is_closed = tokio::select! {
-            closed = timeout(CLOSING, exposed.close()) => closed.is_ok(),
-            _ = stop::asked() => false,
-        };
-        voice.tell(match is_closed {
-            true => "stopped: all sessions are ended, and nothing is left of their processes",
-            false => "stopped: what is left of the sessions is being killed",
-        });
-        Ok(ExitCode::from(code))
+        Ok(())
     }
 }
 
-/// Lets connections in. Beyond the bound, whoever comes waits in the system's own queue.
+/// Serves until it is asked to stop, and then ends the sessions.
+async fn serve(
+    listener: TcpListener,
+    exposed: Exposed,
+    mut stop: Stop,
+    voice: &Voice,
+) -> Result<ExitCode> {
+    let code = tokio::select! {
+        code = stop.asked() => code,
+        () = accept(listener, exposed.clone()) => 1,
+    };
+    // One that has to be killed is killed before.
+    let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
+    voice.tell(match is_closed {
+        true => "stopped: all sessions are ended, and nothing is left of their processes",
+        false => "stopped: what is left of the sessions is being killed",
+    });
+    Ok(ExitCode::from(code))
+}
+
+/// Lets connections in. Those that are silent make room for others; beyond the bound, whoever comes waits in
+/// the system's own queue until they are gone.
 async fn accept(listener: TcpListener, exposed: Exposed) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = places.clone().acquire_owned().await {
         let Ok((connection, _)) = listener.accept().await else {
-            // Too many open files, most likely: some will be closed.
-            sleep(Duration::from_millis(100)).await;
+            // Too many open files, most likely.
+            exposed.make_room();
+            sleep(Duration::from_millis(10)).await;
             continue;
         };
         // Only a matter of speed.
@@ -148,10 +173,12 @@ fn hear(voice: &Voice, news: &News, is_verbose: bool) {
     }
 }
 
-/// Many times what the clients of all sessions need.
-const MOST_CONNECTIONS: usize = 512;
+/// More than are let stay, so that there is room for those that are on their way out.
+const MOST_CONNECTIONS: usize = 640;
 /// A supervisor needs three seconds for the worst of servers.
 const CLOSING: Duration = Duration::from_secs(12);
+/// How much longer the process may take before it is ended whatever it does.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 const AFTER: &str = "For example:
   ridethrough expose -- npx -y @modelcontextprotocol/server-everything

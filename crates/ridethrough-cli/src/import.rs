@@ -1,11 +1,11 @@
-//! `ridethrough import`: puts our bridge in place of `mcp-remote` in the config files of MCP hosts.
+//! `ridethrough import`: puts our bridge in place of others in the config files of MCP hosts.
 //!
 //! Without `--write` it only tells. What it writes is as little as possible: the program and the words
-//! that start `mcp-remote`; every other byte of the file stays. `--undo` goes back.
+//! that start the other bridge; every other byte of the file stays. `--undo` goes back.
 //!
 //! ```text
-//! places -> file (document -> tree, entry) -> plan (line) -> ask -> disk
-//!                                                \-> show     undo -> disk
+//! places -> file (document -> tree, entry) -> plan (line, other, native) -> ask -> disk
+//!                                                \-> show                    undo -> disk
 //! ```
 
 mod ask;
@@ -16,6 +16,8 @@ mod file;
 mod host;
 mod jsonc;
 mod line;
+mod native;
+mod other;
 mod places;
 mod plan;
 mod reach;
@@ -60,6 +62,9 @@ pub(crate) struct Args {
     /// Only the server of this name; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
+    /// Servers at a URL too, which their hosts reach by themselves
+    #[arg(long, conflicts_with = "undo")]
+    urls: bool,
     /// Write the changes, with a backup beside each file
     #[arg(long)]
     write: bool,
@@ -152,9 +157,17 @@ impl Args {
             Verdict::Replace(_) if !self.wants(entry) => {
                 Verdict::Left("another was asked for".to_owned())
             }
+            Verdict::Could => {
+                let path = &file.place.path;
+                match native::rewritten(entry, &file.document, path, &program) {
+                    Verdict::Replace(it) if self.urls && self.wants(entry) => Verdict::Replace(it),
+                    Verdict::Replace(_) => Verdict::Could,
+                    verdict => verdict,
+                }
+            }
             verdict => verdict,
         };
-        let verdicts = file.entries.iter().map(judge).collect();
+        let verdicts: Vec<_> = file.entries.iter().map(judge).collect();
         Planned { file, verdicts, written: None }
     }
 
@@ -191,7 +204,9 @@ impl Args {
         let mut servers = Vec::new();
         for Planned { file, verdicts: judged, .. } in plans.iter_mut().flatten() {
             for (entry, verdict) in file.entries.iter().zip(judged) {
-                if matches!(verdict, Verdict::Could | Verdict::Replace(_)) && self.wants(entry) {
+                let is_asked =
+                    matches!(verdict, Verdict::ByHand(_) | Verdict::Could | Verdict::Replace(_));
+                if is_asked && self.wants(entry) {
                     servers.push(ask::address(file, entry, folders));
                     verdicts.push(verdict);
                 }
@@ -280,10 +295,10 @@ fn servers_of(count: usize) -> String {
 }
 
 const AFTER: &str = "Looks for the files of Claude Code, Claude Desktop, Codex, Copilot CLI, Cursor, \
-VS Code and Windsurf. Each server is listed with what would become of it:
+Gemini CLI, VS Code, Windsurf and Zed. Each server is listed with what would become of it:
 
-  replace  mcp-remote is replaced by `ridethrough bridge`, which takes the same arguments
-  could    a remote server that its host reaches by itself; it stays as it is
+  replace  mcp-remote, supergateway or mcp-proxy is replaced by `ridethrough bridge`
+  could    a remote server that its host reaches by itself; the line says what would change that
   already  goes through ridethrough
   left     stays as it is, and why
 

@@ -7,8 +7,10 @@
 //! be used. `bridge` ends with 0 when its host leaves; it and `expose` end with 130 or 143 when a signal
 //! ends them.
 
+mod approvals;
 mod bridge;
 mod check;
+mod complete;
 mod completions;
 mod demo;
 mod exit;
@@ -23,13 +25,20 @@ mod lab;
 mod man;
 mod misuse;
 mod names;
+mod near;
+mod next_step;
 mod options;
 mod out;
+mod program;
+mod secrets;
+mod servers;
 mod status;
 #[cfg(unix)]
 mod supervise;
 mod talk;
 mod target;
+mod tool_names;
+mod trust;
 mod until;
 
 use std::process::ExitCode;
@@ -38,6 +47,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub use import::{Rehearsal, rehearse};
+pub use talk::{SchemaRehearsal, rehearse_schema};
 
 use exit::Exit;
 use misuse::Misuse;
@@ -61,6 +71,9 @@ enum Command {
     /// Reach, revisions, sessions, streams, speed, safety, tools: what each means for a client of ours.
     /// It never calls a tool, tries everything once, and gives back the sessions that it opened.
     Check(check::Args),
+    /// Answers completion scripts.
+    #[command(subcommand, hide = true)]
+    Complete(complete::Command),
     /// Prints what a shell needs to complete these commands.
     Completions(completions::Args),
     /// Breaks a server in five ways before your eyes, and shows what the client does about it.
@@ -73,24 +86,32 @@ enum Command {
     Demo(demo::Args),
     /// Is a Streamable HTTP server in front of a local one on stdio, for any number of clients.
     Expose(expose::Args),
-    /// Puts our bridge in place of `mcp-remote` in the config files of MCP hosts.
+    /// Puts our bridge in place of `mcp-remote` and others in the config files of MCP hosts.
     Import(import::Args),
     /// Breaks MCP clients in exact ways, and says how they take it.
     #[command(subcommand)]
     Lab(lab::Command),
     /// Prints the manual, for `man`.
     Man(man::Args),
+    /// Lists the servers that are known by name here, and which file says so.
+    Servers(servers::Args),
     /// Shows the bridges that run on this machine, and how they are.
     Status(status::Args),
     /// Stands between `expose` and a server, so that nothing of it is left when `expose` is gone.
     #[cfg(unix)]
     #[command(hide = true)]
     Supervise(supervise::Args),
+    /// Approves the `ridethrough.toml` of a project, as it is.
+    Trust(trust::Args),
 }
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
-    play(Args::parse().command).unwrap_or_else(|error| match error.downcast::<Misuse>() {
+    let played = match program::fold(std::env::args_os()) {
+        Ok(words) => play(Args::parse_from(words).command),
+        Err(misuse) => Err(misuse.into()),
+    };
+    played.unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
             // Names from files and arguments are in it.
             eprintln!("{}", talk::safe::text(&misuse.to_string()));
@@ -108,14 +129,17 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Bridge(args) => bridge::play(&args),
         Command::Talk(command) => talk::play(&command),
         Command::Check(args) => check::play(&args),
+        Command::Complete(command) => complete::play(&command),
         Command::Completions(args) => completions::play(&args, Args::command()),
         Command::Demo(args) => demo::play(&args),
         Command::Expose(args) => expose::play(&args),
         Command::Import(args) => import::play(&args),
         Command::Lab(command) => lab::play(command),
         Command::Man(args) => man::play(&args, Args::command()),
+        Command::Servers(args) => servers::play(&args),
         Command::Status(args) => status::play(&args),
         #[cfg(unix)]
         Command::Supervise(args) => supervise::play(&args),
+        Command::Trust(args) => trust::play(&args),
     }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::import::{Address, Host, Reached, Server, Servers, safe};
 use crate::misuse::Misuse;
+use crate::near;
 
 /// The server that a word means. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
@@ -19,11 +20,35 @@ pub(crate) struct Resolved {
 
 /// Finds the server that a word means. A word that means none, or several, is wrong usage.
 pub(crate) fn resolve(word: &str) -> Result<Resolved, Misuse> {
+    let local = local_url(word);
+    let word = local.as_deref().unwrap_or(word);
     if word.contains("://") {
         let address = Address { url: word.into(), ..Address::default() };
         return Ok(Resolved { named: None, reached: Reached::Remote(address) });
     }
     resolve_among(word, &Servers::here())
+}
+
+/// The same, by what the user's own files say: nothing that lies in a project counts.
+pub(crate) fn resolve_by_user(word: &str) -> Result<Resolved, Misuse> {
+    let local = local_url(word);
+    let word = local.as_deref().unwrap_or(word);
+    if word.contains("://") {
+        let address = Address { url: word.into(), ..Address::default() };
+        return Ok(Resolved { named: None, reached: Reached::Remote(address) });
+    }
+    resolve_among(word, &Servers::of_user())
+}
+
+/// The URL of a server on this machine that was typed without its `http://`.
+fn local_url(word: &str) -> Option<String> {
+    let host = word.split(['/', '?']).next().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_port = |(_, port): (&str, &str)| port.parse::<u16>().is_ok();
+    let has_port = host.rsplit_once(':').is_some_and(is_port);
+    let is_local = ["localhost", "127.0.0.1", "[::1]"].contains(&name);
+    // `localhost` alone may be the name of a server.
+    (is_local && (has_port || word.contains('/'))).then(|| format!("http://{word}"))
 }
 
 fn resolve_among(word: &str, servers: &Servers) -> Result<Resolved, Misuse> {
@@ -71,16 +96,24 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
             files => format!("the names in {} were compared", files.join(", ")),
         },
         hint: match names.as_slice() {
+            _ if is_url_like(name) => "write the whole URL, with `https://` before it".to_owned(),
             [] => "type a URL such as https://example.com/mcp".to_owned(),
-            names => format!("these are known: {}", names.join(", ")),
+            names => {
+                let meant = near::nearest(name, servers.names());
+                let meant = meant.map(|it| format!("did you mean `{}`? ", safe(it)));
+                format!("{}these are known: {}", meant.unwrap_or_default(), names.join(", "))
+            }
         },
     }
 }
 
 /// The word, unless it looks like a URL without its beginning: that may hold a password.
 fn shown(name: &str) -> String {
-    let is_url_like = name.contains(['/', '@', '?']);
-    if is_url_like { "what was typed".to_owned() } else { format!("`{}`", safe(name)) }
+    if is_url_like(name) { "what was typed".to_owned() } else { format!("`{}`", safe(name)) }
+}
+
+fn is_url_like(name: &str) -> bool {
+    name.contains(['/', '@', '?'])
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! What all commands that talk to a server can be told: by flags, by the environment, by a file.
 //!
-//! A flag wins over the environment, that over `ridethrough.toml` in the working directory, and that
-//! over the one in the user's configuration. Lists add up; of two headers of one name the nearer wins.
+//! A flag wins over the environment, that over an approved `ridethrough.toml` in the working directory, and
+//! that over the one in the user's configuration. Lists add up; of two headers of one name the nearer wins.
 //! Values are never shown: they may be secrets.
 
 mod environment;
 mod file;
 pub(crate) mod header;
+pub(crate) mod project;
 mod settings;
+mod size;
+mod sources;
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -16,7 +20,9 @@ use ridethrough::{Era, Eras, RecoveryPolicy};
 
 use crate::misuse::Misuse;
 
+pub(crate) use file::users as users_file;
 pub(crate) use settings::{Settings, finish};
+pub(crate) use sources::Origin;
 
 /// The flags that all commands share.
 #[derive(clap::Args, Default)]
@@ -41,6 +47,12 @@ pub(crate) struct Options {
     /// A tool that does no harm if it runs twice: a call in doubt is sent again
     #[arg(long, value_name = "TOOL", help_heading = HEADING)]
     repeatable: Vec<String>,
+    /// The largest message that is read, such as `64MiB` or `20000000` [default: 16MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes, help_heading = HEADING)]
+    max_message: Option<usize>,
+    /// Allow tokens and headers to go over plain `http://` to another machine
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) allow_http: bool,
     /// Tell faults and what is done about them; -vv tells everything, -vvv the settings too
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
     verbose: u8,
@@ -71,17 +83,50 @@ pub(crate) enum EraChoice {
 impl Options {
     /// Everything that was said, from flags, environment and files.
     pub(crate) fn settings(&self) -> Result<Settings, Misuse> {
-        self.settings_with(Vec::new())
+        let (project, note) = match project::say()? {
+            project::Said::Approved(layer) => (layer, None),
+            project::Said::Ignored(why) => (
+                Layer::default(),
+                Some(format!("nothing from {} here, which is not approved: {why}", project::NAME)),
+            ),
+            project::Said::Nothing => (Layer::default(), None),
+        };
+        let here = format!("{} here, which is approved", project::NAME);
+        let mut settings = self.gathered(Layer::default(), Some((&here, project)))?;
+        settings.unread = note;
+        Ok(settings)
     }
 
-    /// The same, with headers from a file that a flag named: nearer than the environment.
-    pub(crate) fn settings_with(&self, headers: Vec<String>) -> Result<Settings, Misuse> {
-        let named = Layer { headers, ..Layer::default() };
-        let mut said = self.layer().over(named).over(environment::read(std::env::vars_os())?);
-        for path in file::places() {
-            said = said.over(file::read(&path)?);
+    /// The same for a bridge, with headers from a file that a flag named: nearer than the environment. Hosts
+    /// start a bridge anywhere: a file in the working directory is not read.
+    pub(crate) fn bridge_settings(&self, headers: Vec<String>) -> Result<Settings, Misuse> {
+        let mut settings = self.gathered(Layer { headers, ..Layer::default() }, None)?;
+        let is_there = Path::new(project::NAME).exists();
+        let note = format!("nothing from {} here: a bridge does not read it", project::NAME);
+        settings.unread = is_there.then_some(note);
+        Ok(settings)
+    }
+
+    fn gathered(
+        &self,
+        header_file: Layer,
+        project: Option<(&str, Layer)>,
+    ) -> Result<Settings, Misuse> {
+        let mut places = vec![
+            ("flags".to_owned(), self.layer()),
+            ("`--header-file`".to_owned(), header_file),
+            ("the environment".to_owned(), environment::read(std::env::vars_os())?),
+        ];
+        places.extend(project.map(|(from, layer)| (from.to_owned(), layer)));
+        if let Some(path) = file::users() {
+            places.push((path.to_string_lossy().into_owned(), file::read(&path)?));
         }
-        Settings::check(said, |name| std::env::var(name).ok())
+        let sources = places.iter().filter_map(|(from, layer)| Origin::of(from, layer)).collect();
+        let layers = places.into_iter().map(|(_, layer)| layer);
+        let said = layers.reduce(Layer::over).unwrap_or_default();
+        let mut settings = Settings::check(said, |name| std::env::var(name).ok())?;
+        (settings.sources, settings.allows_http) = (sources, self.allow_http);
+        Ok(settings)
     }
 
     fn layer(&self) -> Layer {
@@ -92,6 +137,7 @@ impl Options {
             policy: self.policy,
             era: self.era,
             repeatable: self.repeatable.clone(),
+            max_message: self.max_message,
             verbose: (self.verbose > 0).then_some(self.verbose),
         }
     }
@@ -107,10 +153,27 @@ struct Layer {
     policy: Option<Policy>,
     era: Option<EraChoice>,
     repeatable: Vec<String>,
+    /// In bytes.
+    max_message: Option<usize>,
     verbose: Option<u8>,
 }
 
 impl Layer {
+    /// The names of the settings that it has a word on.
+    fn keys(&self) -> Vec<&'static str> {
+        let all = [
+            ("bearer-env", self.bearer_env.is_some()),
+            ("era", self.era.is_some()),
+            ("header", !self.headers.is_empty()),
+            ("max-message", self.max_message.is_some()),
+            ("policy", self.policy.is_some()),
+            ("repeatable", !self.repeatable.is_empty()),
+            ("timeout", self.timeout.is_some()),
+            ("verbose", self.verbose.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key).collect()
+    }
+
     /// This, and what `below` says where this says nothing.
     fn over(mut self, below: Self) -> Self {
         let nearer: Vec<_> = self.headers.iter().map(|it| header::name(it)).collect();
@@ -127,6 +190,7 @@ impl Layer {
             timeout: self.timeout.or(below.timeout),
             policy: self.policy.or(below.policy),
             era: self.era.or(below.era),
+            max_message: self.max_message.or(below.max_message),
             verbose: self.verbose.or(below.verbose),
             ..self
         }
@@ -185,6 +249,7 @@ mod tests {
             timeout: Some(Duration::from_secs(9)),
             policy: Some(Policy::Never),
             era: Some(EraChoice::Modern),
+            max_message: Some(1 << 20),
             repeatable: vec!["b".into()],
             ..Layer::default()
         };
@@ -194,6 +259,7 @@ mod tests {
         assert_eq!(said.headers, ["X-Team: blue", "x-more: 1"]);
         assert_eq!(said.timeout, Some(Duration::from_secs(1)));
         assert_eq!((said.policy, said.era), (Some(Policy::Never), Some(EraChoice::Modern)));
+        assert_eq!(said.max_message, Some(1 << 20));
         assert_eq!(said.repeatable, ["a", "b"]);
     }
 

@@ -1,12 +1,16 @@
 //! What is printed for people and for pipes: colours only where somebody sees them, and a reader who
 //! has seen enough is no failure.
 
+mod pretty;
+
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
+
+use pretty::pretty;
 
 /// Lets `write` fill stdout. Ends well also if the reader went away, as `head` does.
 pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<ExitCode> {
@@ -15,6 +19,11 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// JSON as whoever reads stdout wants it: in lines on a terminal, in one line for everybody else.
+pub(crate) fn json(text: &str) -> String {
+    if io::stdout().is_terminal() { pretty(text) } else { text.to_owned() }
 }
 
 /// Whether escape codes are welcome there.

@@ -8,8 +8,12 @@
 //!      └──stdin ends, or a signal──▶ Asked ──2 s──▶ SIGTERM ──1 s──▶ SIGKILL ──▶ Swept
 //! ```
 //! Swept means that nobody of the group is left, and on Linux nobody who left the group either.
+//!
+//! On Linux the system kills the server if this process is killed, so that killing `expose` and all
+//! supervisors at once leaves no server: see `tie`.
 
 mod kin;
+mod tie;
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -32,12 +36,18 @@ use crate::until;
 /// What `supervise` is asked for.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Become the server, and die with the supervisor of this number
+    #[arg(long, value_name = "PID")]
+    tied_to: Option<i32>,
     /// The server: a program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    if let Some(supervisor) = args.tied_to {
+        return tie::become_server(supervisor, &args.command);
+    }
     if getpgrp() != getpid() {
         // Whoever started us did not make us a leader.
         setpgid(None, None).context("no process group can be had")?;
@@ -59,9 +69,8 @@ async fn run(words: &[OsString]) -> Result<ExitCode> {
     // started; from then on they do not end us before the server has ended.
     let mut asked = Box::pin(until::asked());
     let left_alone = hung_up().context("no thread could be started")?;
-    let (program, arguments) = words.split_first().context("there is no program")?;
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::inherit());
+    let mut command = Command::from(tie::command(words)?);
+    command.stdin(Stdio::piped()).stdout(Stdio::inherit());
     // `expose` has looked for it, so that this is news.
     let mut server = tokio::select! {
         biased;

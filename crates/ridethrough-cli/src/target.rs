@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 
 use crate::import::{Address, Program, Reached, safe};
 use crate::misuse::Misuse;
-use crate::names;
+use crate::{names, program};
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
 pub(crate) struct Target {
@@ -26,6 +26,12 @@ enum Place {
 
 /// Finds the server.
 pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
+    if let Some(program) = program::in_word(word) {
+        return match cfg!(unix) {
+            true => Ok(Target { place: Place::Program(program), named: None }),
+            false => Err(not_here()),
+        };
+    }
     let resolved = names::resolve(word)?;
     let place = match resolved.reached {
         Reached::Local(program) if cfg!(unix) => Place::Program(program),
@@ -39,11 +45,23 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     Ok(Target { place, named: resolved.named })
 }
 
-/// The server at this URL; a name means none. For a bridge: whoever starts it wants no program behind it.
-pub(crate) fn at(url: &str) -> Result<Target, Misuse> {
-    let endpoint = Endpoint::parse(url).map_err(|error| unfit(&format!("it {error}"), None))?;
-    let address = Address { url: url.into(), ..Address::default() };
-    Ok(Target { place: Place::Url { address, endpoint }, named: None })
+/// The server behind a bridge: a URL, or a name from a file of the user's own. Hosts start bridges in any
+/// folder, so that a file which lies there has no say; and whoever starts one wants no program behind it.
+pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
+    let resolved = names::resolve_by_user(word)?;
+    match resolved.reached {
+        Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
+            Ok(endpoint) => {
+                Ok(Target { place: Place::Url { address, endpoint }, named: resolved.named })
+            }
+            Err(error) => Err(unfit(&format!("it {error}"), resolved.named.as_ref())),
+        },
+        Reached::Local(_) => Err(Misuse {
+            what: format!("`{}` is a program, which a host can start itself", safe(word)),
+            tried: "its entry was read; nothing was started".to_owned(),
+            hint: "a bridge takes a server that has a URL".to_owned(),
+        }),
+    }
 }
 
 impl Target {
@@ -63,12 +81,16 @@ impl Target {
         }
     }
 
+    /// What a name means and which file says so. A project's file may name any server and any program:
+    /// whoever types a name should see which.
+    pub(crate) fn origin(&self) -> Option<String> {
+        let (name, path) = self.named.as_ref()?;
+        Some(format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy())))
+    }
+
     /// What a person should know before anything is sent.
     pub(crate) fn notes(&self) -> Vec<String> {
-        // A project's file may name any server and any program: whoever types a name should see which.
-        let from = self.named.as_ref().map(|(name, path)| {
-            format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy()))
-        });
+        let from = self.origin();
         let is_open = self.is_open().then(|| {
             format!("warning: {self} is not encrypted: others can read and change what is sent")
         });

@@ -44,8 +44,37 @@ async fn stdin_that_is_closed_in_the_middle_of_a_call_ends_it() {
 
     let (code, rest, _) = host.leave().await;
 
-    assert_eq!((code, &*rest), (Some(0), ""));
+    let lines: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((code, lines.len()), (Some(0), 1), "{rest}");
+    let data = &lines[0]["error"]["data"];
+    assert_eq!((&lines[0]["id"], &data["kind"]), (&json!(1), &json!("closed")), "{rest}");
+    assert_eq!(data["mayHaveRun"], true, "{rest}");
     assert_eq!(rig.mcp.count(&When::delete()), 1);
+}
+
+/// A pipe holds 64 KiB: what is more than that waits in the bridge until the host reads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_reads_only_after_it_has_left_has_every_answer() {
+    let rig = Rig::listen().await;
+    rig.mcp.rule(When::tool("large"), Times::Always, |ask| async {
+        let answer = ask.result(json!({"text": "x".repeat(50_000)}));
+        ask.json(answer).await;
+    });
+    let mut host = rig.host(&[]);
+    host.greet().await;
+    for id in 1..=20 {
+        host.ask(id, "tools/call", json!({"name": "large"})).await;
+    }
+    while rig.mcp.count(&When::tool("large")) < 20 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    let (code, rest, _) = host.leave().await;
+
+    let ids = rest.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64());
+    let mut ids: Vec<_> = ids.map(Option::unwrap).collect();
+    ids.sort_unstable();
+    assert_eq!((code, ids), (Some(0), (1..=20).collect()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,7 +121,7 @@ async fn secrets_reach_the_server_and_nobody_else() {
 
     let log = rig.mcp.log();
     assert!(log.iter().all(|entry| entry.header("x-key") == Some("s3cret")));
-    assert!(said.contains("SessionLost"), "{said}");
+    assert!(said.contains("the session is gone"), "{said}");
     let kept = rig.kept();
     assert!(kept.contains("inputSchema"), "{kept}");
     for secret in ["t0ken", "s3cret"] {
@@ -160,6 +189,34 @@ async fn settings_are_those_of_every_command_and_a_header_file_stands_between() 
     assert_eq!(said, "", "`--silent` wins over a file");
 }
 
+/// A host starts it anywhere: a cloned repository marked a tool as repeatable, which then ran twice, and sent
+/// variables as headers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_settings_are_read_from_the_folder_that_a_host_started_it_in() {
+    let rig = Rig::listen().await;
+    rig.write(
+        "project/ridethrough.toml",
+        "header = [\"X-Stolen: ${KEY}\"]\nrepeatable = [\"echo\"]\n",
+    );
+    rig.mcp.rule(When::tool("echo"), Times::Once, |ask| async {
+        ask.run();
+        ask.sse().await.cut().await;
+    });
+    let project = rig.cache.join("project");
+    let trusted = rig.program(&["trust"]).current_dir(&project).output().await.unwrap();
+    let mut host = Host::start(rig.command(&[&rig.url, "-v"]).current_dir(&project));
+
+    host.greet().await;
+    let answer = host.call(1, "echo").await;
+    let (_, _, said) = host.leave().await;
+
+    assert!(trusted.status.success(), "not even if it is approved: {trusted:?}");
+    assert_eq!(answer["error"]["data"]["mayHaveRun"], true, "{answer}");
+    assert_eq!(rig.mcp.count(&When::tool("echo")), 1);
+    assert!(rig.mcp.log().iter().all(|it| it.header("x-stolen").is_none()));
+    assert!(said.contains("a bridge does not read it"), "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_have_the_time_and_the_repeats_that_settings_give_them() {
     let rig = Rig::listen().await;
@@ -180,7 +237,101 @@ async fn calls_have_the_time_and_the_repeats_that_settings_give_them() {
     assert_eq!(slow["error"]["data"]["kind"], "deadlinePassed", "{slow}");
     assert_eq!(echo["result"]["content"][0]["text"], "echo", "{echo}");
     assert_eq!(rig.mcp.executions("echo"), 2);
-    assert!(said.contains("timeout Some(1.5s)") && said.contains("CallEnded"), "{said}");
+    assert!(
+        said.contains("time for a call 1.5 s") && said.contains("`slow` passed its deadline"),
+        "{said}"
+    );
+}
+
+/// The host shows errors and logs to people and to models. A result is data: the names and addresses in it
+/// are asked for later, and no byte of it may change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_the_upstream_repeats_is_in_no_error_and_no_log_and_results_stay_as_they_are()
+{
+    let rig = Rig::listen().await;
+    rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async move {
+        let error = ask.error(-32000, "no access with t0ken or s3cret");
+        let error = String::from_utf8(error.to_vec()).unwrap();
+        ask.json(error.replace("t0ken", "t0\\u006ben")).await;
+    });
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        ask.run();
+        let mut stream = ask.sse().await;
+        let params = json!({"level": "info", "data": "t0ken"});
+        let log = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params});
+        stream.message(None, &log).await;
+        let content = json!([{"type": "text", "text": "t0ken"}]);
+        stream.answer_and_finish(json!({"content": content})).await;
+    });
+    let words = ["--bearer-env", "TOKEN", "--header", "X-Key: ${KEY}", "-vv"];
+    let mut host = rig.host(&words);
+
+    host.greet().await;
+    let refused = host.call(1, "deploy").await;
+    host.ask(2, "tools/call", json!({"name": "echo", "arguments": {}})).await;
+    let log = host.next().await;
+    let echoed = host.next().await;
+    let (_, _, said) = host.leave().await;
+
+    assert_eq!(refused["error"]["message"], "no access with ... or ...", "{refused}");
+    assert_eq!(log["params"]["data"], "...", "{log}");
+    assert_eq!(echoed["result"]["content"][0]["text"], "t0ken", "{echoed}");
+    assert!(!said.contains("t0ken") && !said.contains("s3cret"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_the_upstream_repeats_when_it_refuses_us_is_told_to_nobody() {
+    let rig = Rig::listen().await;
+    rig.mcp.rule(When::method("initialize"), Times::Always, |ask| async move {
+        let error = ask.error(-32602, &format!("{} t0ken is not for us", "x".repeat(495)));
+        ask.json(error).await;
+    });
+    let mut host = rig.host(&["--bearer-env", "TOKEN", "-vv"]);
+
+    let refused = host.greet().await;
+    let (_, _, said) = host.leave().await;
+
+    assert!(refused["error"].is_object() && !refused.to_string().contains("t0"), "{refused}");
+    assert!(said.contains("xxx ...") && !said.contains("t0"), "{said}");
+}
+
+/// What is kept on disk is opened only if it can be ours: a pipe stopped the bridge for good.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_catalogue_that_cannot_be_ours_is_ignored_and_told() {
+    let rig = Rig::listen().await;
+    let mut host = rig.host(&[]);
+    host.greet().await;
+    host.asked(1, "tools/list", json!({})).await;
+    host.leave().await;
+    let folder = rig.cache.join("ridethrough/catalogues");
+    let kept: Vec<_> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    let kept = kept.iter().find(|it| !it.to_string_lossy().contains(".era.")).unwrap();
+    rig.server.kill().await;
+    let wrong = r#"{"initialize":{"capabilities":[]},"lists":{"tools/list":{"tools":"all"}}}"#;
+    let make_pipe = || {
+        std::fs::remove_file(kept).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(kept).status().unwrap().success());
+    };
+    let make_link = || {
+        std::fs::remove_file(kept).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", kept).unwrap();
+    };
+    let steps: [(&dyn Fn(), &str); 3] = [
+        (&|| std::fs::write(kept, wrong).unwrap(), "is not what was kept there"),
+        (&make_pipe, "it is no regular file"),
+        (&make_link, "it is no regular file"),
+    ];
+    for (step, reason) in steps {
+        step();
+        let mut host = rig.host(&[]);
+
+        let greeted = host.greet().await;
+        let (_, _, said) = host.leave().await;
+
+        assert_eq!(greeted["result"]["serverInfo"]["name"], "ridethrough", "as if there were none");
+        assert!(said.contains("the catalogue is ignored") && said.contains(reason), "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -298,12 +449,19 @@ impl Rig {
     }
 
     fn command(&self, args: &[&str]) -> Command {
+        self.program(&[&["bridge"], args].concat())
+    }
+
+    fn program(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ridethrough"));
-        command.arg("bridge").args(args).kill_on_drop(true);
+        command.args(args).kill_on_drop(true);
         command.env("XDG_CACHE_HOME", &self.cache).env("TOKEN", "t0ken").env("KEY", "s3cret");
         // Nothing of this reaches the folders of whoever runs the tests.
         command.env("XDG_CONFIG_HOME", &self.cache).env("XDG_RUNTIME_DIR", &self.cache);
-        command.env("HOME", &self.cache).env("RIDETHROUGH_ERA", "legacy");
+        command
+            .env("HOME", &self.cache)
+            .env("XDG_STATE_HOME", &self.cache)
+            .env("RIDETHROUGH_ERA", "legacy");
         command
     }
 
@@ -375,6 +533,12 @@ impl Host {
                 return message;
             }
         }
+    }
+
+    /// What the bridge says next.
+    async fn next(&mut self) -> Value {
+        let line = timeout(PATIENCE, self.lines.next_line()).await.expect("a message in time");
+        serde_json::from_str(&line.unwrap().expect("a message")).unwrap()
     }
 
     async fn ask(&mut self, id: u64, method: &str, params: Value) {

@@ -22,10 +22,11 @@ fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
         "Claude Desktop  ",
         "replace  weather: mcp-remote by `ridethrough bridge https://weather.example/...`, with Authorization",
         "replace  notes: mcp-remote by `ridethrough bridge https://notes.example/...`; needs no --keep-alive",
-        "left     tickets: https://tickets.example/...: it names a port for authorization",
+        "left     tickets: https://tickets.example/...: `--resource`: authorization by a browser is not there",
         "left     files: it is a local program",
         "Codex  ",
-        "could    search engine: https://search.example/..., with X-Key, Authorization",
+        "could    search engine: https://search.example/..., with X-Key, Authorization: could go through `ridethrough bridge`, written by hand: a TOML file",
+        "could    old: https://old.example/...: could go through `ridethrough bridge`: `ridethrough import --write --urls --only old`",
         "left     odd: it has neither a `command` nor a `url`",
         "left     off: https://off.example/...: it is switched off",
         "could    old: https://old.example/...",
@@ -196,6 +197,162 @@ fn wrong_usage_and_nothing_to_do_are_told() {
     assert!(err(&no_backup).contains("0 servers restored"), "{}", err(&no_backup));
 }
 
+/// What it could do, it offers as a command, and the command does it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_at_a_url_goes_through_the_bridge_if_that_is_asked_for_and_comes_back() {
+    let mcp = Mcp::new();
+    mcp.require_bearer(Some("s3cret"));
+    let url = listen(&mcp).await;
+    let home = Home::new();
+    let text = format!(
+        "{{\n  \"mcpServers\": {{\n    \"it\": {{\n      \"url\": \"{url}\",\n      \
+         \"headers\": {{\"Authorization\": \"Bearer s3cret\"}}\n    }}\n  }}\n}}\n"
+    );
+    home.write("mine.json", &text);
+
+    let offered = home.import(&["mine.json"]);
+    let before = home.read("mine.json");
+    let written = home.import(&["--write", "--urls", "--only", "it", "--by-name", "mine.json"]);
+    let after = servers(&home.read("mine.json"));
+    let undone = home.import(&["--undo", "mine.json"]);
+
+    let command = "`ridethrough import --write --urls --only it ../mine.json`";
+    assert!(out(&offered).contains(command), "{}", out(&offered));
+    assert_eq!(before, text);
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    assert_eq!(after["it"]["command"], "ridethrough");
+    let args = serde_json::json!(["bridge", url, "--bearer-env", "BEARER_TOKEN"]);
+    assert_eq!(
+        (&after["it"]["args"], &after["it"]["env"]["BEARER_TOKEN"]),
+        (&args, &"s3cret".into())
+    );
+    assert!(!(out(&written) + &err(&written)).contains("s3cret"));
+    assert_eq!(undone.status.code(), Some(0), "{undone:?}");
+    assert_eq!(home.read("mine.json"), text);
+}
+
+#[test]
+fn files_of_zed_gemini_and_claude_codes_own_folder_are_found_and_other_bridges_replaced() {
+    let home = Home::new();
+    let gateway = r#"["-y", "supergateway", "--streamableHttp", "https://g.example/mcp"]"#;
+    home.write(
+        &format!("{SETTINGS}/zed/settings.json"),
+        &format!("// mine\n{{\"context_servers\": {{\"zed\": {{\"command\": {{\"path\": \"npx\", \"args\": {gateway}}}}},}}}}"),
+    );
+    home.write(
+        ".gemini/settings.json",
+        r#"{"mcpServers": {"gem": {"command": "uvx", "args": ["mcp-proxy", "--headers", "X-Key", "s3cret", "https://p.example/sse"]},
+            "far": {"httpUrl": "https://far.example/mcp", "headers": {"X-Key": "$MY_KEY"}}}}"#,
+    );
+    home.write("work/.zed/settings.json", "{}");
+    home.write(
+        "claude/.claude.json",
+        r#"{"mcpServers": {"mine": {"command": "npx", "args": ["-p", "mcp-remote", "mcp-remote", "https://m.example/mcp", "3334"]}}}"#,
+    );
+
+    let run = home.import(&["--offline", "--write"]);
+
+    assert_eq!(run.status.code(), Some(0), "{run:?}");
+    for words in [
+        "Zed  ",
+        "replace  zed: supergateway by `ridethrough bridge https://g.example/...`",
+        "Gemini CLI  ",
+        "replace  gem: mcp-proxy by `ridethrough bridge https://p.example/...`, with X-Key",
+        "could    far: https://far.example/..., with X-Key",
+        "Claude Code  ",
+        "replace  mine: mcp-remote by `ridethrough bridge https://m.example/...`; needs no port for a login",
+    ] {
+        assert!(out(&run).contains(words), "{words}: {}", out(&run));
+    }
+    assert!(!out(&run).contains("s3cret"), "{}", out(&run));
+    let gemini = home.read(".gemini/settings.json");
+    assert!(
+        gemini.contains(r#"["bridge", "https://p.example/sse", "--header", "X-Key: s3cret"]"#),
+        "{gemini}"
+    );
+    let mine = servers(&home.read("claude/.claude.json"));
+    assert_eq!(mine["mine"]["args"], serde_json::json!(["bridge", "https://m.example/mcp"]));
+}
+
+const ONE: &str =
+    r#"{"mcpServers":{"it":{"command":"npx","args":["-y","mcp-remote","https://a.example/mcp"]}}}"#;
+
+/// A crash of an older version could leave half of one.
+#[test]
+fn an_undo_passes_over_a_backup_that_is_not_whole_and_takes_the_next() {
+    let home = Home::new();
+    home.write("mine.json", ONE);
+    home.import(&["--offline", "--write", "mine.json"]);
+    home.write("mine.json.ridethrough-backup-2", &ONE[..40]);
+
+    let undone = home.import(&["--undo", "mine.json"]);
+
+    assert_eq!(undone.status.code(), Some(0), "{undone:?}");
+    assert_eq!(home.read("mine.json"), ONE);
+    assert!(err(&undone).contains("mine.json.ridethrough-backup-2"), "{}", err(&undone));
+    assert!(err(&undone).contains("passed over"), "{}", err(&undone));
+}
+
+#[test]
+fn an_undo_that_discards_a_later_edit_keeps_a_copy_and_says_so() {
+    let home = Home::new();
+    home.write("mine.json", ONE);
+    home.import(&["--offline", "--write", "--by-name", "mine.json"]);
+    let edited = home.read("mine.json").replace("a.example/mcp\"", "a.example/mcp\",\"--debug\"");
+    home.write("mine.json", &edited);
+
+    let undone = home.import(&["--undo", "mine.json"]);
+
+    assert_eq!(undone.status.code(), Some(0), "{undone:?}");
+    assert_eq!(home.read("mine.json"), ONE);
+    assert_eq!(home.read("mine.json.ridethrough-undone"), edited);
+    assert!(out(&undone).contains("mine.json.ridethrough-undone"), "{}", out(&undone));
+    let said = out(&undone) + &err(&undone);
+    assert!(said.contains("changed since"), "{said}");
+}
+
+#[test]
+fn an_undo_that_discards_nothing_leaves_no_copy() {
+    let home = Home::new();
+    home.write("mine.json", ONE);
+    home.import(&["--offline", "--write", "mine.json"]);
+    let edited = home.read("mine.json").replace("{\"mcpServers\"", "{\"theme\":1,\"mcpServers\"");
+    home.write("mine.json", &edited);
+
+    home.import(&["--undo", "mine.json"]);
+
+    assert_eq!(
+        home.read("mine.json"),
+        ONE.replace("{\"mcpServers\"", "{\"theme\":1,\"mcpServers\"")
+    );
+    assert!(!home.0.join("mine.json.ridethrough-undone").exists());
+}
+
+/// `sudo ridethrough import` made the file of a user root's.
+#[cfg(unix)]
+#[test]
+fn a_file_keeps_its_owner_and_mode_and_so_does_its_backup() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let home = Home::new();
+    home.write("mine.json", ONE);
+    let path = home.0.join("mine.json");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    // Only root may give a file away; anybody else checks that nothing changes.
+    let _ = chown(&path, Some(4711), Some(4712));
+    let of = |path: &Path| {
+        let it = fs::metadata(path).unwrap();
+        (it.uid(), it.gid(), it.mode() & 0o7777)
+    };
+    let before = of(&path);
+
+    home.import(&["--offline", "--write", "mine.json"]);
+    let written = of(&path);
+    let backup = of(&home.0.join("mine.json.ridethrough-backup"));
+    home.import(&["--undo", "mine.json"]);
+
+    assert_eq!((written, backup, of(&path)), (before, before, before));
+}
+
 async fn listen(mcp: &Mcp) -> String {
     let address = Server::new(Protocol::Http1, mcp.clone()).listen().await.unwrap();
     format!("http://{address}/mcp")
@@ -291,8 +448,15 @@ impl Home {
             .env("USERPROFILE", &self.0)
             .env("APPDATA", self.0.join("AppData"))
             .env("MY_KEY", "k3y")
+            .envs(
+                self.0
+                    .join("claude")
+                    .is_dir()
+                    .then(|| ("CLAUDE_CONFIG_DIR", self.0.join("claude"))),
+            )
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("CODEX_HOME")
+            .env("XDG_STATE_HOME", &self.0)
             .output()
             .unwrap()
     }

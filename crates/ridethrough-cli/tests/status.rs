@@ -59,6 +59,29 @@ async fn a_bridge_tells_how_it_is_and_no_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bridge_says_where_its_settings_are_from() {
+    let rig = Rig::listen().await;
+    let folder = rig.home.join(".config/ridethrough");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("ridethrough.toml"), "header = [\"X-Key: s3cret\"]\n").unwrap();
+    let host = rig.host(&[&rig.url, "--timeout", "20"]).await;
+
+    let seen = rig.until(|it| it["state"] == "ready").await;
+    let table = rig.status(&[]).await.out;
+
+    let file = folder.join("ridethrough.toml").display().to_string();
+    let from = json!([
+        {"from": "flags", "settings": ["timeout"]},
+        {"from": "the environment", "settings": ["era"]},
+        {"from": file, "settings": ["header"]},
+    ]);
+    assert_eq!(seen["settings"], from, "{seen}");
+    assert!(table.contains(&format!("header from {file}")), "{table}");
+    assert!(!table.contains("s3cret"), "{table}");
+    host.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_is_seen_with_its_reason_and_the_next_attempt() {
     let rig = Rig::listen().await;
     let mut host = rig.host(&[&rig.url]).await;

@@ -3,7 +3,8 @@
 //! A limit per call is not enough. When a server fails, every call fails, and "three tries each"
 //! means four times the load just when it can bear least. So all calls of a link share one purse:
 //! each new call pays in a fifth of a token, time pays in ten a second, and each re-send takes one
-//! out. Waiting for a connection, resuming a stream, renewing a session or credentials are exempt:
+//! out. It limits how fast calls are repeated, not how long they hope: what finds the purse empty may
+//! reserve a token that time has yet to pay in. Waiting for a connection, resuming a stream, renewing a session or credentials are exempt:
 //! each of them has a bound of its own.
 
 use std::time::Duration;
@@ -13,8 +14,9 @@ use crate::moment::Moment;
 /// A purse of retry tokens.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// In thousandths of a token, so that a fifth is a whole number.
-    balance: u64,
+    /// In thousandths of a token, so that a fifth is a whole number; below zero if tokens are reserved that
+    /// are not there yet.
+    balance: i64,
     counted_at: Moment,
 }
 
@@ -32,19 +34,37 @@ impl Budget {
     /// Takes one token, or says that there is none.
     pub fn withdraw(&mut self, now: Moment) -> Result<(), Empty> {
         self.collect(now);
-        self.balance = self.balance.checked_sub(TOKEN).ok_or(Empty)?;
+        if self.balance < TOKEN {
+            return Err(Empty);
+        }
+        self.balance -= TOKEN;
         Ok(())
     }
 
+    /// Takes one token, of those to come if there is none. Returns when it is there; not later than
+    /// `latest`.
+    pub fn reserve(&mut self, now: Moment, latest: Moment) -> Result<Moment, Empty> {
+        self.collect(now);
+        let missing = u64::try_from(TOKEN - self.balance).unwrap_or_default();
+        let at = now + Duration::from_millis((missing * 1000).div_ceil(PER_SECOND));
+        if at > latest {
+            return Err(Empty);
+        }
+        self.balance -= TOKEN;
+        Ok(at)
+    }
+
     /// Whole tokens left.
-    pub const fn balance(&self) -> u64 {
-        self.balance / TOKEN
+    pub fn balance(&self) -> u64 {
+        u64::try_from(self.balance / TOKEN).unwrap_or_default()
     }
 
     fn collect(&mut self, now: Moment) {
         let passed = now.since(self.counted_at).min(Duration::from_secs(60));
         let earned = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX) * PER_SECOND / 1000;
-        if earned > 0 {
+        if let Ok(earned) = i64::try_from(earned)
+            && earned > 0
+        {
             self.balance = (self.balance + earned).min(BURST);
             self.counted_at = now;
         }
@@ -55,10 +75,10 @@ impl Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Empty;
 
-const TOKEN: u64 = 1000;
-const PER_CALL: u64 = TOKEN / 5;
-const PER_SECOND: u64 = 10 * TOKEN;
-const BURST: u64 = 100 * TOKEN;
+const TOKEN: i64 = 1000;
+const PER_CALL: i64 = TOKEN / 5;
+const PER_SECOND: u64 = 10_000;
+const BURST: i64 = 100 * TOKEN;
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +103,22 @@ mod tests {
         (0..10_000).for_each(|_| budget.deposit());
 
         assert_eq!(withdrawals(&mut budget, Moment::NEVER), 100);
+    }
+
+    #[test]
+    fn what_is_reserved_comes_at_ten_a_second_and_not_later_than_wanted() {
+        let now = Moment::START;
+        let mut budget = Budget::new(now);
+        withdrawals(&mut budget, now);
+        let latest = now + Duration::from_secs(1);
+
+        let granted: Vec<_> =
+            std::iter::repeat_with(|| budget.reserve(now, latest)).map_while(Result::ok).collect();
+
+        assert_eq!(granted.len(), 10);
+        assert_eq!(granted[0], now + Duration::from_millis(100));
+        assert_eq!(granted[9], latest);
+        assert!(budget.withdraw(latest).is_err(), "what was reserved is not there for others");
     }
 
     #[test]

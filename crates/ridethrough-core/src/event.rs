@@ -181,6 +181,8 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
+    /// Ask which era the server belongs to.
+    CheckEra,
     /// Ask whether the session is still there.
     CheckSession,
     /// Renew the credentials, then send again.

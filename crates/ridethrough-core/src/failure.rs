@@ -55,10 +55,16 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.cause)?;
         match &self.detail {
+            // The words of the system for the same thing.
+            Some(detail) if starts_with(detail, &self.cause.to_string()) => Ok(()),
             Some(detail) => write!(f, " ({detail})"),
             None => Ok(()),
         }
     }
+}
+
+fn starts_with(text: &str, words: &str) -> bool {
+    text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
 }
 
 /// The causes that the machine tells apart.
@@ -73,6 +79,10 @@ pub enum Cause {
     ConnectRefused,
     /// No connection within its time limit.
     ConnectTimedOut,
+    /// The one connection that would do is not there any more; nothing was sent.
+    ConnectionGone,
+    /// The server said more than is kept for whoever is to hear it.
+    Flooded,
     /// URL, proxy or program cannot work as configured.
     Misconfigured,
     /// The name does not resolve.
@@ -107,7 +117,7 @@ impl Cause {
 
     /// Whether the peer broke the protocol or a limit, rather than the connection breaking.
     pub const fn is_misbehaviour(self) -> bool {
-        matches!(self, Self::TooLarge | Self::Unreadable)
+        matches!(self, Self::Flooded | Self::TooLarge | Self::Unreadable)
     }
 }
 
@@ -118,6 +128,8 @@ impl fmt::Display for Cause {
             Self::Closed => "connection closed before the answer",
             Self::ConnectRefused => "connection refused",
             Self::ConnectTimedOut => "no connection within the time limit",
+            Self::ConnectionGone => "the connection that it belongs to is gone",
+            Self::Flooded => "the server said more than can be kept",
             Self::Misconfigured => "the address, proxy or program cannot work as configured",
             Self::NameUnknown => "the server's name does not resolve",
             Self::Reset => "connection reset",
@@ -139,6 +151,16 @@ mod tests {
     fn doubt_outranks_certainty() {
         assert!(Delivery::NotSent < Delivery::Refused);
         assert!(Delivery::Refused < Delivery::Unknown);
+    }
+
+    #[test]
+    fn what_the_system_calls_the_same_is_not_said_twice() {
+        let refused = Failure::not_sent(Cause::ConnectRefused);
+        let twice = refused.clone().with_detail("Connection refused (os error 111)");
+        let more = refused.with_detail("through the proxy");
+
+        assert_eq!(twice.to_string(), "connection refused");
+        assert_eq!(more.to_string(), "connection refused (through the proxy)");
     }
 
     #[test]

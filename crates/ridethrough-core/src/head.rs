@@ -10,6 +10,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http::uri::Authority;
 
+use crate::ids::ConnectionId;
 use crate::session::SessionId;
 
 /// The head of an HTTP answer.
@@ -26,14 +27,30 @@ pub struct AnswerHead {
     pub retry_after: Option<Duration>,
     /// What `WWW-Authenticate` asks for.
     pub challenge: Option<Challenge>,
+    /// What `WWW-Authenticate` says for people: `error_description`, and the scope that is missing.
+    pub challenge_words: Option<Arc<str>>,
     /// Where `Location` points.
     pub redirect: Option<Redirect>,
+    /// The values of cookies that it sets: later requests are known by them.
+    pub cookies: Vec<Box<str>>,
+    /// The connection that it came on, if the transport can tell its connections apart.
+    pub connection: Option<ConnectionId>,
 }
 
 impl AnswerHead {
     /// A head with this status and content and nothing else.
     pub const fn new(status: StatusCode, content: Content) -> Self {
-        Self { status, content, session: None, retry_after: None, challenge: None, redirect: None }
+        Self {
+            status,
+            content,
+            session: None,
+            retry_after: None,
+            challenge: None,
+            challenge_words: None,
+            redirect: None,
+            cookies: Vec::new(),
+            connection: None,
+        }
     }
 
     /// Whether this answer is an open event stream.

@@ -22,6 +22,7 @@ macro_rules! counter {
             }
 
             /// The id that follows this one.
+            #[allow(dead_code, reason = "connections are numbered by the transport")]
             pub(crate) const fn next(self) -> Self {
                 Self(self.0 + 1)
             }
@@ -46,6 +47,10 @@ counter! {
 counter! {
     /// One protocol session inside the link; a renewal begins the next one.
     Generation, "g"
+}
+counter! {
+    /// One connection to the server, as the transport numbers them.
+    ConnectionId, "k"
 }
 counter! {
     /// The credentials in force; a renewal brings the next ones.

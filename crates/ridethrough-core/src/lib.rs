@@ -44,11 +44,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod answer;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod dice;
-pub mod discovery;
 pub mod era;
 pub mod event;
 mod exchange;
@@ -66,20 +66,24 @@ pub mod outcome;
 pub mod output;
 pub mod policy;
 pub mod replay;
+pub mod secrets;
 pub mod session;
 pub mod sse;
 
+pub use answer::{Loss, discovery, session_loss};
 pub use era::{Carrier, Era, Eras, Version};
 pub use event::Event;
-pub use exchange::{Extension, session_loss};
+pub use exchange::Extension;
 pub use failure::{Cause, Delivery, Failure};
 pub use head::AnswerHead;
 pub use headers::Headers;
-pub use ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
+pub use ids::{
+    AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId,
+};
 pub use lifetime::{Lifetime, Scope};
 pub use link::{CallOptions, Identity, Link, NoCredentials, Request, Status, WaitingFor};
 pub use moment::Moment;
 pub use outcome::{CallError, CallName, Kind, Outcome, Reason};
-pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, Verb};
+pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, Route, Verb};
 pub use policy::RecoveryPolicy;
 pub use replay::{ReplayRule, TrustHints};

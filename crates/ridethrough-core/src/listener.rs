@@ -12,12 +12,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use http::StatusCode;
-
+use crate::answer::status;
 use crate::backoff::Window;
 use crate::dice::Dice;
 use crate::head::AnswerHead;
-use crate::ids::AttemptId;
+use crate::ids::{AttemptId, ConnectionId};
 use crate::moment::Moment;
 use crate::sse::EventId;
 
@@ -26,6 +25,8 @@ use crate::sse::EventId;
 pub(crate) struct Listener {
     state: State,
     failures: u32,
+    /// Sessions in a row that took their stream with them before it had proved good.
+    lost_with_session: u32,
     /// Whether what was asked for last was asked for after a pause.
     has_waited: bool,
     last_event_id: Option<EventId>,
@@ -38,6 +39,8 @@ pub(crate) struct Listener {
     subscription: Option<Subscription>,
     /// The head of an answer that is no stream, while its body is on its way.
     refusal: Option<Refusal>,
+    /// The connection that the open stream holds.
+    connection: Option<ConnectionId>,
     /// An older stream that is let go once the new one is acknowledged.
     replaced: Option<AttemptId>,
 }
@@ -110,6 +113,11 @@ impl Listener {
         }
     }
 
+    /// Whether the stream that is open holds this connection.
+    pub(crate) fn holds(&self, connection: ConnectionId) -> bool {
+        matches!(self.state, State::Open { .. }) && self.connection == Some(connection)
+    }
+
     /// Whether it waits for word about its session.
     pub(crate) fn is_checking(&self) -> bool {
         self.state == State::Checking
@@ -160,9 +168,21 @@ impl Listener {
     ) -> impl Iterator<Item = AttemptId> + use<> {
         let (old, replaced) = (self.attempt(), self.replaced);
         let lost_at = self.lost_at.or(old.map(|_| now));
-        let failures = if self.has_lasted(now, stable_after) { 0 } else { self.failures };
-        *self = Self { lost_at, failures, ..Self::default() };
+        self.note_lost_with_session(now, stable_after);
+        let (failures, lost_with_session) = (self.failures, self.lost_with_session);
+        *self = Self { lost_at, failures, lost_with_session, ..Self::default() };
         old.into_iter().chain(replaced)
+    }
+
+    /// Sits out a pause before the first stream of a session, if those of the last few sessions were lost with
+    /// them soon. Returns whether it does.
+    pub(crate) fn rests_in_new_session(&mut self, now: Moment, dice: &mut Dice) -> bool {
+        let is_tired = self.lost_with_session > QUICK_SESSIONS;
+        if is_tired {
+            let pause = PAUSE.half_jitter(self.lost_with_session - QUICK_SESSIONS - 1, dice);
+            self.state = State::Waiting { until: now + pause };
+        }
+        is_tired
     }
 
     pub(crate) const fn opening(&mut self, attempt: AttemptId) {
@@ -240,33 +260,23 @@ impl Listener {
         {
             self.state = State::Open { attempt, since: now };
             self.was_open = true;
+            self.connection = head.connection;
             let gap = self.lost_at.take().map(|lost| now.since(lost));
             return Verdict::Opened { gap };
         }
-        match head.status {
-            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND
-                if self.subscription.is_some() =>
-            {
-                Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
-            }
-            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND if !self.was_open => {
-                self.unsupported()
-            }
-            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND => self.check_session(),
-            StatusCode::UNAUTHORIZED if !self.credentials_renewed => {
-                self.credentials_renewed = true;
-                self.state = State::Off;
-                Verdict::RenewCredentials
-            }
-            status => {
-                let is_passing = matches!(status.as_u16(), 408 | 409 | 425 | 429);
-                if status.is_client_error() && !is_passing {
-                    // Perhaps it is the event id that the server does not know any more.
-                    self.last_event_id = None;
-                }
-                Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
-            }
+        if status::is_no_stream_here(head.status) && self.subscription.is_none() {
+            return if self.was_open { self.check_session() } else { self.unsupported() };
         }
+        if status::is_unauthorized(head.status) && !self.credentials_renewed {
+            self.credentials_renewed = true;
+            self.state = State::Off;
+            return Verdict::RenewCredentials;
+        }
+        if !status::is_passing_for_the_listener(head.status) {
+            // Perhaps it is the event id that the server does not know any more.
+            self.last_event_id = None;
+        }
+        Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
     }
 
     /// The server says that it does not know the session: is that so? A server that denies every new
@@ -332,11 +342,18 @@ impl Listener {
         if let State::Open { .. } = self.state {
             self.lost_at = Some(now);
         }
-        if self.has_lasted(now, stable_after) {
-            self.failures = 0;
-        }
+        self.note_lost_with_session(now, stable_after);
         self.state = State::Off;
         attempt.into_iter().chain(self.replaced.take())
+    }
+
+    /// The session goes, and its stream with it: only one that lasted starts the counts over.
+    fn note_lost_with_session(&mut self, now: Moment, stable_after: Duration) {
+        if self.has_lasted(now, stable_after) {
+            (self.failures, self.lost_with_session) = (0, 0);
+        } else if self.attempt().is_some() {
+            self.lost_with_session = self.lost_with_session.saturating_add(1);
+        }
     }
 
     fn unsupported(&mut self) -> Verdict {
@@ -356,6 +373,8 @@ impl Listener {
     }
 }
 
+/// Sessions in a row whose streams were lost soon after which the next one is not asked for at once.
+const QUICK_SESSIONS: u32 = 3;
 /// How long the words of a refusal may take.
 const WORDS: Duration = Duration::from_secs(10);
 const PAUSE: Window = Window { first: Duration::from_secs(1), most: Duration::from_secs(300) };

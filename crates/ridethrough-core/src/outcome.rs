@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use crate::answer::status;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::message::Answer;
 
@@ -27,12 +28,17 @@ pub struct CallError {
     pub call: CallName,
     /// HTTP requests made for this call: sends and resumes.
     pub attempts: u32,
+    /// HTTP requests made meanwhile to get a session, for this call and whoever else waited for one.
+    pub handshakes: u32,
     /// Time from the wish to the end.
     pub elapsed: Duration,
     /// How long the server, or the breaker, asks to be left alone.
     pub retry_after: Option<Duration>,
     /// What happened last.
     pub reason: Reason,
+    /// The server's own words in its last refusal: one line of at most 500 characters, without anything
+    /// that a terminal would obey. What we sent as a secret is masked by the client.
+    pub said: Option<Arc<str>>,
     /// Whether a second run would do no harm, as far as is known: by the method, the caller's word, or
     /// what the tool says of itself.
     pub is_repeatable: bool,
@@ -41,8 +47,18 @@ pub struct CallError {
 impl CallError {
     /// The end of a call of which nothing is known but this.
     pub const fn new(kind: Kind, delivery: Delivery, call: CallName, reason: Reason) -> Self {
-        let (attempts, elapsed, retry_after) = (0, Duration::ZERO, None);
-        Self { kind, delivery, call, attempts, elapsed, retry_after, reason, is_repeatable: false }
+        Self {
+            kind,
+            delivery,
+            call,
+            attempts: 0,
+            handshakes: 0,
+            elapsed: Duration::ZERO,
+            retry_after: None,
+            reason,
+            said: None,
+            is_repeatable: false,
+        }
     }
 
     /// Whether the server may have run the request.
@@ -52,12 +68,10 @@ impl CallError {
 
     /// The whole story in three parts: what happened, what was tried, what to do.
     pub fn report(&self) -> String {
-        let attempts = match (self.attempts, self.kind) {
-            // These come of an answer, so something was sent: what makes a session.
-            (0, Kind::Incompatible | Kind::SessionLost | Kind::Unauthorized) => {
-                "only the handshake was sent".to_owned()
-            }
-            (0, _) => "nothing was sent".to_owned(),
+        let attempts = match (self.attempts, self.handshakes) {
+            (0, 0) => "nothing was sent".to_owned(),
+            (0, 1) => "1 request of the handshake".to_owned(),
+            (0, n) => format!("{n} requests of the handshake"),
             (1, _) => "1 attempt".to_owned(),
             (n, _) => format!("{n} attempts"),
         };
@@ -71,9 +85,14 @@ impl CallError {
             String::new()
         };
         let ran = match (self.may_have_run(), self.attempts) {
-            (true, _) => "; the server may have run it",
-            (false, 0) => "",
-            (false, _) => "; the server did not run it",
+            // Whether a list was made, nobody needs to know.
+            (true, _) if self.call.tool.is_none() && self.is_repeatable => String::new(),
+            (true, _) => "; the server may have run it".to_owned(),
+            (false, 0) if self.is_of_handshake() && &*self.call.method != "initialize" => {
+                format!("; {} itself was not sent", self.call)
+            }
+            (false, 0) => String::new(),
+            (false, _) => "; the server did not run it".to_owned(),
         };
         let (elapsed, advice) = (self.elapsed.as_secs_f64(), self.advice());
         format!("{self}\n  tried: {attempts} in {elapsed:.1} s{ran}{held_back}\nhint: {advice}")
@@ -86,7 +105,10 @@ impl CallError {
             _ if self.may_have_run() && !self.is_repeatable => {
                 let wait = wait.map(|wait| format!(", and not sooner than in {wait}"));
                 let wait = wait.unwrap_or_default();
-                return format!("check whether `{subject}` took effect before you repeat it{wait}");
+                let limit = if self.kind == Kind::TooLarge { RAISE_THE_LIMIT } else { "" };
+                return format!(
+                    "check whether `{subject}` took effect before you repeat it{wait}{limit}"
+                );
             }
             Some(wait) => return format!("try again in {wait}"),
             None => {}
@@ -95,12 +117,18 @@ impl CallError {
             Kind::Closed => "make a new client: this one was closed".to_owned(),
             Kind::Config => "change what the call asks for".to_owned(),
             Kind::Unauthorized => "check the credentials for this server".to_owned(),
-            Kind::Rejected { status: 300..=399 } => {
+            Kind::Rejected { status } if status::holds(status, |it| it.is_redirection()) => {
                 "connect to the address that the server names, if you trust it".to_owned()
             }
-            Kind::Rejected { status: 403 } => "check what these credentials may do".to_owned(),
+            Kind::Rejected { status } if status::holds(status, status::is_forbidden) => {
+                "check what these credentials may do".to_owned()
+            }
+            Kind::Rejected { .. } | Kind::PeerMisbehaved if self.is_of_handshake() => {
+                "check that the URL is an MCP endpoint".to_owned()
+            }
             Kind::Unreachable => self.way_to_reach().to_owned(),
             Kind::Incompatible => "check that the URL is an MCP endpoint".to_owned(),
+            Kind::TooLarge => format!("`{subject}` may be called again{RAISE_THE_LIMIT}"),
             _ if self.may_have_run() => format!("`{subject}` may be called again"),
             _ => format!("`{subject}` did not run; it can be called again"),
         }
@@ -116,19 +144,58 @@ impl CallError {
                 Cause::NameUnknown => "check how the name is spelt, and that this network knows it",
                 _ => "check the address and that the server is running",
             },
+            Reason::Status(_) => "look at the log of the server and of what stands before it",
             _ => "check the address and that the server is running",
         }
+    }
+
+    /// The call that ended in the handshake, unless it is the handshake.
+    fn unbegun(&self) -> String {
+        match &*self.call.method {
+            "initialize" => String::new(),
+            _ => format!("{} could not begin: ", self.call),
+        }
+    }
+
+    /// Whether it ended in the handshake: the call itself was never sent.
+    pub fn is_of_handshake(&self) -> bool {
+        self.attempts == 0 && self.handshakes > 0
     }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.call, self.kind)?;
+        match (self.kind, &self.reason) {
+            (Kind::Rejected { status }, _) if self.is_of_handshake() => {
+                write!(f, "{}the handshake was rejected with status {status}", self.unbegun())
+            }
+            (Kind::Unreachable, Reason::Status(status)) => {
+                let (unbegun, status) = (self.unbegun(), status.as_u16());
+                write!(f, "{unbegun}the handshake was answered with status {status}")
+            }
+            (Kind::DeadlinePassed, Reason::Status(status)) if self.is_of_handshake() => {
+                let (call, kind, status) = (&self.call, self.kind, status.as_u16());
+                write!(f, "{call} {kind}: the handshake was answered with status {status}")
+            }
+            (Kind::PeerMisbehaved, _) if self.is_of_handshake() => {
+                write!(f, "{}the handshake {}", self.unbegun(), self.kind)
+            }
+            (kind, _) => write!(f, "{} {kind}", self.call),
+        }?;
         match (&self.reason, self.kind) {
             (Reason::Nothing, _) => Ok(()),
             // The kind has said it.
-            (Reason::Status(said), Kind::Rejected { status }) if said.as_u16() == status => Ok(()),
+            (Reason::Status(said), Kind::Rejected { status }) if *said == status => Ok(()),
+            (Reason::Status(_), Kind::Unreachable) => Ok(()),
+            (Reason::Status(_), Kind::DeadlinePassed) if self.is_of_handshake() => Ok(()),
+            (Reason::Transport(Failure { cause: Cause::TooLarge, detail, .. }), Kind::TooLarge) => {
+                detail.as_ref().map_or(Ok(()), |detail| write!(f, ": {detail}"))
+            }
             (reason, _) => write!(f, ": {reason}"),
+        }?;
+        match &self.said {
+            Some(words) => write!(f, "; the server said `{words}`"),
+            None => Ok(()),
         }
     }
 }
@@ -188,10 +255,18 @@ pub enum Kind {
     },
     /// The session was lost, and again after it was renewed, or could not be renewed.
     SessionLost,
+    /// The answer is larger than the client's limit of a message.
+    TooLarge,
     /// The credentials were refused.
     Unauthorized,
     /// No connection could be made.
     Unreachable,
+}
+
+impl Kind {
+    pub(crate) fn rejected(status: StatusCode) -> Self {
+        Self::Rejected { status: status.as_u16() }
+    }
 }
 
 impl fmt::Display for Kind {
@@ -208,6 +283,7 @@ impl fmt::Display for Kind {
             Self::PeerMisbehaved => f.write_str("got an answer that breaks the protocol"),
             Self::Rejected { status } => write!(f, "was rejected with status {status}"),
             Self::SessionLost => f.write_str("lost its session"),
+            Self::TooLarge => f.write_str("got an answer that is larger than its limit"),
             Self::Unauthorized => f.write_str("was not authorized"),
             Self::Unreachable => f.write_str("could not reach the server"),
         }
@@ -222,6 +298,8 @@ pub enum Reason {
     Config(Arc<str>),
     /// The credentials hook, in its own words.
     Credentials(Arc<str>),
+    /// A redirect that is not followed, to this place.
+    Elsewhere(Arc<str>),
     /// The kind says it all.
     Nothing,
     /// A rule of ours.
@@ -238,6 +316,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(words) | Self::Credentials(words) => f.write_str(words),
+            Self::Elsewhere(place) => write!(f, "it leads to `{place}`, which is not followed"),
             Self::Nothing => Ok(()),
             Self::Rule(rule) => f.write_str(rule),
             Self::Said(words) => write!(f, "the server said `{words}`"),
@@ -246,6 +325,9 @@ impl fmt::Display for Reason {
         }
     }
 }
+
+const RAISE_THE_LIMIT: &str =
+    "; raise the limit with `--max-message` or `ClientBuilder::message_limit`";
 
 #[cfg(test)]
 mod tests {
@@ -304,9 +386,11 @@ mod tests {
             delivery: Delivery::NotSent,
             call: CallName { method: "ping".into(), tool: None },
             attempts: 0,
+            handshakes: 0,
             elapsed: Duration::from_secs(10),
             retry_after: None,
             reason: Reason::Transport(Failure::not_sent(Cause::ConnectRefused)),
+            said: None,
             is_repeatable: true,
         };
 
@@ -321,11 +405,13 @@ mod tests {
     #[test]
     fn a_handshake_that_was_answered_is_not_told_as_nothing_sent() {
         let call = CallName { method: "initialize".into(), tool: None };
-        let error = CallError::new(Kind::Unauthorized, Delivery::NotSent, call, Reason::Nothing);
+        let mut error =
+            CallError::new(Kind::Unauthorized, Delivery::NotSent, call, Reason::Nothing);
+        error.handshakes = 2;
 
         let report = error.report();
 
-        assert!(report.contains("tried: only the handshake was sent in 0.0 s"), "{report}");
+        assert!(report.contains("tried: 2 requests of the handshake in 0.0 s"), "{report}");
     }
 
     #[test]
@@ -336,6 +422,22 @@ mod tests {
         let report = error.report();
 
         assert!(report.ends_with("the address that the server names, if you trust it"), "{report}");
+    }
+
+    #[test]
+    fn an_answer_that_is_too_large_names_its_limit_and_the_setting_that_raises_it() {
+        let failure = Failure::unknown(Cause::TooLarge).with_detail("a body of more than 16 MiB");
+        let reason = Reason::Transport(failure);
+        let error = CallError { kind: Kind::TooLarge, reason, ..interrupted() };
+
+        assert_eq!(
+            error.to_string(),
+            "tools/call `deploy` got an answer that is larger than its limit: a body of more than 16 MiB"
+        );
+        assert!(error.report().ends_with(
+            "hint: check whether `deploy` took effect before you repeat it; \
+             raise the limit with `--max-message` or `ClientBuilder::message_limit`"
+        ));
     }
 
     fn interrupted() -> CallError {

@@ -10,7 +10,9 @@ use crate::era::{Carrier, Era, Version};
 use crate::event::Event;
 use crate::head::{Challenge, without_query};
 use crate::headers::Headers;
-use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId};
+use crate::ids::{
+    AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation, NoticeId, QuestionId,
+};
 use crate::lifetime::Lifetime;
 use crate::message::Json;
 use crate::outcome::{CallError, Outcome};
@@ -95,6 +97,30 @@ pub struct Outgoing {
     pub headers: Headers,
     /// Who goes first where connections are short.
     pub lane: Lane,
+    /// Which connection to use.
+    pub route: Route,
+}
+
+/// Which connection a request goes out on.
+///
+/// Servers behind one address may not share their sessions, and a balancer may choose among them by
+/// connection: what one of them says is asked again of the same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Route {
+    /// Whichever is there, or a new one.
+    #[default]
+    Any,
+    /// Any but this one, where connections are not shared: the request stays for long, and this one is needed.
+    Except(ConnectionId),
+    /// Any but this one, which may be dead without a sign: nothing more is sent on it.
+    Instead(ConnectionId),
+    /// This one and no other. If it is gone, the request fails with [`Cause::ConnectionGone`]
+    /// (nothing was sent); if it is busy, the request waits for it.
+    ///
+    /// [`Cause::ConnectionGone`]: crate::Cause::ConnectionGone
+    Only(ConnectionId),
+    /// This one if it is there and free, or free in a moment; else any.
+    Prefer(ConnectionId),
 }
 
 /// Where a request stands in line when a transport has no connection for it.
@@ -234,6 +260,7 @@ mod tests {
                 .collect::<http::HeaderMap>()
                 .into(),
             lane: Lane::Call,
+            route: Route::Any,
         };
 
         let printed = format!("{request:?}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use crate::answer::status;
 use crate::backoff::Window;
 use crate::replay::TrustHints;
 
@@ -185,12 +186,12 @@ impl PolicyBuilder {
         faults.number("resumes", policy.resumes as usize, 0, 100);
         faults.number("resends", policy.resends as usize, 0, 10);
         faults.number("in_flight", policy.in_flight, 1, 100_000);
-        for status in &policy.assume_unexecuted {
-            let is_assumable = matches!(status.as_u16(), 408 | 502 | 503 | 504);
+        for assumed in &policy.assume_unexecuted {
+            let is_assumable = status::may_be_assumed_unexecuted(*assumed);
             faults.check(
                 "assume_unexecuted",
                 is_assumable,
-                status.as_str(),
+                assumed.as_str(),
                 "408, 502, 503 or 504",
             );
         }

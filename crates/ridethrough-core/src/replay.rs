@@ -81,8 +81,11 @@ impl KnownTools {
         }
         for tool in page.read::<Page>().unwrap_or_default().tools {
             // A server can list without end; what does not fit is simply not known to be safe.
-            if self.tools.len() >= MOST_TOOLS || tool.name.len() > LONGEST_NAME {
+            if self.tools.len() >= MOST_TOOLS {
                 break;
+            }
+            if tool.name.len() > LONGEST_NAME {
+                continue;
             }
             let mirrors = tool.input_schema.as_ref().map(Mirrors::of_schema);
             let mirrors = match mirrors.unwrap_or_else(|| Ok(Mirrors::default())) {
@@ -232,6 +235,20 @@ mod tests {
         assert!(!tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::All));
         assert!(!tools.learn(&page(), true).is_changed, "the list is the same as before");
         assert!(tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::ReadOnly));
+    }
+
+    #[test]
+    fn a_tool_whose_name_is_too_long_hides_none_of_those_after_it() {
+        let mut tools = KnownTools::default();
+        let long = "x".repeat(LONGEST_NAME + 1);
+        let page = format!(
+            r#"{{"tools":[{{"name":"{long}"}},{{"name":"read","annotations":{{"readOnlyHint":true}}}}]}}"#
+        );
+
+        tools.learn(&Json::new(page).unwrap(), true);
+
+        assert!(tools.is_safe(&tool("read"), ReplayRule::ByNature, TrustHints::ReadOnly));
+        assert!(tools.mirrors(&long).is_none());
     }
 
     #[test]

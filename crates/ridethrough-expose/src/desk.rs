@@ -11,40 +11,54 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
-use ridethrough_core::message::Message;
+use hyper::body::{Body, Incoming};
+use ridethrough_core::message::{Id, Message};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::connections::{Connection, Connections};
 use crate::cors;
 use crate::door::Door;
 use crate::fault::{NO_ANSWER, Over, error};
 use crate::greeting;
 use crate::headers::Headers;
-use crate::parts::{Part, Parts, Unreadable};
-use crate::reader::{Piece, Reader, place_of};
+use crate::parts::Part;
+use crate::posted::{self, Posted};
+use crate::reader::{Reader, place_of};
 use crate::reply::{self, Reply, empty};
 use crate::session::{Session, Undelivered};
 use crate::sessions::Sessions;
-use crate::streams::{Carries, MOST_CALLS, NotTaken, STANDING};
+use crate::streams::{Carries, STANDING};
 
 /// Answers requests.
 pub(crate) struct Desk {
-    pub(crate) door: Door,
+    door: Door,
     pub(crate) sessions: Arc<Sessions>,
+    connections: Arc<Connections>,
+    /// Reserve for large bodies, in KiB.
+    bodies: Arc<Semaphore>,
 }
 
 impl Desk {
-    /// Answers one request.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Reply {
+    pub(crate) fn new(door: Door, sessions: Arc<Sessions>, connections: Arc<Connections>) -> Self {
+        Self { door, sessions, connections, bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)) }
+    }
+
+    /// Answers one request that came on this connection.
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        connection: &Connection,
+    ) -> Reply {
         if let Err(closed) = self.door.check_place(request.uri(), request.headers()) {
             return reply::closed(closed);
         }
         let origin = request.headers().get(ORIGIN).cloned();
-        let mut answer = self.answer_friend(request).await;
+        let mut answer = self.answer_friend(request, connection).await;
         if let Some(origin) = origin {
             cors::let_read(&mut answer, origin);
         }
@@ -52,7 +66,7 @@ impl Desk {
     }
 
     /// The same for whoever came to the right place from the right one.
-    async fn answer_friend(&self, request: Request<Incoming>) -> Reply {
+    async fn answer_friend(&self, request: Request<Incoming>, connection: &Connection) -> Reply {
         // A browser asks without the token whether it may come with it.
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
             return cors::preflight(request.headers());
@@ -60,13 +74,16 @@ impl Desk {
         if let Err(closed) = self.door.check_token(request.headers()) {
             return reply::closed(closed);
         }
+        if self.connections.authenticate(connection).is_err() {
+            return reply::no_place("all connections are in use");
+        }
         if request.uri().path() != PATH {
             return reply::nothing_here();
         }
         match *request.method() {
             Method::DELETE => self.delete(&Headers(request.headers())),
-            Method::GET => self.listen(&Headers(request.headers())),
-            Method::POST => self.post(request).await,
+            Method::GET => self.listen(&Headers(request.headers()), connection),
+            Method::POST => self.post(request, connection).await,
             _ => reply::not_that_way(),
         }
     }
@@ -81,7 +98,7 @@ impl Desk {
         }
     }
 
-    fn listen(&self, headers: &Headers<'_>) -> Reply {
+    fn listen(&self, headers: &Headers<'_>, connection: &Connection) -> Reply {
         if !headers.takes_events() {
             return not_acceptable("GET is answered with `text/event-stream`");
         }
@@ -89,6 +106,7 @@ impl Desk {
             Ok(session) => session,
             Err(refusal) => return *refusal,
         };
+        connection.serves(session.number);
         let reader = match headers.last_event().map(place_of) {
             Some(place) => place.and_then(|(stream, event)| session.attach(stream, Some(event))),
             None if session.lock().over.is_some() => None,
@@ -104,7 +122,7 @@ impl Desk {
         }
     }
 
-    async fn post(&self, request: Request<Incoming>) -> Reply {
+    async fn post(&self, request: Request<Incoming>, connection: &Connection) -> Reply {
         let (head, body) = request.into_parts();
         let headers = Headers(&head.headers);
         let Some(carries) = headers.takes() else {
@@ -116,60 +134,79 @@ impl Desk {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             return reply::unreadable(status, "a message is sent as `application/json`");
         }
-        let parts = match read(body).await {
-            Ok(parts) => parts,
+        let posted = match self.read(body).await {
+            Ok(posted) => posted,
             Err(refusal) => return *refusal,
         };
-        if let Parts::One(part) = &parts
+        if let [part] = &*posted.parts
+            && !posted.is_batch
             && greeting::is_greeting(&part.message)
         {
-            return self.greet(&headers, parts.into_vec(), carries).await;
+            return self.greet(&headers, posted, carries).await;
         }
-        self.pass(&headers, parts, carries).await
+        let session = match self.live_session(&headers) {
+            Ok(session) => session,
+            Err(refusal) => return *refusal,
+        };
+        connection.serves(session.number);
+        pass(&session, posted, carries).await
     }
 
     /// A new session.
-    async fn greet(&self, headers: &Headers<'_>, parts: Vec<Part>, carries: Carries) -> Reply {
+    async fn greet(&self, headers: &Headers<'_>, posted: Posted, carries: Carries) -> Reply {
         if headers.session().is_some() {
             return match self.live_session(headers) {
                 Ok(_) => reply::wrong("this session has begun; another begins without its id"),
                 Err(refusal) => *refusal,
             };
         }
-        greeting::begin(&self.sessions, &parts, carries).await
+        greeting::begin(&self.sessions, posted, carries).await
     }
 
-    /// Hands messages to the child.
-    async fn pass(&self, headers: &Headers<'_>, parts: Parts, carries: Carries) -> Reply {
-        let session = match self.live_session(headers) {
-            Ok(session) => session,
-            Err(refusal) => return *refusal,
+    /// Reads a body to its end.
+    async fn read(&self, body: Incoming) -> Result<Posted, Refused> {
+        let refused = |status, message| Err(Box::new(reply::unreadable(status, message)));
+        if body.size_hint().lower() > MOST_BODY as u64 {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+        }
+        let (body, room) = match timeout(BODY_TIME, self.collect(body)).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+            }
+            Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST, "the body was cut"),
+            Err(_) => {
+                return refused(StatusCode::REQUEST_TIMEOUT, "the body took longer than 60 s");
+            }
         };
-        let is_batch = matches!(parts, Parts::Batch(_));
-        if is_batch && session.lock().version.as_deref().is_some_and(|it| it > LAST_BATCHES) {
-            return reply::wrong("batches ended with 2025-03-26; send one message at a time");
+        let posted = Posted::read(body, room).await;
+        posted.map_err(|refused| Box::new(reply::not_taken(refused)))
+    }
+
+    /// A body, and the room that it takes. A small one needs none: there are no more of them than
+    /// connections. What a large one says about its size is believed only when it has begun to come.
+    async fn collect(&self, body: Incoming) -> Result<(Bytes, BodyRoom), BodyError> {
+        let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
+        let size = size.unwrap_or(MOST_BODY);
+        let mut body = Limited::new(body, MOST_BODY);
+        let (mut bytes, mut room) = (BytesMut::new(), None);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if room.is_none() && bytes.len() + data.len() > SMALL_BODY {
+                let kibibytes = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
+                room = self.bodies.clone().acquire_many_owned(kibibytes).await.ok();
+                bytes.reserve(size.saturating_sub(bytes.len()));
+            }
+            bytes.extend_from_slice(&data);
         }
-        let _visit = session.visit();
-        let parts = parts.into_vec();
-        let is_greeted = |part: &Part| greeting::is_greeting(&part.message);
-        if parts.iter().any(is_greeted) {
-            return reply::wrong("`initialize` must come alone");
-        }
-        if !parts.iter().any(|part| matches!(part.message, Message::Request { .. })) {
-            return match session.tell(&parts).await {
-                Ok(()) => empty(StatusCode::ACCEPTED),
-                Err(undelivered) => not_delivered(&session, &undelivered),
-            };
-        }
-        match (session.ask(&parts, carries).await, carries) {
-            (Ok(reader), Carries::Everything) => reply::events(Vec::new(), reader),
-            (Ok(reader), Carries::Answers) => answers(reader, &parts, is_batch).await,
-            (Err(undelivered), _) => not_delivered(&session, &undelivered),
-        }
+        Ok((bytes.freeze(), room))
     }
 
     /// The session that a request names, also if it is over.
     fn session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, Refused> {
+        if headers.names_two_sessions() {
+            return Err(Box::new(reply::wrong("a request is for one session")));
+        }
         let id = headers.session().ok_or_else(|| Box::new(reply::which_session()))?;
         let session = self.sessions.find(id).ok_or_else(|| Box::new(reply::no_session(None)))?;
         match headers.version() {
@@ -193,59 +230,55 @@ impl Desk {
 /// An answer to what cannot be done.
 type Refused = Box<Reply>;
 
-/// The answers alone, once they are there.
-async fn answers(mut reader: Reader, asked: &[Part], is_batch: bool) -> Reply {
-    let mut answers = Vec::new();
-    while let Some(piece) = reader.next().await {
-        if let Piece::Event(entry) = piece {
-            answers.push(entry.text);
-        }
+/// What a large body takes, until it is dropped.
+type BodyRoom = Option<OwnedSemaphorePermit>;
+
+type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Hands messages to the child.
+async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply {
+    let is_batch = posted.is_batch;
+    if is_batch && session.lock().version.as_deref().is_some_and(|it| it > LAST_BATCHES) {
+        return reply::wrong("batches ended with 2025-03-26; send one message at a time");
     }
-    match (answers.as_slice(), is_batch) {
-        ([], _) => {
-            let id = match asked {
-                [Part { message: Message::Request { id, .. }, .. }] => Some(id),
-                _ => None,
-            };
-            reply::json(StatusCode::OK, error(id, NO_ANSWER, "the call was cancelled", None))
-        }
-        ([answer], false) => reply::json(StatusCode::OK, answer.clone()),
-        (answers, _) => {
-            reply::json(StatusCode::OK, [b"[", &*answers.join(&b","[..]), b"]"].concat().into())
-        }
+    let _visit = session.visit();
+    let is_greeted = |part: &Part| greeting::is_greeting(&part.message);
+    if posted.parts.iter().any(is_greeted) {
+        return reply::wrong("`initialize` must come alone");
+    }
+    if !posted.has_calls() {
+        return match session.tell(posted).await {
+            Ok(()) => empty(StatusCode::ACCEPTED),
+            Err(undelivered) => not_delivered(session, &undelivered),
+        };
+    }
+    let asked = match &*posted.parts {
+        [Part { message: Message::Request { id, .. }, .. }] => Some(id.clone()),
+        _ => None,
+    };
+    match (session.ask(posted, carries).await, carries) {
+        (Ok(reader), Carries::Everything) => reply::events(Vec::new(), reader),
+        (Ok(reader), Carries::Answers) => answers(reader, asked.as_ref(), is_batch).await,
+        (Err(undelivered), _) => not_delivered(session, &undelivered),
     }
 }
 
-async fn read(body: Incoming) -> Result<Parts, Refused> {
-    let refused = |status, message| Err(Box::new(reply::unreadable(status, message)));
-    let body = timeout(BODY_TIME, Limited::new(body, MOST_BODY).collect()).await;
-    let body: Bytes = match body {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, "a message may have 16 MiB");
+/// The answers alone, once they are there.
+async fn answers(mut reader: Reader, asked: Option<&Id>, is_batch: bool) -> Reply {
+    match reader.next_event().await {
+        None => {
+            reply::json(StatusCode::OK, error(asked, NO_ANSWER, "the call was cancelled", None))
         }
-        Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST, "the body was cut"),
-        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "the body took longer than 60 s"),
-    };
-    Parts::read(&body).or_else(|unreadable| match unreadable {
-        Unreadable::NotJson => refused(StatusCode::BAD_REQUEST, "this is not JSON"),
-        Unreadable::NotJsonRpc => Err(Box::new(reply::wrong("this is no JSON-RPC message"))),
-    })
+        Some(first) if is_batch => reply::array(first, reader),
+        Some(answer) => reply::json(StatusCode::OK, answer),
+    }
 }
 
 fn not_delivered(session: &Session, undelivered: &Undelivered) -> Reply {
     match undelivered {
-        Undelivered::NotTaken(NotTaken::InUse) => {
-            reply::wrong("a call with this id is under way; ids are used once")
-        }
-        Undelivered::NotTaken(NotTaken::TooMany) => {
-            let message = format!(
-                "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
-                 come again when some are answered"
-            );
-            reply::refusal(StatusCode::TOO_MANY_REQUESTS, NO_ANSWER, &message)
-        }
+        Undelivered::NotTaken(why) => reply::not_taken(posted::Refused::NotTaken(*why)),
         Undelivered::Over => reply::no_session(story(session).as_deref()),
+        Undelivered::TooLate => reply::no_place("the server of this session reads nothing"),
     }
 }
 
@@ -261,6 +294,10 @@ fn not_acceptable(message: &str) -> Reply {
 /// Where the server is.
 const PATH: &str = "/mcp";
 const MOST_BODY: usize = 16 << 20;
+const TOO_LARGE: &str = "a message may have 16 MiB";
+/// What large bodies may have together, until they are handed to their children; whoever comes then waits.
+const MOST_BODIES: usize = 128 << 20;
+const SMALL_BODY: usize = 64 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(60);
 /// The last revision that has batches.
 const LAST_BATCHES: &str = "2025-03-26";

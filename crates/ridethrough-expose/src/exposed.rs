@@ -1,20 +1,27 @@
 //! A local server that is reached by HTTP.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::child::Start;
+use crate::connections::{Answering, Connections};
 use crate::desk::Desk;
 use crate::door::Door;
 use crate::news::News;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
+use crate::watched_stream::WatchedStream;
 
 /// A local server that is reached by HTTP at the path `/mcp`.
 ///
@@ -22,6 +29,7 @@ use crate::settings::Settings;
 #[derive(Clone)]
 pub struct Exposed {
     desk: Arc<Desk>,
+    connections: Arc<Connections>,
 }
 
 impl Exposed {
@@ -33,23 +41,42 @@ impl Exposed {
         settings: Settings,
         tell: impl Fn(News) + Send + Sync + 'static,
     ) -> Self {
-        let sessions = Arc::new(Sessions::new(start, settings, Arc::new(tell)));
-        Self { desk: Arc::new(Desk { door, sessions }) }
+        let connections = Arc::<Connections>::default();
+        let sessions = Sessions::new(start, settings, Arc::new(tell), connections.clone());
+        let desk = Desk::new(door, Arc::new(sessions), connections.clone());
+        Self { desk: Arc::new(desk), connections }
     }
 
-    /// Answers everything that comes on one connection, until it ends.
+    /// Answers everything that comes on one connection, until it ends, is silent for too long, or has to
+    /// make room for another.
     pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        let admitted = self.connections.admit();
+        let connection =
+            WatchedStream { stream: connection, connection: admitted.connection.clone() };
         let service = service_fn(|request| {
-            let desk = self.desk.clone();
-            async move { Ok::<_, Infallible>(desk.answer(request).await) }
+            let (desk, connection) = (self.desk.clone(), admitted.connection.clone());
+            let answering = connection.answer();
+            async move {
+                let reply = desk.answer(request, &connection).await;
+                Ok::<_, Infallible>(reply.map(|body| Answered { body, _answering: answering }))
+            }
         });
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
+            .header_read_timeout(REST)
             .max_buf_size(MOST_HEAD)
             .serve_connection(TokioIo::new(connection), service);
-        // A connection that breaks is the client's to notice; what was under way can be resumed.
-        let _ = serving.await;
+        tokio::select! {
+            // A connection that breaks is the client's to notice; what was under way can be resumed.
+            _ = serving => {}
+            () = admitted.connection.must_close() => {}
+        }
+    }
+
+    /// Closes the connection that has been silent for longest among those that have not shown the token:
+    /// for when the system has no more to give.
+    pub fn make_room(&self) {
+        self.connections.make_room();
     }
 
     /// Ends all sessions, and waits until nothing is left of their children. Nobody comes in any more.
@@ -64,6 +91,32 @@ impl std::fmt::Debug for Exposed {
     }
 }
 
-/// How long a connection may rest, and how long the head of a request may take.
-const HEAD_TIME: Duration = Duration::from_secs(60);
+/// The body of an answer. Its request is being answered until it is dropped.
+struct Answered {
+    body: UnsyncBoxBody<Bytes, Infallible>,
+    _answering: Answering,
+}
+
+impl Body for Answered {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// How long a connection of who has shown the token may rest, and how long the head of a request may take.
+const REST: Duration = Duration::from_secs(60);
 const MOST_HEAD: usize = 64 * 1024;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::fault::{NO_ANSWER, Over, error};
 use crate::headers::SESSION;
 use crate::parts::Part;
+use crate::posted::Posted;
 use crate::reader::{Piece, Reader};
 use crate::reply::{self, Reply, with};
 use crate::session::Session;
@@ -26,10 +27,11 @@ pub(crate) fn is_greeting(message: &Message) -> bool {
 }
 
 /// Begins a session with this request.
-pub(crate) async fn begin(sessions: &Arc<Sessions>, parts: &[Part], carries: Carries) -> Reply {
-    let [Part { message: Message::Request { id, params, .. }, .. }] = parts else {
+pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Carries) -> Reply {
+    let [Part { message: Message::Request { id, params, .. }, .. }] = &*posted.parts else {
         return reply::wrong("`initialize` must come alone");
     };
+    let id = &id.clone();
     let session = match sessions.begin().await {
         Ok(session) => session,
         Err(unavailable) => return reply::unavailable(Some(id), &unavailable),
@@ -38,7 +40,7 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, parts: &[Part], carries: Car
     // What the client asks for is the best that is known until it is agreed on.
     let asked = params.as_ref().and_then(|it| it.member("protocolVersion")?.read::<String>());
     session.lock().version = asked;
-    let Ok(reader) = session.ask(parts, carries).await else {
+    let Ok(reader) = session.ask(posted, carries).await else {
         return gone(sessions, &session, id);
     };
     let greeted = Greeted::by(reader, carries).await;

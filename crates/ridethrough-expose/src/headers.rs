@@ -13,6 +13,11 @@ impl Headers<'_> {
         self.text(SESSION)
     }
 
+    /// Whether it names more than one session.
+    pub(crate) fn names_two_sessions(&self) -> bool {
+        self.0.get_all(SESSION).iter().nth(1).is_some()
+    }
+
     pub(crate) fn version(&self) -> Option<&str> {
         self.text(VERSION)
     }

@@ -14,7 +14,10 @@
 //! Neither sockets nor processes are known here: connections are byte streams, and a [`Start`] gives
 //! children. The revisions are those with sessions, 2025-03-26 to 2025-11-25.
 
+mod budget;
+mod calls;
 mod child;
+mod connections;
 mod cors;
 mod desk;
 mod door;
@@ -28,19 +31,24 @@ mod log;
 mod news;
 mod pace;
 mod parts;
+mod posted;
 mod reader;
+mod rehearsal;
 mod reply;
+mod reserve;
 mod same;
 mod session;
 mod sessions;
 mod settings;
 mod streams;
 mod token;
+mod watched_stream;
 
 pub use child::{Child, Obituary, Start};
 pub use door::{Door, NotAHost, NotAnOrigin};
 pub use exposed::Exposed;
 pub use futures_util::future::BoxFuture;
 pub use news::News;
+pub use rehearsal::{Rehearsal, rehearse};
 pub use settings::Settings;
 pub use token::{NotAToken, Token};

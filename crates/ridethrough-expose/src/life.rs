@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use ridethrough_core::message::{Id, Json};
+use ridethrough_core::message::{Elements, Id, Json, Message};
+use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -20,7 +21,8 @@ use crate::child::{Child, Obituary};
 use crate::fault::{NO_ANSWER, Over, error};
 use crate::lines::{Lines, TooLong};
 use crate::news::News;
-use crate::parts::{Part, Parts, Unreadable};
+use crate::parts::{Part, Unreadable, part, part_alone};
+use crate::reserve::{LONGEST_LAG, Reserve};
 use crate::session::Session;
 
 /// A session that is being lived.
@@ -42,6 +44,7 @@ pub(crate) struct Ears {
     /// What the child is called.
     pub(crate) name: String,
     pub(crate) tell: Arc<dyn Fn(News) + Send + Sync>,
+    pub(crate) room: Reserve,
 }
 
 impl Life {
@@ -147,14 +150,46 @@ impl Life {
 
 impl Ears {
     async fn hear(&self, line: &Bytes) {
-        let parts = match Parts::read(line) {
-            Ok(parts) => parts,
-            Err(unreadable) => return self.skip(line, unreadable),
-        };
-        for part in parts.into_vec() {
-            self.make_room(&part).await;
-            // What nobody can use is late: the answer to a call that was cancelled, for example.
-            self.session.lock().hear(&part);
+        let Ok(json) = Json::new(line.clone()) else { return self.skip(line, Unreadable::NotJson) };
+        match Elements::of(json.as_bytes()) {
+            None => self.hear_one(line, part(&json)).await,
+            // One at a time: a line of tiny messages is many times its size when all of them are read.
+            Some(elements) => {
+                for element in elements.flatten() {
+                    self.hear_one(element.as_bytes(), part_alone(&element)).await;
+                    tokio::task::consume_budget().await;
+                }
+            }
+        }
+    }
+
+    async fn hear_one(&self, text: &Bytes, part: Result<Part, Unreadable>) {
+        match part {
+            Ok(mut part) => {
+                self.wait_for_reader(&part).await;
+                let Some(reservation) = self.room.take(part.text.len()).await else {
+                    return self.lose(&part);
+                };
+                part.text = reservation.hold(part.text);
+                // What nobody can use is late: the answer to a call that was cancelled, for example.
+                self.session.lock().hear(&part);
+            }
+            Err(unreadable) => self.skip(text, unreadable),
+        }
+    }
+
+    /// There is no room for a message. A call must have an answer all the same.
+    fn lose(&self, part: &Part) {
+        if let Message::Response { id: Some(id), .. } = &part.message {
+            let what = format!(
+                "`{}` has answered with {} bytes, which could not be kept: the client of this session has \
+                 not read what came before; the call has run",
+                self.name,
+                part.text.len()
+            );
+            let data = json!({ "kind": "answerLost", "mayHaveRun": true });
+            let answer = |id: &Id| error(Some(id), NO_ANSWER, &what, Some(data.clone()));
+            self.session.lock().streams.fail(id.json(), answer);
         }
     }
 
@@ -174,7 +209,7 @@ impl Ears {
 
     /// Waits for a reader who lags, so that nothing is lost to it. One who takes nothing for long is cut
     /// off, for the others' sake, and can come back for what is kept.
-    async fn make_room(&self, part: &Part) {
+    async fn wait_for_reader(&self, part: &Part) {
         let laggard = || {
             let state = self.session.lock();
             let target = state.streams.target(&part.message)?;
@@ -244,4 +279,3 @@ const LAST_GASP: Duration = Duration::from_secs(1);
 /// How long a child may take to end after its stdin was closed, until it is killed. Whoever starts it
 /// may be more impatient.
 const LAST_WILL: Duration = Duration::from_secs(10);
-const LONGEST_LAG: Duration = Duration::from_secs(10);

@@ -54,9 +54,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.unread.advance(length + 1);
             return line;
         }
-        let line = self.unread.split_to(length).freeze();
-        self.unread = BytesMut::from(&self.unread[1..]);
-        line
+        // A buffer grows by doubling itself, and half of it may be empty.
+        let is_roomy = self.unread.capacity() > length + length / 4;
+        let rest = BytesMut::from(&self.unread[length + 1..]);
+        let mut line = std::mem::replace(&mut self.unread, rest);
+        line.truncate(length);
+        if is_roomy { Bytes::copy_from_slice(&line) } else { line.freeze() }
     }
 
     /// Reads whatever comes, and keeps none of it.

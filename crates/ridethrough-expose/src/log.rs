@@ -49,6 +49,14 @@ impl Log {
         }
     }
 
+    /// Lets go of what nobody waits for. Returns whether there was anything.
+    pub(crate) fn forget_notifications(&mut self) -> bool {
+        let before = self.events.len();
+        self.events.retain(|entry| entry.weight != Weight::Notification);
+        self.bytes = self.events.iter().map(|entry| entry.text.len()).sum();
+        self.events.len() < before
+    }
+
     /// The place of the event that costs least to lose.
     fn expendable(&self) -> Option<usize> {
         let oldest = |weight| {

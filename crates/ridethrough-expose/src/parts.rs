@@ -1,7 +1,7 @@
 //! Messages with the bytes they are made of: one, or those of a batch, each fit for one line.
 
 use bytes::Bytes;
-use ridethrough_core::message::{Incoming, Json, Message};
+use ridethrough_core::message::{Elements, Incoming, Json, Message};
 
 /// A message and its bytes, which hold no line end.
 #[derive(Debug)]
@@ -22,24 +22,25 @@ pub(crate) enum Parts {
 pub(crate) enum Unreadable {
     NotJson,
     NotJsonRpc,
+    /// A batch has more messages than any may have.
+    TooMany,
 }
 
 impl Parts {
-    /// Reads a body or a line.
+    /// Reads a body. Of a batch that has too many messages nothing is looked at behind the first of those.
     pub(crate) fn read(text: &Bytes) -> Result<Self, Unreadable> {
-        let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
-        match json.elements() {
-            None => part(&json).map(Self::One),
-            Some(elements) if elements.is_empty() => Err(Unreadable::NotJsonRpc),
-            Some(elements) => {
-                let parts = elements.iter().map(|element| {
-                    // Whoever keeps one must not keep all.
-                    let alone = Json::new(element.as_str().to_owned());
-                    part(&alone.map_err(|_| Unreadable::NotJson)?)
-                });
-                parts.collect::<Result<_, _>>().map(Self::Batch)
-            }
+        let Some(elements) = Elements::of(text) else {
+            let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
+            return part(&json).map(Self::One);
+        };
+        // Before a single one is copied.
+        if elements.clone().take(MOST_PARTS + 1).count() > MOST_PARTS {
+            return Err(Unreadable::TooMany);
         }
+        let parts: Vec<_> = elements
+            .map(|element| part_alone(&element.map_err(|_| Unreadable::NotJson)?))
+            .collect::<Result<_, _>>()?;
+        if parts.is_empty() { Err(Unreadable::NotJsonRpc) } else { Ok(Self::Batch(parts)) }
     }
 
     pub(crate) fn into_vec(self) -> Vec<Part> {
@@ -50,7 +51,14 @@ impl Parts {
     }
 }
 
-fn part(json: &Json) -> Result<Part, Unreadable> {
+/// A part of something larger. Whoever keeps one must not keep all.
+pub(crate) fn part_alone(element: &Json) -> Result<Part, Unreadable> {
+    let alone = Json::new(element.as_str().to_owned());
+    part(&alone.map_err(|_| Unreadable::NotJson)?)
+}
+
+/// A message by itself.
+pub(crate) fn part(json: &Json) -> Result<Part, Unreadable> {
     match Incoming::parse(json.as_bytes()) {
         Ok(Incoming::One(message)) => Ok(Part { message, text: on_one_line(json.as_bytes()) }),
         Ok(Incoming::Batch(_)) | Err(_) => Err(Unreadable::NotJsonRpc),
@@ -65,6 +73,9 @@ fn on_one_line(text: &Bytes) -> Bytes {
     }
     text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
 }
+
+/// The most messages of a batch: as many as there may be calls under way.
+pub(crate) const MOST_PARTS: usize = 1000;
 
 #[cfg(test)]
 mod tests {
@@ -91,12 +102,29 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_of_too_many_is_refused_at_the_first_that_is_one_too_many() {
+        let of = |count: usize, end: &str| {
+            let text = format!("[{}{end}", vec!["{\"method\":\"a\"}"; count].join(","));
+            Parts::read(&Bytes::from(text)).map(|parts| parts.into_vec().len())
+        };
+
+        assert_eq!(of(MOST_PARTS, "]"), Ok(MOST_PARTS));
+        assert_eq!(of(MOST_PARTS + 1, "]"), Err(Unreadable::TooMany));
+        assert_eq!(
+            of(MOST_PARTS + 1, ", what is behind it is not looked at"),
+            Err(Unreadable::TooMany)
+        );
+        assert_eq!(of(MOST_PARTS, ""), Err(Unreadable::TooMany), "it may have more");
+        assert_eq!(of(MOST_PARTS - 1, ""), Err(Unreadable::NotJson));
+    }
+
+    #[test]
     fn what_is_no_message_is_told_apart() {
         let read = |text: &'static [u8]| Parts::read(&Bytes::from_static(text)).map(|_| ());
 
         assert_eq!(read(b"nope"), Err(Unreadable::NotJson));
         assert_eq!(read(b"{\"method\":\"a\xff\"}"), Err(Unreadable::NotJson));
-        for text in [&b"{}"[..], b"[]", b"[[{\"method\":\"a\"}]]", b"7"] {
+        for text in [&b"{}"[..], b"[]", b"[[{\"method\":\"a\"}]]", b"7", b"[{}]"] {
             assert_eq!(read(text), Err(Unreadable::NotJsonRpc));
         }
     }

@@ -65,18 +65,31 @@ impl Reader {
         }
     }
 
-    /// The same piece as it is written on the wire.
-    pub(crate) fn write(&self, piece: &Piece) -> Bytes {
+    /// The text of the next event; `None` at the end of the stream, or if somebody else reads it.
+    pub(crate) async fn next_event(&mut self) -> Option<Bytes> {
+        loop {
+            if let Piece::Event(entry) = self.next().await? {
+                return Some(entry.text);
+            }
+        }
+    }
+
+    /// The same piece as it is written on the wire. A large text is not copied: it is there once, however
+    /// slowly it is read.
+    pub(crate) fn write(&self, piece: &Piece) -> Vec<Bytes> {
         let stream = self.stream;
         match piece {
             Piece::Event(Entry { number, text, .. }) => {
                 let head = format!("id: {stream}-{number}\ndata: ");
-                [head.as_bytes(), text, b"\n\n"].concat().into()
+                match text.len() <= SMALL {
+                    true => vec![[head.as_bytes(), text, b"\n\n"].concat().into()],
+                    false => vec![head.into(), text.clone(), Bytes::from_static(b"\n\n")],
+                }
             }
-            Piece::Nothing => Bytes::from_static(b": still here\n\n"),
+            Piece::Nothing => vec![Bytes::from_static(b": still here\n\n")],
             Piece::Priming => {
                 let retry = RETRY.as_millis();
-                format!("id: {stream}-{}\nretry: {retry}\ndata: \n\n", self.cursor).into()
+                vec![format!("id: {stream}-{}\nretry: {retry}\ndata: \n\n", self.cursor).into()]
             }
         }
     }
@@ -101,6 +114,8 @@ pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
 /// After so long without an event a comment is sent: it shows a dead connection, and keeps one alive
 /// through whatever stands between.
 const SILENCE: Duration = Duration::from_secs(15);
+/// What is cheaper to copy than to write in pieces.
+const SMALL: usize = 16 * 1024;
 /// How soon a client is asked to come back after its connection broke.
 const RETRY: Duration = Duration::from_millis(500);
 

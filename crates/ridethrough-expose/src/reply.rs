@@ -12,9 +12,12 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use ridethrough_core::message::Id;
 
+use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
 use crate::door::Closed;
 use crate::fault::{NO_ANSWER, NO_SESSION, NOT_A_REQUEST, NOT_JSON, error};
 use crate::headers::{EVENTS, JSON};
+use crate::parts::{MOST_PARTS, Unreadable};
+use crate::posted::Refused;
 use crate::reader::{Piece, Reader};
 use crate::sessions::Unavailable;
 
@@ -43,12 +46,34 @@ pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
         let piece = reader.next().await?;
         Some((reader.write(&piece), reader))
     });
-    let frames = stream::iter(read).chain(rest).map(|bytes| Ok(Frame::data(bytes)));
+    let frames = stream::iter(read).chain(rest).flat_map(stream::iter);
+    let frames = frames.map(|bytes| Ok(Frame::data(bytes)));
     let reply = reply(StatusCode::OK, BodyExt::boxed_unsync(StreamBody::new(frames)));
     let reply = with(reply, CONTENT_TYPE, EVENTS);
     // A proxy that collects the events until there are enough of them would hold them up.
     let reply = with(reply, HeaderName::from_static("x-accel-buffering"), "no");
     with(reply, CACHE_CONTROL, "no-cache, no-transform")
+}
+
+/// A JSON array of this and of all that comes, each written when it is there: together they may be more
+/// than is kept.
+pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
+    let rest = stream::unfold(reader, |mut reader| async {
+        let answer = reader.next_event().await?;
+        Some(([Bytes::from_static(b","), answer], reader))
+    });
+    let first = stream::iter([Bytes::from_static(b"["), first]);
+    let end = stream::iter([Bytes::from_static(b"]")]);
+    let frames = first.chain(rest.flat_map(stream::iter)).chain(end);
+    let frames = frames.map(|bytes| Ok(Frame::data(bytes)));
+    let body = BodyExt::boxed_unsync(StreamBody::new(frames));
+    with(reply(StatusCode::OK, body), CONTENT_TYPE, JSON)
+}
+
+/// There is no place right now, for this reason.
+pub(crate) fn no_place(why: &str) -> Reply {
+    let why = Unavailable { what: why.to_owned(), retry_after: Duration::from_secs(1) };
+    unavailable(None, &why)
 }
 
 /// The door is closed.
@@ -108,6 +133,33 @@ pub(crate) fn nothing_here() -> Reply {
 pub(crate) fn not_that_way() -> Reply {
     let reply = refusal(StatusCode::METHOD_NOT_ALLOWED, NO_ANSWER, "only GET, POST and DELETE");
     with(reply, ALLOW, "GET, POST, DELETE")
+}
+
+/// What was posted is not taken. Nothing of it was run.
+pub(crate) fn not_taken(why: Refused) -> Reply {
+    match why {
+        Refused::NotTaken(NotTaken::InUse) => {
+            wrong("a call with this id is under way; ids are used once")
+        }
+        Refused::NotTaken(NotTaken::TooLong) => {
+            wrong(&format!("an id and a progress token may have {LONGEST_ID} bytes"))
+        }
+        Refused::NotTaken(NotTaken::TooMany) => {
+            let message = format!(
+                "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
+                 come again when some are answered"
+            );
+            refusal(StatusCode::TOO_MANY_REQUESTS, NO_ANSWER, &message)
+        }
+        Refused::Unreadable(Unreadable::NotJson) => {
+            unreadable(StatusCode::BAD_REQUEST, "this is not JSON")
+        }
+        Refused::Unreadable(Unreadable::NotJsonRpc) => wrong("this is no JSON-RPC message"),
+        Refused::Unreadable(Unreadable::TooMany) => {
+            let message = format!("a batch may have {MOST_PARTS} messages; nothing was run");
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, NOT_A_REQUEST, &message)
+        }
+    }
 }
 
 /// What was sent cannot be read.

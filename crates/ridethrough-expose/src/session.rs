@@ -6,17 +6,22 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use ridethrough_core::message::{Answer, Message};
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
+use crate::budget::SessionBudget;
+use crate::calls::NotTaken;
 use crate::fault::Over;
 use crate::parts::Part;
+use crate::posted::Posted;
 use crate::reader::Reader;
-use crate::streams::{Carries, GREETING, NotTaken, Streams};
+use crate::streams::{Carries, GREETING, Streams};
 
 /// A session with a client.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) number: u64,
+    /// What may be kept for it.
+    pub(crate) share: SessionBudget,
     state: Mutex<State>,
     /// To the child, one line each.
     letters: mpsc::Sender<Bytes>,
@@ -42,11 +47,17 @@ pub(crate) struct State {
 pub(crate) enum Undelivered {
     NotTaken(NotTaken),
     Over,
+    /// The child takes nothing, and there is no room to wait in.
+    TooLate,
 }
 
 impl Session {
     /// A session, and where the messages for its child come out.
-    pub(crate) fn new(id: String, number: u64) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
+    pub(crate) fn new(
+        id: String,
+        number: u64,
+        share: SessionBudget,
+    ) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
         // The queue is in those who wait: it is bounded by the connections.
         let (letters, inbox) = mpsc::channel(1);
         let state = State {
@@ -59,6 +70,7 @@ impl Session {
         let session = Self {
             id,
             number,
+            share,
             state: Mutex::new(state),
             letters,
             room: Notify::new(),
@@ -101,29 +113,41 @@ impl Session {
     /// answers. Nothing is sent and nothing opened if the future is dropped.
     pub(crate) async fn ask(
         self: &Arc<Self>,
-        parts: &[Part],
+        posted: Posted,
         carries: Carries,
     ) -> Result<Reader, Undelivered> {
-        let place = self.letters.reserve().await.map_err(|_| Undelivered::Over)?;
+        let place = self.place(&posted).await?;
+        let Posted { parts, asked, .. } = posted;
         let stream = {
             let mut state = self.lock();
             if state.over.is_some() {
                 return Err(Undelivered::Over);
             }
-            state.streams.open(parts, carries).map_err(Undelivered::NotTaken)?
+            state.streams.open(asked, carries).map_err(Undelivered::NotTaken)?
         };
         let reader = self.attach(stream, None).ok_or(Undelivered::Over)?;
-        self.note(parts);
-        place.send(letter(parts));
+        self.note(&parts);
+        place.send(letter(&parts));
         Ok(reader)
     }
 
     /// Sends what nobody answers: notifications, and answers to the child's questions.
-    pub(crate) async fn tell(&self, parts: &[Part]) -> Result<(), Undelivered> {
-        let place = self.letters.reserve().await.map_err(|_| Undelivered::Over)?;
-        self.note(parts);
-        place.send(letter(parts));
+    pub(crate) async fn tell(&self, posted: Posted) -> Result<(), Undelivered> {
+        let place = self.place(&posted).await?;
+        self.note(&posted.parts);
+        place.send(letter(&posted.parts));
         Ok(())
+    }
+
+    /// Waits until the child takes one more. What is large does not wait for long: it takes room that
+    /// others may need.
+    async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Bytes>, Undelivered> {
+        let place = self.letters.reserve();
+        let place = match posted.is_large() {
+            true => timeout(LONGEST_WAIT, place).await.map_err(|_| Undelivered::TooLate)?,
+            false => place.await,
+        };
+        place.map_err(|_| Undelivered::Over)
     }
 
     /// Lets a reader have a stream.
@@ -207,6 +231,8 @@ impl Drop for Visit {
     }
 }
 
+/// How long a large message waits for a child that takes nothing.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long a call may be under way without its client.
 const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);
 /// An event with an id and no data was no part of the revisions before, whose clients stumble over it.

@@ -8,11 +8,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::budget::MemoryBudget;
 use crate::child::Start;
+use crate::connections::Connections;
 use crate::fault::Over;
 use crate::life::{Ears, Life};
 use crate::news::News;
 use crate::pace::Pace;
+use crate::reserve::Reserve;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::token::random_hex;
@@ -24,6 +27,9 @@ pub(crate) struct Sessions {
     tell: Arc<dyn Fn(News) + Send + Sync>,
     table: Mutex<BTreeMap<String, Arc<Session>>>,
     pace: Mutex<Pace>,
+    /// What children said and nobody has fetched yet.
+    store: Arc<MemoryBudget>,
+    connections: Arc<Connections>,
     /// One for each child that may live.
     places: Arc<Semaphore>,
     counter: AtomicU64,
@@ -42,6 +48,7 @@ impl Sessions {
         start: impl Start,
         settings: Settings,
         tell: Arc<dyn Fn(News) + Send + Sync>,
+        connections: Arc<Connections>,
     ) -> Self {
         Self {
             start: Box::new(start),
@@ -50,6 +57,8 @@ impl Sessions {
             tell,
             table: Mutex::default(),
             pace: Mutex::default(),
+            store: Arc::default(),
+            connections,
             counter: AtomicU64::new(1),
             is_closing: AtomicBool::new(false),
         }
@@ -69,11 +78,16 @@ impl Sessions {
             self.tell_pause(self.died(Duration::ZERO));
             unavailable(what, self.wait())
         })?;
-        let (session, inbox) = Session::new(id, self.counter.fetch_add(1, Ordering::Relaxed));
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
+        let (session, inbox) = Session::new(id, number, self.store.share());
         self.table().insert(session.id.clone(), session.clone());
         (self.tell)(News::Began { session: session.number });
         let (name, tell) = (self.start.name().to_owned(), self.tell.clone());
-        let ears = Ears { session: session.clone(), name, tell };
+        let all = Arc::downgrade(self);
+        let forget = Box::new(move || all.upgrade().is_some_and(|all| all.forget_something()));
+        let room =
+            Reserve { session: session.clone(), connections: self.connections.clone(), forget };
+        let ears = Ears { session: session.clone(), name, tell, room };
         let life = Life::new(ears, self.settings.idle, child, inbox);
         tokio::spawn(self.clone().live(session.clone(), life, place));
         // Whoever closes everything may have looked at the table just before.
@@ -167,6 +181,11 @@ impl Sessions {
         drop(place);
         sleep(GRAVE).await;
         self.table().remove(&session.id);
+    }
+
+    /// Forgets something that nobody reads, whosever it is. Returns whether there was anything.
+    fn forget_something(&self) -> bool {
+        self.table().values().any(|session| session.lock().streams.forget_something())
     }
 
     /// Returns how long the next start has to wait.

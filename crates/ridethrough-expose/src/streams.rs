@@ -19,15 +19,14 @@ use bytes::Bytes;
 use ridethrough_core::message::{Id, Json, Message};
 use tokio::sync::Notify;
 
+use crate::calls::{Call, Calls, NewCalls, NotTaken};
 use crate::log::{Entry, Log, Weight};
 use crate::parts::Part;
-use crate::same::{is_same, meant};
 
 /// All streams of a session.
 pub(crate) struct Streams {
     streams: BTreeMap<u64, Stream>,
-    /// The oldest first.
-    calls: Vec<Call>,
+    calls: Calls,
     /// The oldest first.
     finished: VecDeque<u64>,
     next: u64,
@@ -39,14 +38,6 @@ pub(crate) enum Carries {
     /// Its answers only: the client takes no event stream.
     Answers,
     Everything,
-}
-
-/// A request that was made.
-#[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) id: Id,
-    pub(crate) progress_token: Option<Json>,
-    stream: u64,
 }
 
 struct Stream {
@@ -64,15 +55,6 @@ struct Stream {
 /// Who reads a stream; two are the same only if they are one.
 pub(crate) type Ticket = Arc<Notify>;
 
-/// Why calls are not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotTaken {
-    /// The id is that of a call which is under way.
-    InUse,
-    /// As many as may be are under way.
-    TooMany,
-}
-
 /// What a reader gets.
 pub(crate) enum Next {
     Event(Entry),
@@ -83,43 +65,26 @@ pub(crate) enum Next {
 impl Streams {
     pub(crate) fn new() -> Self {
         let streams = BTreeMap::from([(STANDING, Stream::new(Carries::Everything, 0))]);
-        Self { streams, calls: Vec::new(), finished: VecDeque::new(), next: 1 }
+        Self { streams, calls: Calls::default(), finished: VecDeque::new(), next: 1 }
     }
 
     /// Opens a stream for these calls.
-    pub(crate) fn open(&mut self, parts: &[Part], carries: Carries) -> Result<u64, NotTaken> {
+    pub(crate) fn open(&mut self, asked: NewCalls, carries: Carries) -> Result<u64, NotTaken> {
         let stream = self.next;
-        let mut calls = Vec::new();
-        for Part { message, .. } in parts {
-            let Message::Request { id, params, .. } = message else { continue };
-            if self.calls.iter().chain(&calls).any(|call| is_same(call.id.json(), id.json())) {
-                return Err(NotTaken::InUse);
-            }
-            let meta = params.as_ref().and_then(|params| params.member("_meta"));
-            let progress_token = meta.and_then(|meta| meta.member("progressToken"));
-            // A part of the whole body, which is not to be kept for it.
-            let progress_token =
-                progress_token.and_then(|it| Json::new(it.as_str().to_owned()).ok());
-            calls.push(Call { id: id.clone(), progress_token, stream });
-        }
-        if self.calls.len() + calls.len() > MOST_CALLS {
-            return Err(NotTaken::TooMany);
-        }
+        let unanswered = asked.len();
+        self.calls.add(asked, stream)?;
         self.next += 1;
-        self.streams.insert(stream, Stream::new(carries, calls.len()));
-        self.calls.append(&mut calls);
+        self.streams.insert(stream, Stream::new(carries, unanswered));
         Ok(stream)
     }
 
     /// Where a message of the child goes; `None` if nobody can use it.
     pub(crate) fn target(&self, message: &Message) -> Option<u64> {
         match message {
-            Message::Response { id, .. } => Some(self.call(id.as_ref()?.json())?.stream),
+            Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
             Message::Notification { method, params } if &**method == PROGRESS => {
                 let token = params.as_ref().and_then(|params| params.member("progressToken"));
-                let call = token.and_then(|token| {
-                    meant(&token, &self.calls, |call| call.progress_token.as_ref())
-                });
+                let call = token.and_then(|token| self.calls.of_token(&token));
                 match call {
                     Some(call) => self.carries_everything(call.stream).then_some(call.stream),
                     None => Some(self.elsewhere()),
@@ -138,7 +103,7 @@ impl Streams {
             }
             Message::Request { .. } => self.write(target, part.text.clone(), Weight::Question),
             Message::Response { id, .. } => {
-                let Some(call) = id.as_ref().and_then(|id| self.call(id.json())) else {
+                let Some(call) = id.as_ref().and_then(|id| self.calls.of_id(id.json())) else {
                     return false;
                 };
                 self.answer(call.id.clone(), part.text.clone());
@@ -149,18 +114,35 @@ impl Streams {
 
     /// The client takes a call back: nobody waits for its answer.
     pub(crate) fn cancel(&mut self, id: &Json) {
-        if let Some(at) = self.calls.iter().position(|call| is_same(call.id.json(), id)) {
-            let stream = self.calls.remove(at).stream;
-            self.settle(stream);
+        if let Some(call) = self.calls.remove(id) {
+            self.settle(call.stream);
         }
     }
 
     /// The child wrote something in place of an answer to the call of this id: `error` makes one.
     pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Id) -> Bytes) {
-        if let Some(id) = self.call(id).map(|call| call.id.clone()) {
+        if let Some(id) = self.calls.of_id(id).map(|call| call.id.clone()) {
             let text = error(&id);
             self.answer(id, text);
         }
+    }
+
+    /// Forgets something that nobody reads, to make room: the oldest stream that is over, or else what nobody
+    /// waits for. Returns whether there was anything.
+    pub(crate) fn forget_something(&mut self) -> bool {
+        let unread = |number: &u64| self.streams.get(number).is_none_or(|it| it.reader.is_none());
+        if let Some(at) = self.finished.iter().position(unread) {
+            let gone = self.finished.remove(at).and_then(|number| self.streams.remove(&number));
+            return gone.is_some_and(|stream| stream.log.bytes() > 0) || self.forget_something();
+        }
+        let mut unread = self.streams.values_mut().filter(|stream| stream.reader.is_none());
+        unread.any(|stream| stream.log.forget_notifications())
+    }
+
+    /// Whether somebody reads a stream and has not taken all of it.
+    pub(crate) fn is_awaited(&self) -> bool {
+        let is_unread = |stream: &Stream| stream.log.after(stream.taken).is_some();
+        self.streams.values().any(|stream| stream.reader.is_some() && is_unread(stream))
     }
 
     /// Whether a call is under way.
@@ -170,7 +152,7 @@ impl Streams {
 
     /// No more comes: every call is answered with what `error` makes, and every stream is over.
     pub(crate) fn end(&mut self, error: impl Fn(&Id) -> Bytes) {
-        for id in self.calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>() {
+        for id in self.calls.ids() {
             let text = error(&id);
             self.answer(id, text);
         }
@@ -235,17 +217,16 @@ impl Streams {
         }
     }
 
-    fn call(&self, id: &Json) -> Option<&Call> {
-        meant(id, &self.calls, |call| Some(call.id.json()))
-    }
-
     fn elsewhere(&self) -> u64 {
         let is_read = |stream: &u64| self.streams.get(stream).is_some_and(|it| it.reader.is_some());
         if is_read(&STANDING) {
             return STANDING;
         }
-        let calls = self.calls.iter().rev().map(|call| call.stream);
-        calls.filter(|stream| self.carries_everything(*stream)).find(is_read).unwrap_or(STANDING)
+        self.calls
+            .streams()
+            .filter(|stream| self.carries_everything(*stream))
+            .find(is_read)
+            .unwrap_or(STANDING)
     }
 
     fn carries_everything(&self, stream: u64) -> bool {
@@ -253,8 +234,7 @@ impl Streams {
     }
 
     fn answer(&mut self, id: Id, text: Bytes) {
-        let Some(at) = self.calls.iter().position(|call| call.id == id) else { return };
-        let stream = self.calls.remove(at).stream;
+        let Some(Call { stream, .. }) = self.calls.remove(id.json()) else { return };
         self.write(stream, text, Weight::Answer);
         self.settle(stream);
     }
@@ -331,8 +311,6 @@ impl Stream {
 pub(crate) const STANDING: u64 = 0;
 /// The number of the stream that is opened first: a session begins with `initialize`.
 pub(crate) const GREETING: u64 = 1;
-/// The most calls of one session that may be under way.
-pub(crate) const MOST_CALLS: usize = 1000;
 const PROGRESS: &str = "notifications/progress";
 /// How many streams are kept after their end, for clients whose connection broke just then.
 const MOST_FINISHED: usize = 64;

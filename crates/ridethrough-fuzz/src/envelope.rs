@@ -1,8 +1,8 @@
 //! JSON-RPC messages, against the same rules on values that `serde_json` has read.
 
 use bytes::Bytes;
+use ridethrough_core::answer::words::names_a_lost_session;
 use ridethrough_core::message::{Answer, Id, Incoming, Json, Message};
-use ridethrough_core::session::names_a_lost_session;
 use serde_json::{Map, Value};
 
 /// A message is of the kind that its members say, what it carries are bytes of the input, and what is

@@ -22,7 +22,7 @@ macro_rules! replays {
     };
 }
 
-replays! { adapter_script config_import envelope headers mirror sse }
+replays! { adapter_script batch config_import envelope headers mirror schema sse }
 
 #[test]
 fn every_target_has_a_program_for_the_fuzzer() {

@@ -11,8 +11,9 @@ use tokio::time::{Instant, sleep};
 use crate::catalog::Server;
 use crate::host::{Host, HostRecipe};
 use crate::partner::{Partner, Verdict, expect, words};
-use crate::process::{Process, Recipe, noted};
+use crate::process::{Process, Recipe, Setting, noted};
 use crate::proxy::Proxy;
+use crate::said::Said;
 use crate::surface::Surface;
 
 /// One server, ready to be asked.
@@ -28,6 +29,8 @@ pub(crate) struct Bench {
     host: Option<HostRecipe>,
     /// Hosts of the shared server that have nothing to do: one in each era.
     idle: Arc<Mutex<HashMap<Era, Host>>>,
+    /// What the server was seen to say.
+    said: Arc<Mutex<Vec<Said>>>,
 }
 
 impl Bench {
@@ -45,12 +48,33 @@ impl Bench {
             port: shared.port(),
             host,
             idle: Arc::default(),
+            said: Arc::default(),
         }
     }
 
     /// The same, with clients of the stateless era.
     pub(crate) fn stateless(self) -> Self {
         Self { era: Era::Modern, ..self }
+    }
+
+    /// The same, with servers that are started so.
+    pub(crate) fn with(mut self, settings: &'static [Setting]) -> Self {
+        self.recipe.settings = settings;
+        self
+    }
+
+    /// Keeps what the server said, for the report.
+    pub(crate) fn record(&self, when: String, answer: String) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said_so = Said { when, answer };
+        if !said.contains(&said_so) {
+            said.push(said_so);
+        }
+    }
+
+    /// All that was kept.
+    pub(crate) fn said(&self) -> Vec<Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A client of the server that all checks share.

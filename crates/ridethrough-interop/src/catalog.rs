@@ -16,12 +16,21 @@ pub(crate) struct Server {
     pub(crate) package: &'static str,
     pub(crate) installer: Installer,
     pub(crate) surface: Surface,
+    pub(crate) asked: Asked,
     /// The newest era that its SDK speaks. Whoever speaks the modern one speaks the legacy one too.
     pub(crate) newest: Era,
     /// The script of a host on the same SDK, if there is one.
     pub(crate) host: Option<&'static str>,
     /// What it is asked when nobody says which servers are.
     pub(crate) short_run: ShortRun,
+}
+
+/// What a server can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Everything,
+    /// How it loses sessions: it has no other tools.
+    Sessions,
 }
 
 /// How much a server is asked in a short run.
@@ -37,16 +46,22 @@ pub(crate) enum ShortRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Installer {
     Cargo,
-    Npm { script: &'static str, argument: Option<&'static str> },
+    /// None: it is a part of this program.
+    None,
+    Npm {
+        script: &'static str,
+        argument: Option<&'static str>,
+    },
     Pip,
 }
 
 impl Installer {
-    pub(crate) const fn manager(self) -> Manager {
+    pub(crate) const fn manager(self) -> Option<Manager> {
         match self {
-            Self::Cargo => Manager::Cargo,
-            Self::Npm { .. } => Manager::Npm,
-            Self::Pip => Manager::Pip,
+            Self::Cargo => Some(Manager::Cargo),
+            Self::None => None,
+            Self::Npm { .. } => Some(Manager::Npm),
+            Self::Pip => Some(Manager::Pip),
         }
     }
 }
@@ -66,9 +81,21 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "mcp",
         installer: Installer::Pip,
         surface: Surface::Ours,
+        asked: Asked::Everything,
         newest: Era::Modern,
         host: Some("host.py"),
         short_run: ShortRun::All,
+    },
+    Server {
+        name: "python-1",
+        pins: PIP_PINS,
+        package: "mcp",
+        installer: Installer::Pip,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Legacy,
+        host: None,
+        short_run: ShortRun::None,
     },
     Server {
         name: "fastmcp",
@@ -76,6 +103,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "fastmcp",
         installer: Installer::Pip,
         surface: Surface::Ours,
+        asked: Asked::Everything,
         newest: Era::Modern,
         host: None,
         short_run: ShortRun::None,
@@ -86,6 +114,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/sdk",
         installer: SCRIPT,
         surface: Surface::Ours,
+        asked: Asked::Everything,
         newest: Era::Legacy,
         host: Some("host.mjs"),
         short_run: ShortRun::All,
@@ -96,6 +125,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/server",
         installer: SCRIPT,
         surface: Surface::Ours,
+        asked: Asked::Everything,
         newest: Era::Modern,
         host: Some("host.mjs"),
         short_run: ShortRun::Stateless,
@@ -106,6 +136,7 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "@modelcontextprotocol/server-everything",
         installer: EVERYTHING,
         surface: Surface::Everything,
+        asked: Asked::Everything,
         newest: Era::Legacy,
         host: None,
         short_run: ShortRun::None,
@@ -116,9 +147,21 @@ pub(crate) const SERVERS: &[Server] = &[
         package: "rmcp",
         installer: Installer::Cargo,
         surface: Surface::Ours,
+        asked: Asked::Everything,
         newest: Era::Modern,
         host: None,
         short_run: ShortRun::All,
+    },
+    Server {
+        name: "go-recorded",
+        pins: &["shapes.json"],
+        package: "go-sdk",
+        installer: Installer::None,
+        surface: Surface::Ours,
+        asked: Asked::Sessions,
+        newest: Era::Legacy,
+        host: None,
+        short_run: ShortRun::None,
     },
 ];
 

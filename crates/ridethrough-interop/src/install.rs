@@ -52,7 +52,10 @@ impl Places {
         let folder = self.scratch.join(server.name);
         std::fs::create_dir_all(&folder)?;
         self.copy(server, &folder)?;
-        let recipe = recipe(server, &folder);
+        let recipe = recipe(server, &folder)?;
+        let Some(manager) = server.installer.manager() else {
+            return Ok(Installed::Ready(recipe));
+        };
         let pins = read_all(&folder, server.pins)?;
         let stamp = folder.join("installed");
         // Cargo looks for itself whether anything changed.
@@ -62,7 +65,7 @@ impl Places {
             return Ok(Installed::Ready(recipe));
         }
         let mut tell = |what: &str| eprintln!("installing {}: {what}", server.name);
-        match server.installer.manager().bring(&folder, &mut tell).await {
+        match manager.bring(&folder, &mut tell).await {
             Ok(()) => {
                 std::fs::write(&stamp, pins)?;
                 Ok(Installed::Ready(recipe))
@@ -77,7 +80,7 @@ impl Places {
     /// The server's own files, and those that two of them share.
     fn copy(&self, server: &Server, folder: &Path) -> Result<()> {
         copy_files(&self.sources.join(server.name), folder)?;
-        for name in ["host.mjs", "surface.mjs"] {
+        for name in ["host.mjs", "surface.mjs", "surface.py"] {
             copy_if_changed(&self.sources.join(name), &self.scratch.join(name))?;
         }
         Ok(())
@@ -124,9 +127,10 @@ pub(crate) fn host(server: &Server, recipe: &Recipe, bridge: &Path) -> Option<Ho
     })
 }
 
-fn recipe(server: &Server, folder: &Path) -> Recipe {
+fn recipe(server: &Server, folder: &Path) -> Result<Recipe> {
     let (program, arguments) = match server.installer {
         Installer::Cargo => (folder.join("target/debug/interop-rmcp"), Vec::new()),
+        Installer::None => (std::env::current_exe()?, vec!["recorded-go".to_owned()]),
         Installer::Npm { script, argument } => {
             let arguments = std::iter::once(script).chain(argument).map(str::to_owned).collect();
             (PathBuf::from("node"), arguments)
@@ -134,7 +138,7 @@ fn recipe(server: &Server, folder: &Path) -> Recipe {
         Installer::Pip => (folder.join("venv/bin/python"), vec!["server.py".to_owned()]),
     };
     let announces = !matches!(server.installer, Installer::Npm { argument: Some(_), .. });
-    Recipe {
+    Ok(Recipe {
         program,
         arguments,
         folder: folder.to_owned(),
@@ -142,5 +146,6 @@ fn recipe(server: &Server, folder: &Path) -> Recipe {
         log: folder.join("log"),
         announces,
         only: None,
-    }
+        settings: &[],
+    })
 }

@@ -37,11 +37,18 @@ pub(crate) const NO_HOST: &str = "there is no host of this SDK";
 const NO_HTTP_SSE: &str = "its SDK has no server for HTTP+SSE";
 /// Why a server of an older SDK is not asked about the stateless era.
 pub(crate) const NOT_STATELESS: &str = "it does not speak 2026-07-28";
+const JSON_WITHOUT_SESSIONS: &str = "its JSON mode is for requests without a session";
+const NO_EXPIRY: &str = "its SDK lets no session expire";
 const NO_LEDGER: &str = "its tools write nothing down, so nobody can tell how often one ran";
 const NO_LISTENING: &str = "FastMCP has no `subscriptions/listen`, and its capabilities say so";
+const NO_JSON: &str = "it is a published program, and has no JSON mode";
 const NO_ROLLBACK: &str = "it speaks both eras on one endpoint, and nothing turns the new one off";
 const NO_TASKS: &str = "it has no tasks, or only as an extra that is not installed here";
 const NO_SUBSCRIPTIONS: &str = "FastMCP has no `resources/subscribe`, and its capabilities say so";
+
+const SDK_ANSWERS: &str =
+    "its SDK answers for unknown sessions in any program, so in the rows above";
+const NO_CHOICE: &str = "it is a published program, and answers for unknown sessions itself";
 
 pub(crate) const LIMITS: &[Limit] = &[
     absent(
@@ -114,6 +121,88 @@ pub(crate) const LIMITS: &[Limit] = &[
         "over_stdio_ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice",
         NO_LEDGER,
     ),
+    absent(
+        "rmcp",
+        "in_json_mode_a_session_that_a_restart_lost_is_renewed_once",
+        JSON_WITHOUT_SESSIONS,
+    ),
+    absent(
+        "rmcp",
+        "in_json_mode_a_session_that_was_deleted_is_renewed_once",
+        JSON_WITHOUT_SESSIONS,
+    ),
+    absent(
+        "rmcp",
+        "in_json_mode_a_session_that_is_deleted_in_mid_call_leaves_one_run",
+        JSON_WITHOUT_SESSIONS,
+    ),
+    absent("everything", "in_json_mode_a_session_that_a_restart_lost_is_renewed_once", NO_JSON),
+    absent("everything", "in_json_mode_a_session_that_was_deleted_is_renewed_once", NO_JSON),
+    absent(
+        "everything",
+        "in_json_mode_a_session_that_is_deleted_in_mid_call_leaves_one_run",
+        NO_JSON,
+    ),
+    absent("typescript", "a_session_that_expired_is_renewed_once", NO_EXPIRY),
+    absent("typescript-split", "a_session_that_expired_is_renewed_once", NO_EXPIRY),
+    absent("everything", "a_session_that_expired_is_renewed_once", NO_EXPIRY),
+    absent(
+        "python",
+        "where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "python",
+        "where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "python-1",
+        "where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "python-1",
+        "where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "fastmcp",
+        "where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "fastmcp",
+        "where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "rmcp",
+        "where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent("rmcp", "where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once", SDK_ANSWERS),
+    absent(
+        "go-recorded",
+        "where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "go-recorded",
+        "where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once",
+        SDK_ANSWERS,
+    ),
+    absent(
+        "everything",
+        "where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once",
+        NO_CHOICE,
+    ),
+    absent(
+        "everything",
+        "where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once",
+        NO_CHOICE,
+    ),
+    absent("everything", "a_session_that_is_deleted_in_mid_call_leaves_one_run", NO_LEDGER),
     always("fastmcp", "an_update_of_a_subscribed_resource_is_told", NO_SUBSCRIPTIONS),
     always("fastmcp", "nothing_is_told_after_unsubscribing", NO_SUBSCRIPTIONS),
     absent(

@@ -14,8 +14,11 @@ mod limits;
 mod partner;
 mod process;
 mod proxy;
+mod raw;
+mod recorded;
 mod report;
 mod run;
+mod said;
 mod surface;
 
 use std::path::PathBuf;
@@ -35,6 +38,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Serves in the shapes of the Go SDK, as one of the servers that a run starts.
+    #[command(hide = true)]
+    RecordedGo,
     /// Installs servers, asks each the same questions, and prints a table of the answers.
     ///
     /// Without a flag: one server for each SDK (python, rmcp, typescript), and the second one of
@@ -55,6 +61,9 @@ enum Command {
         /// Writes the table into this file, between its two markers.
         #[arg(long)]
         table: Option<PathBuf>,
+        /// Writes how each server says that a session is gone into this file, between its markers.
+        #[arg(long)]
+        sessions: Option<PathBuf>,
         /// Writes the results as JSON into this file.
         #[arg(long)]
         json: Option<PathBuf>,
@@ -63,22 +72,33 @@ enum Command {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Command::Run { all, server, check, bridge, table, json } = Args::parse().command;
-    let is_short = !all && server.is_empty();
-    let servers = match (all, is_short) {
-        (true, _) => catalog::SERVERS.iter().collect(),
-        (false, true) => {
-            let servers = catalog::SERVERS.iter();
-            servers.filter(|server| server.short_run != ShortRun::None).collect()
+    let order = match Args::parse().command {
+        Command::RecordedGo => return ended(recorded::serve().await.map(|()| true)),
+        Command::Run { all, server, check, bridge, table, sessions, json } => {
+            let is_short = !all && server.is_empty();
+            let servers = servers(all, server);
+            run::Order { servers, is_short, check, bridge, table, sessions, json }
         }
-        (false, false) => server,
     };
-    let order = run::Order { servers, is_short, check, bridge, table, json };
     // Dropping the run ends the servers that it started.
     let outcome = tokio::select! {
         outcome = run::run(order) => outcome,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted; all servers were ended")),
     };
+    ended(outcome)
+}
+
+/// The servers that a person meant.
+fn servers(all: bool, named: Vec<&'static Server>) -> Vec<&'static Server> {
+    let servers = catalog::SERVERS.iter();
+    match (all, named.is_empty()) {
+        (true, _) => servers.collect(),
+        (false, true) => servers.filter(|server| server.short_run != ShortRun::None).collect(),
+        (false, false) => named,
+    }
+}
+
+fn ended(outcome: anyhow::Result<bool>) -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

@@ -24,6 +24,8 @@ pub(crate) struct Recipe {
     pub(crate) announces: bool,
     /// The only era that it is to speak, as if a release were rolled back or rolled out.
     pub(crate) only: Option<Era>,
+    /// Variables of its environment that change how it keeps sessions.
+    pub(crate) settings: &'static [Setting],
 }
 
 impl Recipe {
@@ -61,6 +63,9 @@ impl Recipe {
     }
 }
 
+/// A variable of a server's environment; `interop/servers/README.md` says what each means.
+pub(crate) type Setting = (&'static str, &'static str);
+
 /// A running server. Dropping it kills its whole group.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -83,6 +88,7 @@ impl Process {
             .env("PORT", port.to_string())
             .env("INTEROP_ERA", recipe.only.map(|era| format!("{era:?}")).unwrap_or_default())
             .env("INTEROP_LEDGER", &recipe.ledger)
+            .envs(recipe.settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)

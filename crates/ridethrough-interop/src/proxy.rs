@@ -69,6 +69,11 @@ impl Proxy {
         self.desk.lock().heads.clone()
     }
 
+    /// The session that the last request named.
+    pub(crate) fn session(&self) -> Option<String> {
+        self.desk.lock().session.clone()
+    }
+
     /// How many orders were carried out.
     pub(crate) fn done(&self) -> usize {
         self.desk.lock().done
@@ -89,6 +94,7 @@ struct Orders {
     open: VecDeque<Order>,
     done: usize,
     heads: Vec<String>,
+    session: Option<String>,
 }
 
 impl Desk {
@@ -101,6 +107,9 @@ impl Desk {
         let mut orders = self.lock();
         let text = String::from_utf8_lossy(request);
         let head = text.split("\r\n\r\n").next().unwrap_or_default();
+        if let Some(session) = session(head) {
+            orders.session = Some(session.to_owned());
+        }
         orders.heads.push(head.to_ascii_lowercase());
         let is_meant = orders.open.front().is_some_and(|order| holds(request, order.request()));
         if is_meant { orders.open.pop_front() } else { None }
@@ -244,6 +253,13 @@ impl Cut {
     }
 }
 
+/// The session that a head names, letter by letter.
+fn session(head: &str) -> Option<&str> {
+    let headers = head.lines().filter_map(|line| line.split_once(':'));
+    let mut named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"));
+    named.next().map(|(_, value)| value.trim())
+}
+
 fn begins(bytes: &[u8]) -> bool {
     ["POST ", "GET ", "DELETE "].iter().any(|verb| bytes.starts_with(verb.as_bytes()))
 }
@@ -298,6 +314,16 @@ mod tests {
         assert!(!Cut::after(1, b"id:").comes_after(stream));
         assert!(Cut::after(1, b"data:").comes_after(stream));
         assert!(!Cut::after(2, b"data:").comes_after(stream));
+    }
+
+    #[test]
+    fn a_session_is_known_by_the_letters_that_were_sent() {
+        let desk = Desk::default();
+
+        desk.take(b"POST /mcp HTTP/1.1\r\nMcp-Session-Id: aB1\r\n\r\n{}");
+        desk.take(b"GET /health HTTP/1.1\r\n\r\n");
+
+        assert_eq!(desk.lock().session.as_deref(), Some("aB1"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use crate::catalog::Server;
+use crate::catalog::{SERVERS, Server};
+use crate::said::{self, Said};
 
 /// What became of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,12 +57,21 @@ pub(crate) struct Column {
     /// Why it was not asked.
     pub(crate) skipped: Option<String>,
     pub(crate) outcomes: Vec<Outcome>,
+    /// How it says that a session is gone.
+    pub(crate) said: Vec<Said>,
 }
 
 impl Column {
     pub(crate) const fn new(server: &Server, version: String) -> Self {
         let (name, package) = (server.name, server.package);
-        Self { server: name, package, version, skipped: None, outcomes: Vec::new() }
+        Self {
+            server: name,
+            package,
+            version,
+            skipped: None,
+            outcomes: Vec::new(),
+            said: Vec::new(),
+        }
     }
 }
 
@@ -97,6 +107,9 @@ impl Report {
                 _ = write!(text, "  {:^1$}", self.mark(index, row), column.server.len());
             }
         }
+        for column in &self.columns {
+            text.push_str(&said::text(column.server, &column.said));
+        }
         text
     }
 
@@ -126,6 +139,7 @@ impl Report {
                 "version": column.version,
                 "skipped": column.skipped,
                 "checks": checks.collect::<Vec<_>>(),
+                "said": column.said.iter().map(|it| json!({ "when": it.when, "answer": it.answer })).collect::<Vec<_>>(),
             })
         });
         format!("{:#}\n", json!(columns.collect::<Vec<_>>()))
@@ -165,7 +179,21 @@ impl Report {
             return Ok(());
         }
         let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let page = between(&page, &self.markdown());
+        let page = between(&page, TABLE, &self.markdown());
+        let page = page.with_context(|| format!("{} has no markers", path.display()))?;
+        Ok(std::fs::write(path, page)?)
+    }
+
+    /// Puts what servers say of lost sessions between its two markers, if all of them were asked. What
+    /// a server says is true whether our client copes with it or not.
+    pub(crate) fn write_sessions_into(&self, path: &Path) -> Result<()> {
+        if self.columns.len() < SERVERS.len() || self.columns.iter().any(|it| it.said.is_empty()) {
+            eprintln!("{} is left as it is: not every server was asked", path.display());
+            return Ok(());
+        }
+        let servers = self.columns.iter().map(|it| (it.server, it.said.as_slice()));
+        let page = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let page = between(&page, SESSIONS, &said::markdown(servers));
         let page = page.with_context(|| format!("{} has no markers", path.display()))?;
         Ok(std::fs::write(path, page)?)
     }
@@ -180,19 +208,21 @@ fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
     }) + 1
 }
 
-fn between(page: &str, table: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}"))
+/// The lines between which a table is written.
+type Markers = (&'static str, &'static str);
+
+fn between(page: &str, (begin, end): Markers, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n\n{table}\n\n{end}{after}"))
 }
 
-const BEGIN: &str = "<!-- interop: begin -->";
-const END: &str = "<!-- interop: end -->";
+const TABLE: Markers = ("<!-- interop: begin -->", "<!-- interop: end -->");
+const SESSIONS: Markers = ("<!-- sessions: begin -->", "<!-- sessions: end -->");
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::SERVERS;
 
     #[test]
     fn only_a_failure_or_a_limit_that_is_gone_makes_a_report_bad() {
@@ -223,9 +253,12 @@ mod tests {
 
     #[test]
     fn a_table_replaces_what_stood_between_the_markers() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nb");
+        let (begin, end) = TABLE;
+        let page = format!("a\n{begin}\nold\n{end}\nb");
 
-        assert_eq!(between(&page, "new"), Some(format!("a\n{BEGIN}\n\nnew\n\n{END}\nb")));
-        assert_eq!(between("no markers", "new"), None);
+        let new = between(&page, TABLE, "new");
+
+        assert_eq!(new, Some(format!("a\n{begin}\n\nnew\n\n{end}\nb")));
+        assert_eq!(between("no markers", TABLE, "new"), None);
     }
 }

@@ -10,7 +10,7 @@ use ridethrough::Era;
 use tokio::time::{Instant, timeout};
 
 use crate::bench::Bench;
-use crate::catalog::{Server, ShortRun};
+use crate::catalog::{Asked, Server, ShortRun};
 use crate::checks::{CHECKS, Check};
 use crate::install::{Installed, Places, host};
 use crate::limits::{Limit, NO_HOST, NOT_STATELESS, limit};
@@ -26,6 +26,8 @@ pub(crate) struct Order {
     /// The program `ridethrough`.
     pub(crate) bridge: Option<PathBuf>,
     pub(crate) table: Option<PathBuf>,
+    /// Where the words of lost sessions go.
+    pub(crate) sessions: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
 }
 
@@ -54,6 +56,9 @@ pub(crate) async fn run(order: Order) -> Result<bool> {
     }
     if let Some(path) = &order.table {
         report.write_into(path)?;
+    }
+    if let Some(path) = &order.sessions {
+        report.write_sessions_into(path)?;
     }
     println!("{}", report.summary());
     Ok(report.is_good())
@@ -84,15 +89,27 @@ async fn column(
     let host = bridge.and_then(|bridge| host(server, &recipe, bridge));
     let bench = Bench::new(server, recipe, &shared, host);
     for check in checks {
-        let is_asked = !is_short || server.short_run == ShortRun::All || check.is_stateless();
+        let is_asked = is_asked(server, check, is_short);
         let outcome =
             if is_asked { ask(server, check, bench.clone()).await } else { Outcome::NotAsked };
         column.outcomes.push(outcome);
     }
+    column.said = bench.said();
     shared.kill().await?;
     let (install, all) = (installed.as_secs_f64(), began.elapsed().as_secs_f64());
     eprintln!("{}: {install:.1} s to install, {all:.1} s in all", server.name);
     Ok(column)
+}
+
+/// Whether a server is asked this at all.
+fn is_asked(server: &Server, check: &Check, is_short: bool) -> bool {
+    let is_for_it = server.asked == Asked::Everything || check.is_of_sessions();
+    let is_short_enough = match server.short_run {
+        ShortRun::All => !check.is_long,
+        ShortRun::None => false,
+        ShortRun::Stateless => check.is_stateless(),
+    };
+    is_for_it && (!is_short || is_short_enough)
 }
 
 /// The program whose bridge hosts start: the one that was named, or the one beside this program.
@@ -140,3 +157,31 @@ async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
 /// Servers at once: most of a run is waiting, and the starts of Python are not.
 const AT_ONCE: usize = 3;
 const CHECK_LIMIT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::SERVERS;
+
+    #[test]
+    fn a_short_run_asks_each_sdk_about_one_way_of_losing_a_session() {
+        for server in SERVERS.iter().filter(|it| it.short_run == ShortRun::All) {
+            let asked = |is_short| {
+                let sessions = CHECKS.iter().filter(|check| check.is_of_sessions());
+                sessions.filter(|check| is_asked(server, check, is_short)).count()
+            };
+
+            assert_eq!(asked(true), 1, "{}", server.name);
+            assert_eq!(asked(false), 9, "{}", server.name);
+        }
+    }
+
+    #[test]
+    fn a_server_that_only_replays_lost_sessions_is_asked_nothing_else() {
+        let replay = SERVERS.iter().find(|server| server.asked == Asked::Sessions).unwrap();
+
+        let asked: Vec<_> = CHECKS.iter().filter(|check| is_asked(replay, check, false)).collect();
+
+        assert!(!asked.is_empty() && asked.iter().all(|check| check.is_of_sessions()));
+    }
+}

@@ -26,6 +26,7 @@ mod mark;
 mod mirror;
 mod old;
 mod results;
+mod share;
 pub(crate) mod sse;
 mod standing;
 mod state;
@@ -41,10 +42,11 @@ pub use inquiry::Round;
 pub(crate) use mark::Notes;
 pub use mark::{Deed, Mark};
 pub use old::OldMcp;
+pub use share::Times;
 pub use sse::Sse;
 use state::{Handler, LostSession, Rule, State};
 pub use state::{Run, Style};
-pub use when::{Times, When};
+pub use when::When;
 
 /// An MCP server as a [`Service`]. Clones are the same server.
 ///
@@ -91,7 +93,7 @@ impl Mcp {
         Handling: Future<Output = ()> + Send + 'static,
     {
         let handler = Arc::new(move |ask| -> BoxFuture<'static, ()> { Box::pin(handler(ask)) });
-        self.state().rules.push(Rule { when, left: times.into(), handler });
+        self.state().rules.push(Rule { when, share: times.into(), handler });
     }
 
     /// Takes all rules away.
@@ -138,6 +140,12 @@ impl Mcp {
     /// Answers `initialize` with this result; the negotiated `protocolVersion` is added if absent.
     pub fn initialize_result(&self, result: Value) {
         self.state().initialize_result = result;
+    }
+
+    /// Is so many servers behind one address that know nothing of each other's sessions. A balancer gives
+    /// each connection to the next of them.
+    pub fn replicas(&self, number: u64) {
+        self.state().replicas = number.max(1);
     }
 
     /// Refuses requests without this bearer token: 401 with `WWW-Authenticate: Bearer`.

@@ -16,10 +16,12 @@ mod matching;
 mod setting;
 mod shelf;
 
-pub use action::{Action, Answer, Event, Manner, Message, Outage, Partial, PartialOf, Status};
+pub use action::{
+    Action, Answer, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status,
+};
 pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
 pub use matching::Match;
-pub use setting::{EraTurn, Inquiry, LostSession, Rule, Setting, Start};
+pub use setting::{EraTurn, Inquiry, LostSession, Rule, Setting, Start, Way};
 pub use shelf::{Shelf, UnknownScenario};
 
 /// One way to break a client, and what is expected of it then.
@@ -34,6 +36,9 @@ pub struct Scenario {
     pub why: String,
     /// The wrong client that must fail it, and how.
     pub control: Control,
+    /// Whether it takes minutes: then it is played only where time is simulated, or if it is asked for.
+    #[serde(default)]
+    pub slow: bool,
     /// After so many seconds from its start the client is stopped.
     #[serde(default = "default_limit")]
     pub limit_s: f64,
@@ -119,8 +124,9 @@ impl Scenario {
         if self.group().is_none() || !is_number(&self.id[1..]) {
             return Some("an id is the letter of a group and a number, such as `A1`".to_owned());
         }
-        if !(self.limit_s > 0.0 && self.limit_s <= MOST_LIMIT_S) {
-            return Some(format!("limit_s is {}, not between 0 and {MOST_LIMIT_S}", self.limit_s));
+        let most = if self.slow { MOST_LIMIT_SLOW_S } else { MOST_LIMIT_S };
+        if !(self.limit_s > 0.0 && self.limit_s <= most) {
+            return Some(format!("limit_s is {}, not between 0 and {most}", self.limit_s));
         }
         if self.must.is_empty() {
             return Some("nothing must hold".to_owned());
@@ -173,11 +179,13 @@ pub enum Group {
     Outage,
     /// The stateless revision.
     Stateless,
+    /// What an answer proves about the call.
+    Evidence,
 }
 
 impl Group {
     /// All of them, in the order of their letters.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Reconnection,
         Self::Transient,
         Self::Reuse,
@@ -188,6 +196,7 @@ impl Group {
         Self::Standing,
         Self::Outage,
         Self::Stateless,
+        Self::Evidence,
     ];
 
     /// Its letter.
@@ -208,6 +217,7 @@ impl Group {
             Self::Standing => "the standing stream",
             Self::Outage => "restart and outage",
             Self::Stateless => "the stateless revision",
+            Self::Evidence => "evidence that a call ran or did not",
         }
     }
 }
@@ -218,6 +228,7 @@ const fn default_limit() -> f64 {
 }
 
 const MOST_LIMIT_S: f64 = 120.0;
+const MOST_LIMIT_SLOW_S: f64 = 600.0;
 
 #[cfg(test)]
 mod tests;

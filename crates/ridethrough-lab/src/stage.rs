@@ -15,10 +15,11 @@ use tokio::time::Instant;
 
 use crate::journal::{Happened, Journal, Which, millis};
 use crate::lock::lock;
-use crate::scenario::{EraTurn, Rule, Scenario, Setting, Start};
-use crate::{Ask, Entry, Mark, Mcp, Mood, Pipe, Protocol, Server, Spoken, Times, When};
+use crate::scenario::{EraTurn, Rule, Scenario, Setting, Start, Way};
+use crate::{Ask, Entry, Mark, Mcp, Mood, OldMcp, Pipe, Protocol, Server, Spoken, When};
 
 mod fill;
+mod gzip;
 mod play;
 
 use fill::Blanks;
@@ -148,8 +149,7 @@ impl Place {
         other_url: Option<&str>,
         events: &Arc<Mutex<Vec<Happened>>>,
     ) -> io::Result<Self> {
-        let mcp = Mcp::new();
-        let server = Server::new(Protocol::Http1, mcp.clone());
+        let (mcp, server) = server(setting.way);
         server.set_mood(setting.starts.into());
         let authority = match doors {
             Doors::Pipes => pipe_name(which).to_owned(),
@@ -182,6 +182,7 @@ impl Place {
         }
         self.mcp.answers(setting.answers);
         self.mcp.issue_sessions(!setting.sessionless);
+        self.mcp.replicas(setting.replicas.unwrap_or(1));
         self.mcp.require_bearer(setting.bearer.as_deref());
         if let Some(tools) = &setting.tools {
             self.mcp.tools(Value::from(tools.clone()));
@@ -195,11 +196,11 @@ impl Place {
     }
 
     fn add(&self, rule: Rule) {
-        let Rule { when, times, acts } = rule;
+        let share = rule.share();
+        let Rule { when, acts, .. } = rule;
         let (acts, place) = (Arc::<[_]>::from(acts), self.clone());
         let when = When::matches(move |entry| when.holds(entry));
-        let times = times.map_or(Times::Always, Times::Exactly);
-        self.mcp.rule(when, times, move |ask: Ask| -> BoxFuture<'static, ()> {
+        self.mcp.rule(when, share, move |ask: Ask| -> BoxFuture<'static, ()> {
             Box::pin(play::play(ask, acts.clone(), place.clone()))
         });
     }
@@ -256,6 +257,20 @@ impl Place {
 
     fn authority(&self) -> &str {
         self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+}
+
+/// A server that is spoken to by this way.
+fn server(way: Way) -> (Mcp, Server) {
+    match way {
+        Way::HttpSse => {
+            let old = OldMcp::new();
+            (old.mcp().clone(), Server::new(Protocol::Http1, old))
+        }
+        Way::StreamableHttp => {
+            let mcp = Mcp::new();
+            (mcp.clone(), Server::new(Protocol::Http1, mcp))
+        }
     }
 }
 

@@ -18,9 +18,12 @@ mod client;
 mod eras;
 mod mistake;
 mod next;
+mod old;
 mod player;
+mod reading;
 mod sse;
 mod standing;
+mod suspicion;
 #[cfg(test)]
 mod tests;
 mod trouble;

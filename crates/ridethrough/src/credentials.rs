@@ -87,6 +87,11 @@ impl Token {
         self.secret.expose_secret() == other.secret.expose_secret()
     }
 
+    /// The token itself, for whoever keeps it out of texts.
+    pub(crate) fn exposed(&self) -> &str {
+        self.secret.expose_secret()
+    }
+
     /// The value of `Authorization`, marked so that lower layers do not print it.
     pub fn header(&self) -> Option<HeaderValue> {
         let mut value =

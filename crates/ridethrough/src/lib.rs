@@ -38,11 +38,13 @@ mod handlers;
 mod http;
 mod http_sse;
 pub mod model;
+pub mod news;
 mod observe;
 mod pool;
 pub mod probe;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
+mod size;
 mod source;
 #[cfg(unix)]
 mod stdio;

@@ -101,12 +101,29 @@ impl Switchboard {
 
     /// Routes a line, as soon as there is a place for it.
     pub(crate) async fn route(&self, line: Bytes) -> Result<(), Floods> {
-        let size = line.len().clamp(1, self.most_unread);
-        let size = u32::try_from(size).expect("the bound was clamped to u32");
-        let place = self.unread.clone().acquire_many_owned(size).await;
+        let place = self.place_for(&line).await;
         let mut state = self.lock();
         let State::Open(routes) = &mut *state else { return Ok(()) };
-        routes.route(line, place.ok(), self.most_unread)
+        routes.route(line, place, self.most_unread)
+    }
+
+    async fn place_for(&self, line: &Bytes) -> Option<OwnedSemaphorePermit> {
+        let size = line.len().clamp(1, self.most_unread);
+        let size = u32::try_from(size).expect("the bound was clamped to u32");
+        self.unread.clone().acquire_many_owned(size).await.ok()
+    }
+
+    /// Gives a call its answer, which came by another way, if it still waits for one.
+    pub(crate) async fn answer(&self, id: u64, line: Bytes) {
+        let place = self.place_for(&line).await;
+        let call = match &mut *self.lock() {
+            State::Open(routes) => routes.calls.remove(&id),
+            State::Over(_) => None,
+        };
+        if let Some(call) = call {
+            // A call that ended meanwhile has no use for it.
+            let _ = call.send(Ok(Parcel { line, _place: place }));
+        }
     }
 
     /// The server gave a sign of life: everybody who waits for it is told.

@@ -193,7 +193,14 @@ def complete(ref: Any, argument: Any, context: Any) -> list[str]:
 def main() -> None:
     if sys.argv[1:] == ["stdio"]:
         return mcp.run(transport="stdio", show_banner=False)
-    app = mcp.http_app(path="/mcp", event_store=EventStore(), retry_interval=200)
+    idle = os.environ.get("INTEROP_IDLE_MS")
+    app = mcp.http_app(
+        path="/mcp",
+        event_store=EventStore(),
+        json_response="INTEROP_JSON" in os.environ,
+        retry_interval=200,
+        **({"session_idle_timeout": int(idle) / 1000} if idle else {}),
+    )
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", int(os.environ.get("PORT", "0"))))

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   host asks ──▶ waits ──upstream is there──────▶ greeted by the upstream
-//!                   │ └────upstream refuses──────▶ an error; the host may ask again
+//!                   │ └────refused, or no server──▶ an error; the host may ask again
 //!                   │
 //!               2.5 s passed, or it cannot be reached
 //!                   ▼
@@ -15,19 +15,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ridethrough::Error;
+use ridethrough_core::Kind as Ending;
 use ridethrough_core::message::{Answer, Id, Json};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
 use super::Router;
 use crate::catalogue::Catalogue;
-use crate::greeting;
-use crate::harmless::harmless;
 use crate::lists::Kind;
+use crate::{fault, greeting};
 
 /// A host that waits for the answer to its `initialize`.
 pub(super) struct Greeting {
-    id: Id,
+    pub(super) id: Id,
     revision: &'static str,
     by: Instant,
 }
@@ -93,18 +93,29 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     pub(super) fn upstream_failed(&mut self, error: &Error) {
-        let lines: Vec<_> = error.report().lines().map(harmless).collect();
-        let report = lines.join("\n");
+        let report = fault::report(error, &self.advice, &self.voice.secrets);
         if self.refused.as_ref() != Some(&report) {
             self.voice.say(Some(&report));
             self.refused = Some(report);
         }
-        if greeting::may_pass(error.kind()) {
+        let may_pass = error.call().is_some_and(greeting::may_pass);
+        if may_pass || self.was_there_as_it_is(error) {
             return self.greet_without_upstream();
         }
         if let Some(Greeting { id, .. }) = self.greeting.take() {
-            self.outbox.answer(Some(id.json()), &greeting::refusal(error));
+            let refusal = greeting::refusal(error, &self.advice, &self.voice.secrets);
+            self.outbox.answer(Some(id.json()), &refusal);
         }
+    }
+
+    /// Whether an upstream that is not found where it was before is worth a greeting: a request tells why.
+    fn was_there_as_it_is(&self, error: &Error) -> bool {
+        let is_known = self.catalogue.as_ref().is_some_and(|it| it.initialize().is_some());
+        let refuses_us = matches!(
+            error.kind(),
+            None | Some(Ending::Config | Ending::Incompatible | Ending::Unauthorized)
+        );
+        is_known && !refuses_us
     }
 
     /// Answers a host that waits with what is known without the upstream.

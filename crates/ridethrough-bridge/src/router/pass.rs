@@ -1,15 +1,19 @@
 //! Messages, from either side to the other.
 
+use std::time::Duration;
+
 use futures_util::FutureExt;
-use ridethrough::{Call, Delivered};
-use ridethrough_core::QuestionId;
-use ridethrough_core::message::{Answer, Id, Incoming, Json, Message};
+use ridethrough::Delivered;
+use ridethrough_core::message::{Answer, Id, Json, Message};
+use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::time::timeout;
 
+use super::ending::outcome;
 use super::greet::WITHIN;
 use super::{MESSAGE_LIMIT, Router};
 use crate::calls::{Asked, End, Finished};
+use crate::host_messages::{self, HostMessage, INVALID_REQUEST};
 use crate::lines::Line;
 use crate::lists::{Kind, Page};
 use crate::{fault, greeting};
@@ -18,28 +22,16 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn take_line(&mut self, line: Line) {
         let Line::Whole(text) = line else { return self.outbox.answer(None, &too_large()) };
         let is_too_large = text.len() > MESSAGE_LIMIT;
-        match Incoming::parse(&text) {
-            Ok(incoming) => {
-                for message in incoming.into_messages() {
-                    match message {
-                        Message::Request { id, .. } if is_too_large => {
-                            self.outbox.answer(Some(id.json()), &too_large());
-                        }
-                        // A host that waits for nothing is told nothing.
-                        _ if is_too_large => {}
-                        message => self.take(message),
-                    }
+        for message in host_messages::read(&text) {
+            match message {
+                HostMessage::Unfit { id, answer } => self.outbox.answer(id.as_ref(), &answer),
+                HostMessage::Fit(Message::Request { id, .. }) if is_too_large => {
+                    self.outbox.answer(Some(id.json()), &too_large());
                 }
+                // A host that waits for nothing is told nothing.
+                HostMessage::Fit(_) if is_too_large => {}
+                HostMessage::Fit(message) => self.take(message),
             }
-            Err(_) => match Json::new(text) {
-                Ok(json) => {
-                    let answer = Answer::refusal(-32600, "the line is no JSON-RPC message");
-                    self.outbox.answer(json.member("id").as_ref(), &answer);
-                }
-                Err(_) => {
-                    self.outbox.answer(None, &Answer::refusal(-32700, "the line is no JSON"));
-                }
-            },
         }
     }
 
@@ -98,20 +90,24 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     fn pass_on(&mut self, id: Id, method: &str, params: Option<Json>) {
         let page = Page::asked(method, params.as_ref());
         let call = self.client.request(method, params.clone());
-        let call = self.manner.apply(call, method, params.as_ref());
+        let mut call = self.manner.apply(call, method, params.as_ref());
+        let was_never_there = self.upstream.server().is_none() && self.greeted.is_provisional();
+        let kept = page.filter(|page| page.is_first && was_never_there).map(|page| {
+            self.catalogue.as_ref().and_then(|it| it.list(page.kind.method())).cloned()
+        });
+        if kept == Some(None) {
+            call = call.deadline(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
+        }
+        let outcome = outcome(call.answer(), self.ending.subscribe());
         let asked = Asked { id, method: method.into(), params };
         let Some(page) = page else {
-            let pending = call.answer();
-            return self.calls.begin(asked, None, async { End::Upstream(pending.await) });
+            return self.calls.begin(asked, None, async { End::Upstream(outcome.await) });
         };
         self.asked.insert(page.kind);
-        if self.upstream.server().is_none() && self.greeted.is_provisional() && page.is_first {
-            let kept = self.catalogue.as_ref().and_then(|it| it.list(page.kind.method()));
-            let stand_in = kept.cloned();
-            return self.calls.begin(asked, Some(page), with_stand_in(call, page.kind, stand_in));
+        if let Some(kept) = kept.flatten() {
+            return self.calls.begin(asked, Some(page), with_stand_in(outcome, kept));
         }
-        let pending = call.answer();
-        self.calls.begin(asked, Some(page), async { End::Upstream(pending.await) });
+        self.calls.begin(asked, Some(page), async { End::Upstream(outcome.await) });
     }
 
     /// A request of the host has ended.
@@ -123,9 +119,17 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 Answer::Result(self.show(page, result, is_stand_in))
             }
             (End::StandIn(result), None) => Answer::Result(result),
-            (End::Upstream(Ok(answer)), _) if self.is_stateless => fault::translated(answer),
+            (End::Upstream(Ok(answer)), _) if self.is_stateless => {
+                fault::translated(answer, &self.voice.secrets)
+            }
             (End::Upstream(Ok(answer)), _) => answer,
-            (End::Upstream(Err(error)), _) => fault::answer(&error),
+            (End::Upstream(Err(error)), page) => {
+                if let Some(page) = page.filter(|_| self.greeted.is_provisional()) {
+                    // The host has nothing of it: it is told when there is something.
+                    self.asked.remove(&page.kind);
+                }
+                fault::answer(&error, &self.advice)
+            }
         };
         self.outbox.answer(Some(id.json()), &answer);
         if is_stand_in && self.upstream.server().is_some() {
@@ -169,20 +173,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// Waits for the upstream's list, but not for longer than there is something to show instead: what was
-/// last there at once, an empty list when the client has given up.
-async fn with_stand_in(call: Call, kind: Kind, kept: Option<Json>) -> End {
-    let pending = call.answer();
-    let outcome = match &kept {
-        Some(_) => timeout(WITHIN, pending).await.ok(),
-        None => Some(pending.await),
-    };
-    match outcome {
-        None => End::StandIn(kept.unwrap_or_else(|| kind.result(&[]))),
-        Some(Err(error)) if greeting::may_pass(Some(error.kind)) => {
-            End::StandIn(kept.unwrap_or_else(|| kind.result(&[])))
-        }
-        Some(outcome) => End::Upstream(outcome),
+/// Waits for the upstream's list, but not for longer than there is something to show instead.
+async fn with_stand_in(outcome: impl Future<Output = Outcome>, kept: Json) -> End {
+    match timeout(WITHIN, outcome).await {
+        Err(_) => End::StandIn(kept),
+        // The upstream did not give up; the bridge ends.
+        Ok(Err(error)) if error.kind == Ending::Closed => End::Upstream(Err(error)),
+        Ok(Err(error)) if greeting::may_pass(&error) => End::StandIn(kept),
+        Ok(outcome) => End::Upstream(outcome),
     }
 }
 
@@ -191,5 +189,9 @@ fn empty() -> Answer {
 }
 
 fn too_large() -> Answer {
-    Answer::refusal(-32600, "the message was not sent: it is larger than 16 MiB")
+    Answer::refusal(INVALID_REQUEST, "the message was not sent: it is larger than 16 MiB")
 }
+
+/// How long a list of a server that was never there is waited for: hosts begin with the lists of all their
+/// servers, and some show nothing until they have them.
+const FIRST_LIST: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::Seen;
+use ridethrough::{Seen, news};
 use ridethrough_core::Event;
 use ridethrough_core::message::Json;
 use ridethrough_core::mirror::Unfit;
@@ -14,20 +14,21 @@ use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
 use super::Router;
+use crate::catalogue::Catalogue;
 use crate::gauge::short;
-use crate::harmless::harmless;
-use crate::lists::{self, Kind};
+use crate::harmless::{excerpt, harmless};
+use crate::lists::{self, Fetched, Kind};
 use crate::news::Detail;
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn watch(&mut self, seen: &Seen) {
-        let event = match seen {
-            Seen::Event { event, .. } => event,
+        let (at, event) = match seen {
+            Seen::Event { at, event } => (*at, event),
             // Any of them may have been the one.
             Seen::Missed(_) => return self.check_lists(),
         };
         if self.voice.detail == Detail::Everything {
-            self.voice.say(Some(&harmless(&format!("{event:?}"))));
+            self.voice.say(Some(&excerpt(&news::of(event, at).words)));
         }
         let line = self.news.heard(Instant::now(), event);
         self.voice.say(line.as_deref());
@@ -60,6 +61,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             self.is_check_due = true;
             return;
         }
+        self.check_again = None;
         let kinds = self.lists.kinds();
         if kinds.is_empty() {
             return;
@@ -67,28 +69,43 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let client = self.client.clone();
         let looking = join_all(kinds.into_iter().map(move |kind| {
             let client = client.clone();
-            async move { lists::fetch(client, kind).await.map(|fresh| (kind, fresh)) }
+            async move { (kind, lists::fetch(client, kind).await) }
         }));
-        let known = async move { looking.await.into_iter().flatten().collect() };
-        self.checking = Some(Box::pin(known));
+        self.checking = Some(Box::pin(looking));
     }
 
     /// This is how the lists are.
-    pub(super) fn compare_lists(&mut self, fresh: Vec<(Kind, Vec<Json>)>) {
+    pub(super) fn compare_lists(&mut self, fetched: Vec<(Kind, Fetched)>) {
+        let has_failed = fetched.iter().any(|(_, it)| matches!(it, Fetched::Failed));
         let mut changed = BTreeSet::new();
-        for (kind, elements) in fresh {
-            let kept = self
-                .catalogue
-                .as_mut()
-                .map(|it| it.keep_list(kind.method(), &kind.result(&elements)));
-            self.told_if_not_kept(kept);
-            if self.lists.renew(kind, elements) {
+        for (kind, fetched) in fetched {
+            if let Fetched::Whole(elements) = &fetched {
+                let keep = |it: &mut Catalogue| it.keep_list(kind.method(), &kind.result(elements));
+                let kept = self.catalogue.as_mut().map(keep);
+                self.told_if_not_kept(kept);
+            }
+            let is_shown = |element: &Json| kind != Kind::Tools || self.hidden.shows(element);
+            if self.lists.renew(kind, fetched, is_shown) {
                 changed.insert(kind.changed());
             }
         }
         changed.into_iter().for_each(|method| self.outbox.notification(method, None));
         if std::mem::take(&mut self.is_check_due) {
             self.check_lists();
+        }
+        self.check_after_a_failure(has_failed);
+    }
+
+    /// What could not be had is looked at again: nothing else may happen that would be a reason to.
+    fn check_after_a_failure(&mut self, has_failed: bool) {
+        if !has_failed {
+            self.failed_checks = 0;
+            return;
+        }
+        let pause = FIRST_PAUSE * 2_u32.pow(self.failed_checks.min(MOST_DOUBLINGS));
+        self.failed_checks += 1;
+        if self.checking.is_none() {
+            self.check_again = Some(Instant::now() + pause);
         }
     }
 
@@ -106,6 +123,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 /// Proxies cut streams every minute or so; what is reopened at once has missed nothing worth a
 /// request.
 const WORTH_A_LOOK: Duration = Duration::from_secs(2);
+/// The client has waited for its own patience by then.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+/// Half an hour between looks at most: whoever waits for a list asks for it.
+const MOST_DOUBLINGS: u32 = 5;
 /// A server that invents a new one with each list does not fill the memory.
 const MOST_DROPPED: usize = 1000;
 const DOWNGRADED: &str = "warning: the upstream was stateless when it was last asked, and wants sessions now: \

@@ -2,8 +2,10 @@
 
 #![cfg(test)]
 
+mod answering;
 mod ending;
 mod gateways;
+mod listing;
 mod looking;
 mod manner;
 mod passing;

@@ -113,6 +113,16 @@ impl Host {
         line.expect("nothing was written").unwrap().expect("the bridge has ended")
     }
 
+    /// The next line, or `None` at the end of the bridge.
+    pub(crate) async fn next_line(&mut self) -> Option<String> {
+        self.lines.next_line().await.unwrap()
+    }
+
+    /// Writes these bytes as they are.
+    pub(crate) async fn say_bytes(&mut self, bytes: &[u8]) {
+        self.writer.write_all(bytes).await.unwrap();
+    }
+
     pub(crate) async fn hear_json(&mut self) -> Value {
         serde_json::from_str(&self.hear().await).unwrap()
     }

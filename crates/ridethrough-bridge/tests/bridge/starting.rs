@@ -1,7 +1,7 @@
 //! The bridge is started while the upstream is down, or refuses.
 
 use ridethrough_bridge::Catalogue;
-use ridethrough_lab::{Mood, When};
+use ridethrough_lab::{Mood, Times, When};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -21,8 +21,11 @@ async fn a_host_of_a_server_that_was_never_seen_starts_and_is_told_when_it_is_th
         assert_eq!(capabilities[name], json!({"listChanged": true}));
     }
     assert_eq!(greeting["result"]["protocolVersion"], "2025-06-18");
-    let empty = host.asked(1, "tools/list", json!({})).await;
-    assert_eq!(empty["result"], json!({"tools": []}));
+    let asked = Instant::now();
+    let unheard = host.asked(1, "tools/list", json!({})).await;
+    assert!(asked.elapsed() < secs(11), "{:?}", asked.elapsed());
+    let words = unheard["error"]["message"].as_str().unwrap();
+    assert!(words.contains("connection refused"), "{words}");
     tokio::time::sleep(secs(300)).await;
     rig.server.set_mood(Mood::Up);
     let mut heard = host.hear_for(secs(60)).await;
@@ -91,6 +94,65 @@ async fn a_server_that_refuses_us_is_an_error_and_not_an_outage() {
     rig.mcp.require_bearer(None);
     tokio::time::sleep(secs(60)).await;
     assert!(host.greet().await["result"].is_object(), "the host may ask again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_mcp_server_is_an_error_that_a_person_sees_in_the_host() {
+    let page = "<html><h1>Welcome</h1></html>";
+    for (status, kind, body) in
+        [(404, "text/plain", "no such page"), (405, "text/plain", "no"), (200, "text/html", page)]
+    {
+        let rig = Rig::new();
+        rig.mcp.rule(When::any(), Times::Always, move |ask| async move {
+            ask.status(status, &[("content-type", kind)], body).await;
+        });
+        let began = Instant::now();
+        let mut host = rig.host_of(|bridge| bridge.advise(|_| Some("look there".to_owned())));
+
+        let greeting = host.greet().await;
+
+        let words = greeting["error"]["message"].as_str().unwrap_or_else(|| panic!("{greeting}"));
+        assert!(words.starts_with("the handshake "), "{words}");
+        assert!(words.ends_with("; look there"), "{words}");
+        assert!(began.elapsed() < secs(3), "{status}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_there_and_is_not_found_starts_the_host_and_is_told_by_its_requests() {
+    let (rig, scratch) = (Rig::new(), Scratch::new());
+    fill(&rig, &scratch).await;
+    rig.mcp.rule(When::any(), Times::Always, |ask| async move {
+        ask.status(404, &[], "no such page").await;
+    });
+    let mut host = kept(&rig, &scratch);
+
+    let greeting = host.greet().await;
+    let tools = host.asked(1, "tools/list", json!({})).await;
+
+    assert_eq!(greeting["result"]["serverInfo"]["name"], "ridethrough-lab");
+    let words = tools["error"]["message"].as_str().unwrap();
+    assert!(words.contains("status 404") && words.contains("no such page"), "{words}");
+}
+
+/// A proxy's page, or worse: what is told of it must neither fill a terminal nor command it.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_many_words_is_told_short_and_forges_no_line() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::method("initialize"), Times::Always, |ask| async move {
+        let words = format!("no\nback after 0.1 s\u{1b}[2J{}", "x".repeat(100_000));
+        let answer = ask.error(-32000, &words);
+        ask.json(answer).await;
+    });
+    let mut host = rig.host();
+
+    host.greet().await;
+
+    let told = host.told();
+    let words = "said `no back after 0.1 s\u{fffd}[2Jxx";
+    let report = told.iter().find(|line| line.contains(words)).expect("it is told");
+    assert_eq!(report.lines().count(), 3, "what happened, what was tried, what to do: {report}");
+    assert!(report.chars().count() < 800, "{report}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,6 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::socket::{self, ASK, Told};
+use crate::options::Origin;
 
 /// An open door. It is shut, and its socket gone, when this is dropped.
 pub(super) struct Door {
@@ -26,12 +27,17 @@ pub(super) struct Door {
 
 impl Door {
     /// Opens a door in the first place that will do. Must be called in a runtime.
-    pub(super) fn open(gauge: Gauge, upstream: String) -> Result<Self, String> {
+    pub(super) fn open(
+        gauge: Gauge,
+        upstream: String,
+        settings: Vec<Origin>,
+    ) -> Result<Self, String> {
+        let known = Known { gauge, upstream, settings };
         let mut faults = Vec::new();
         for folder in socket::places() {
             match listen(&folder) {
                 Ok((listener, path)) => {
-                    let serving = tokio::spawn(serve(listener, folder, gauge, upstream));
+                    let serving = tokio::spawn(serve(listener, folder, known));
                     return Ok(Self { path, serving: serving.abort_handle() });
                 }
                 Err(error) => faults.push(format!("`{}`: {error}", folder.display())),
@@ -64,7 +70,16 @@ fn listen(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
     Ok((listener, path))
 }
 
-async fn serve(listener: UnixListener, folder: PathBuf, gauge: Gauge, upstream: String) {
+/// What there is to tell.
+#[derive(Clone)]
+struct Known {
+    gauge: Gauge,
+    upstream: String,
+    /// Where its settings are from.
+    settings: Vec<Origin>,
+}
+
+async fn serve(listener: UnixListener, folder: PathBuf, known: Known) {
     let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let answering = async {
         while let Ok(place) = places.clone().acquire_owned().await {
@@ -73,10 +88,10 @@ async fn serve(listener: UnixListener, folder: PathBuf, gauge: Gauge, upstream: 
                 sleep(PAUSE).await;
                 continue;
             };
-            let (gauge, upstream) = (gauge.clone(), upstream.clone());
+            let known = known.clone();
             tokio::spawn(async move {
                 // Whoever reads nothing is not waited for.
-                let _ = timeout(ANSWER, answer(stream, &gauge, upstream)).await;
+                let _ = timeout(ANSWER, answer(stream, known)).await;
                 drop(place);
             });
         }
@@ -84,16 +99,17 @@ async fn serve(listener: UnixListener, folder: PathBuf, gauge: Gauge, upstream: 
     tokio::join!(answering, socket::sweep(&folder));
 }
 
-async fn answer(mut stream: UnixStream, gauge: &Gauge, upstream: String) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, known: Known) -> io::Result<()> {
     let mut asked = [0; ASK.len()];
     // Nor is whoever says nothing.
     timeout(QUESTION, stream.read_exact(&mut asked)).await??;
     if asked != ASK {
         return Ok(());
     }
+    let Known { gauge, upstream, settings } = known;
     let Some(snapshot) = gauge.read().await else { return Ok(()) };
     let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
-    let mut told = serde_json::to_vec(&Told { pid, version, upstream, snapshot })?;
+    let mut told = serde_json::to_vec(&Told { pid, version, upstream, settings, snapshot })?;
     told.push(b'\n');
     stream.write_all(&told).await?;
     stream.shutdown().await

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
+use crate::options::Origin;
+
 /// What a bridge answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -26,6 +28,8 @@ pub(crate) struct Told {
     pub(crate) version: String,
     /// Where the server is, without what may be a secret.
     pub(crate) upstream: String,
+    /// Where its settings are from.
+    pub(crate) settings: Vec<Origin>,
     #[serde(flatten)]
     pub(crate) snapshot: Snapshot,
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::hello::visit_of;
-use super::hide::Hide;
 use super::seen::Seen;
 use super::wire::{Visit, Wire};
+use crate::secrets;
 
 /// What `server/discover` showed.
 pub(super) enum Era {
@@ -38,13 +38,13 @@ pub(super) async fn look(wire: &mut Wire) -> (Era, Finding) {
         Err(miss) => (Era::Unknown, unknown(miss.to_string())),
         Ok(seen) => match seen.unfinished() {
             Some(because) => (Era::Unknown, unknown(because)),
-            None => judge(seen, &wire.hide),
+            None => judge(seen),
         },
     }
 }
 
 /// Reads an answer to `server/discover`, as our client would.
-fn judge(seen: Seen, hide: &Hide) -> (Era, Finding) {
+fn judge(seen: Seen) -> (Era, Finding) {
     let (modern, words) = (Version::V2026_07_28, seen.words());
     match discovery::verdict(seen.head.status, seen.answer.as_ref()) {
         Verdict::Modern(version) if seen.result().is_none() => {
@@ -58,7 +58,7 @@ fn judge(seen: Seen, hide: &Hide) -> (Era, Finding) {
         Verdict::Disjoint { supported } => {
             let what =
                 format!("is stateless, of revisions unknown to us: {}", supported.join(", "));
-            (Era::Foreign, Subject::Protocol.note("era", hide.cut(&what)))
+            (Era::Foreign, Subject::Protocol.note("era", secrets::cut(&what)))
         }
         Verdict::Refused => {
             let what = format!("is stateless, but refuses `server/discover`: {words}");
@@ -108,7 +108,7 @@ pub(super) async fn offer_nonsense(wire: &mut Wire, notes: &mut Notes) {
             )
             .advise("let the server answer with a revision that it speaks"),
         (Some(version), _) => {
-            let version = wire.hide.cut(&version);
+            let version = secrets::cut(&version);
             Subject::Protocol.good(
                 "negotiation",
                 format!(

@@ -5,11 +5,11 @@ use ridethrough::machine::session::SessionId;
 use ridethrough::{Json, Version};
 
 use super::finding::{Finding, Subject};
-use super::hide::Hide;
 use super::seen::Seen;
 use super::wire::{Ask, Miss, Visit, Wire, millis};
 use super::{Notes, redirect, refusal};
 use crate::exit::Exit;
+use crate::secrets;
 
 /// A handshake that was done.
 pub(super) struct Hello {
@@ -39,8 +39,8 @@ pub(super) async fn look(wire: &mut Wire, notes: &mut Notes) -> Result<Hello, Ex
     notes.figures.initialize_ms = Some(super::in_millis(seen.took));
     let version = version_of(&result).unwrap_or_default();
     introduce(&seen, "initialize", &result, notes);
-    notes.revision = Some(notes.hide.in_text(&version));
-    notes.add(judge(&version, &notes.hide));
+    notes.revision = Some(secrets::masked(&version));
+    notes.add(judge(&version));
     let issued = seen.headers.get("mcp-session-id").map(|it| it.as_bytes().to_vec());
     let hello = Hello { visit: visit_of(&seen), issued, has_tools: has_tools(&result) };
     let ready = wire.ask(Ask::notification("notifications/initialized").of(&hello.visit)).await;
@@ -83,7 +83,7 @@ fn introduce(seen: &Seen, asked: &'static str, result: &Json, notes: &mut Notes)
     let text = |key: &str| info.as_ref()?.member(key)?.read::<String>();
     let name = [text("name"), text("version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let name =
-        if name.is_empty() { "a server without a name".to_owned() } else { notes.hide.cut(&name) };
+        if name.is_empty() { "a server without a name".to_owned() } else { secrets::cut(&name) };
     let form = form(seen);
     let what = format!("{name} answers `{asked}` {form} in {}", millis(seen.took));
     notes.server_name = Some(name);
@@ -100,7 +100,7 @@ pub(super) fn form(seen: &Seen) -> &'static str {
     }
 }
 
-fn judge(version: &str, hide: &Hide) -> Finding {
+fn judge(version: &str) -> Finding {
     let newest = Version::LATEST_LEGACY.as_str();
     match Version::parse(version) {
         Some(known) if known == Version::LATEST_LEGACY => {
@@ -118,7 +118,7 @@ fn judge(version: &str, hide: &Hide) -> Finding {
                 format!(
                     "answers with revision `{}`, which our client does not \
                  speak after a handshake: calls end as incompatible",
-                    hide.cut(version)
+                    secrets::cut(version)
                 ),
             )
             .advise(

@@ -60,7 +60,7 @@ fn unknown(because: &str) -> Finding {
     Subject::Speed.unknown("latency", "how fast it answers", because)
 }
 
-fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
+pub(super) fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
     notes.figures.ping_ms = times.iter().copied().map(in_millis).collect();
     times.sort_unstable();
     let at = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1];

@@ -5,6 +5,7 @@ use ridethrough::machine::head::Redirect;
 use super::finding::{Finding, Subject};
 use super::seen::Seen;
 use super::wire::Wire;
+use crate::secrets;
 
 /// The path to go on with, if the server sent us to one of its own in a way that keeps the question.
 pub(super) fn followed(seen: &Seen) -> Option<String> {
@@ -18,7 +19,7 @@ pub(super) fn followed(seen: &Seen) -> Option<String> {
 pub(super) fn moved(statuses: &[u16], wire: &Wire) -> Option<Finding> {
     let to = wire.target.as_deref()?;
     let status = statuses.last()?;
-    let path = wire.hide.in_text(to.split('?').next().unwrap_or_default());
+    let path = secrets::masked(to.split('?').next().unwrap_or_default());
     let what = match statuses.len() {
         1 => {
             format!("sends everybody on to `{path}` ({status}), which costs each call a round trip")

@@ -12,6 +12,7 @@ use super::redirect;
 use super::seen::{End, Seen};
 use super::wire::{Ask, Miss, Wire};
 use crate::exit::Exit;
+use crate::{next_step, secrets};
 
 /// No answer to `initialize`, in words.
 pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
@@ -168,12 +169,12 @@ fn unauthorized(seen: &Seen, wire: &Wire) -> Finding {
     let scheme = challenge.split_whitespace().next().unwrap_or_default().trim_end_matches(',');
     let asked = match scheme {
         "" => "says nothing about what it wants".to_owned(),
-        scheme => format!("asks for `{}`", wire.hide.cut(scheme)),
+        scheme => format!("asks for `{}`", secrets::cut(scheme)),
     };
     let more = ["error", "scope", "resource_metadata"].into_iter().filter_map(|name| {
         let value = parameter(&challenge, name)?;
         let value = value.split('?').next().unwrap_or_default();
-        Some(format!(", {name} `{}`", wire.hide.cut(value)))
+        Some(format!(", {name} `{}`", secrets::cut(value)))
     });
     let what = format!("not authorized: {} and {asked}{}", seen.words(), more.collect::<String>());
     let advice = match (seen.head.status.as_u16(), parameter(&challenge, "error")) {
@@ -236,12 +237,12 @@ fn stranger(seen: &Seen, wire: &Wire) -> Finding {
     };
     let endpoint = wire.probe.endpoint();
     let path = endpoint.path().split('?').next().unwrap_or_default().trim_end_matches('/');
-    let advice = match path.ends_with("/mcp") {
-        true => {
+    let advice = match next_step::with_mcp(&format!("{}{path}", endpoint.origin())) {
+        Some(longer) => format!("perhaps `/mcp` is missing: try `{longer}`"),
+        None => {
             "check the path of the URL, and what the server's manual says about Streamable HTTP"
                 .to_owned()
         }
-        false => format!("perhaps `/mcp` is missing: try `{}{path}/mcp`", endpoint.origin()),
     };
     Subject::Protocol.bad("initialize", what).advise(advice)
 }

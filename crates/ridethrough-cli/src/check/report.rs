@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::Notes;
 use super::finding::{Finding, Subject, Verdict};
-use super::hide::Hide;
 use super::tools::{Repeat, Tool};
 use crate::exit::Exit;
 use crate::out::{Colour, lines_of, painted};
+use crate::secrets;
 use crate::talk::safe;
 
 /// How it may look.
@@ -85,8 +85,7 @@ fn tools(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
             continue;
         }
         paragraph(out, &margin, title)?;
-        let names: Vec<_> =
-            those.iter().take(MOST_SHOWN).map(|it| shown(it, &notes.hide)).collect();
+        let names: Vec<_> = those.iter().take(MOST_SHOWN).map(|it| shown(it)).collect();
         let more = match those.len().saturating_sub(MOST_SHOWN) {
             0 => String::new(),
             more => format!(", and {more} more"),
@@ -96,8 +95,8 @@ fn tools(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
     Ok(())
 }
 
-fn shown(tool: &Tool, hide: &Hide) -> String {
-    let name = safe::line(&hide.cut(&tool.name));
+fn shown(tool: &Tool) -> String {
+    let name = safe::line(&secrets::cut(&tool.name));
     match tool.because {
         "says nothing" => name,
         because => format!("{name} ({because})"),

@@ -6,6 +6,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use crate::secrets;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use ridethrough::machine::discovery;
@@ -15,8 +16,6 @@ use ridethrough::machine::sse::{Decoder, Event, Item};
 use ridethrough::probe::Found;
 use ridethrough::{Answer, AnswerHead, Body, Failure, Json};
 use tokio::time::{Instant, timeout_at};
-
-use super::hide::Hide;
 
 /// An answer, as far as it was read.
 pub(super) struct Seen {
@@ -35,7 +34,6 @@ pub(super) struct Seen {
     pub(super) took: Duration,
     /// How long of that the head took.
     pub(super) head_took: Duration,
-    hide: Hide,
 }
 
 /// What an event stream said beside its messages.
@@ -75,13 +73,7 @@ pub(super) struct Bounds {
 
 impl Seen {
     /// Reads an answer to the request with this id.
-    pub(super) async fn read(
-        found: Found,
-        id: u64,
-        began: Instant,
-        bounds: Bounds,
-        hide: Hide,
-    ) -> Self {
+    pub(super) async fn read(found: Found, id: u64, began: Instant, bounds: Bounds) -> Self {
         let mut body = found.body;
         let mut seen = Self {
             head: found.head,
@@ -93,7 +85,6 @@ impl Seen {
             end: End::Ended,
             took: began.elapsed(),
             head_took: began.elapsed(),
-            hide,
         };
         match seen.head.is_stream() {
             true => seen.read_stream(&mut *body, id, began, bounds).await,
@@ -177,7 +168,7 @@ impl Seen {
     }
 
     /// What the answer says about the session that was named, as a call of our client would read it.
-    pub(super) fn session_loss(&self, id: u64) -> ridethrough::machine::session::Loss {
+    pub(super) fn session_loss(&self, id: u64) -> ridethrough::machine::Loss {
         // A call reads an event that answers it as it would read a body.
         let mut head = self.head.clone();
         if self.stream.is_some() {
@@ -191,7 +182,7 @@ impl Seen {
         let status = self.head.status.as_u16();
         match self.answer.as_ref().and_then(Answer::error) {
             Some(error) => {
-                format!("{status} with error {}, `{}`", error.code, self.hide.cut(&error.message))
+                format!("{status} with error {}, `{}`", error.code, secrets::cut(&error.message))
             }
             None if self.stream.is_some() => format!("{status} with an event stream"),
             None if self.is_mistyped => format!("{status} with JSON-RPC as `{}`", self.kind()),
@@ -204,7 +195,7 @@ impl Seen {
 
     /// Its content type.
     pub(super) fn kind(&self) -> String {
-        self.hide.cut(self.header("content-type").unwrap_or_default())
+        secrets::cut(self.header("content-type").unwrap_or_default())
     }
 
     /// Whether the server, or what stands before it, has no time for us: that says nothing about what it

@@ -1,6 +1,7 @@
 //! Sessions: whether there is one, what becomes of an unknown one, and whether one can be given back.
 
-use ridethrough::machine::session::{Loss, SessionId};
+use ridethrough::machine::Loss;
+use ridethrough::machine::session::SessionId;
 use serde_json::Value;
 
 use super::Notes;
@@ -45,11 +46,11 @@ pub(super) async fn ask_unknown(wire: &mut Wire, visit: &Visit, notes: &mut Note
 fn judge_expiry(seen: &Seen, loss: Loss) -> Finding {
     let words = seen.words();
     match loss {
-        Loss::Certain if seen.head.status.as_u16() == 404 => Subject::Session.good(
+        Loss::ByStatus if seen.head.status.as_u16() == 404 => Subject::Session.good(
             "expiry",
             "answers 404 to an unknown session: our client makes a new one, and calls go on",
         ),
-        Loss::Certain => Subject::Session
+        Loss::ByStatus => Subject::Session
             .note(
                 "expiry",
                 format!(
@@ -61,7 +62,7 @@ fn judge_expiry(seen: &Seen, loss: Loss) -> Finding {
                 "let the server answer 404 to unknown sessions: other clients may not \
                  understand it",
             ),
-        Loss::Suspected => Subject::Session
+        Loss::ByWords => Subject::Session
             .note(
                 "expiry",
                 format!(

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Subject};
 use super::hello::Hello;
-use super::hide::Hide;
 use super::refusal::TYPED;
 use super::wire::{Visit, Wire, millis};
 use super::{Notes, in_millis};
+use crate::secrets;
 
 /// A tool, and how our client treats a call of it that is in doubt.
 #[derive(Clone, Debug, Serialize)]
@@ -44,13 +44,18 @@ pub(super) async fn look(wire: &mut Wire, hello: &Hello, marked: &[String], note
     if let (0, ListEnd::Failed(finding)) = (list.pages, &end) {
         return notes.add(finding.clone());
     }
-    judge(&list.tools, notes);
+    tell(&list.tools, &list.known, marked, notes);
     if let Some(finding) = end.judge(list.tools.len()) {
         notes.add(finding);
     }
-    let tools = list.tools.iter().filter_map(|tool| classify(tool, &list.known, marked));
+}
+
+/// Judges tools that were listed.
+pub(super) fn tell(listed: &[Json], known: &KnownTools, marked: &[String], notes: &mut Notes) {
+    judge(listed, notes);
+    let tools = listed.iter().filter_map(|tool| classify(tool, known, marked));
     // The name is needed as it is until here.
-    let hidden = tools.map(|tool| Tool { name: notes.hide.in_text(&tool.name), ..tool });
+    let hidden = tools.map(|tool| Tool { name: secrets::masked(&tool.name), ..tool });
     notes.tools = hidden.collect();
 }
 
@@ -167,10 +172,8 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     let twice: Vec<_> =
         counts.iter().filter(|(_, count)| **count > 1).map(|(name, _)| *name).collect();
     if !twice.is_empty() {
-        let what = format!(
-            "lists {} more than once: nobody can tell which is called",
-            shown(&twice, &notes.hide)
-        );
+        let what =
+            format!("lists {} more than once: nobody can tell which is called", shown(&twice));
         notes.add(
             Subject::Tools.warning("duplicates", what).advise("give every tool a name of its own"),
         );
@@ -179,7 +182,7 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     if !odd.is_empty() {
         let what = format!(
             "{}: the input schema is no object of type `object`; many hosts refuse such tools",
-            shown(&odd, &notes.hide)
+            shown(&odd)
         );
         notes.add(
             Subject::Tools
@@ -189,8 +192,7 @@ fn judge(tools: &[Json], notes: &mut Notes) {
     }
     let torn: Vec<_> = tools.iter().filter(|tool| contradicts(tool)).filter_map(name).collect();
     if !torn.is_empty() {
-        let what =
-            format!("{}: says that it only reads and that it destroys", shown(&torn, &notes.hide));
+        let what = format!("{}: says that it only reads and that it destroys", shown(&torn));
         let advice = "correct the annotations: a call that only reads is sent again when in doubt";
         notes.add(Subject::Tools.warning("hints", what).advise(advice));
     }
@@ -239,8 +241,8 @@ fn contradicts(tool: &Json) -> bool {
     hints.read_only_hint == Some(true) && hints.destructive_hint == Some(true)
 }
 
-fn shown<T: AsRef<str>>(names: &[T], hide: &Hide) -> String {
-    let some = names.iter().take(5).map(|it| format!("`{}`", hide.cut(it.as_ref())));
+fn shown<T: AsRef<str>>(names: &[T]) -> String {
+    let some = names.iter().take(5).map(|it| format!("`{}`", secrets::cut(it.as_ref())));
     let some: Vec<_> = some.collect();
     match names.len().saturating_sub(5) {
         0 => some.join(", "),

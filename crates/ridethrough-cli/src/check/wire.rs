@@ -16,8 +16,8 @@ use ridethrough::{Cause, Failure, Version};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::hide::Hide;
 use super::seen::{Bounds, End, Seen};
+use crate::secrets;
 use crate::talk::desk::Desk;
 use crate::talk::safe;
 
@@ -25,7 +25,6 @@ use crate::talk::safe;
 pub(super) struct Wire {
     pub(super) probe: Rc<Probe>,
     desk: Rc<Desk>,
-    pub(super) hide: Hide,
     /// Whether the server sees a token of ours.
     pub(super) has_token: bool,
     /// Tell every question.
@@ -85,7 +84,6 @@ impl Wire {
     pub(super) fn new(probe: Probe, desk: Rc<Desk>, time: Duration) -> Self {
         let last = Instant::now() + time;
         Self {
-            hide: Hide::new(probe.endpoint(), []),
             has_token: false,
             probe: Rc::new(probe),
             desk,
@@ -105,11 +103,10 @@ impl Wire {
         Self { is_telling, ..self }
     }
 
-    /// Keeps to itself what the probe shows to the server: headers by their names.
-    pub(super) fn hiding(self, shown: &[(&str, &str)]) -> Self {
-        let hide = Hide::new(self.probe.endpoint(), shown.iter().map(|(_, value)| *value));
+    /// What the probe shows to the server: headers by their names.
+    pub(super) fn showing(self, shown: &[(&str, &str)]) -> Self {
         let has_token = shown.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        Self { hide, has_token, ..self }
+        Self { has_token, ..self }
     }
 
     /// Whether the time for questions is over.
@@ -122,7 +119,6 @@ impl Wire {
         Self {
             probe: self.probe.clone(),
             desk: self.desk.clone(),
-            hide: self.hide.clone(),
             next_id: self.next_id.clone(),
             target: self.target.clone(),
             line: None,
@@ -188,7 +184,7 @@ impl Wire {
                 Ok(seen) => format!("{what}: {} in {}", seen.words(), millis(seen.took)),
                 Err(miss) => format!("{what}: {miss}"),
             };
-            self.desk.say(&safe::line(&self.hide.in_text(&told)));
+            self.desk.say(&safe::line(&secrets::masked(&told)));
         }
         seen
     }
@@ -225,7 +221,7 @@ impl Wire {
         let watched = ask.watch.map_or(until, |time| self.ends.min(Instant::now() + time));
         let bounds =
             Bounds { bytes: ask.bytes, until: watched, stops_at_answer: ask.stops_at_answer };
-        let seen = Seen::read(found, ask.id, began, bounds, self.hide.clone()).await;
+        let seen = Seen::read(found, ask.id, began, bounds).await;
         // On HTTP/1.1 what is still open, or was left alone, is in the way of the next question.
         let is_free = line.is_http2() && !matches!(seen.end, End::Broken(_));
         if seen.end == End::Ended || is_free {

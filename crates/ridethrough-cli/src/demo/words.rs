@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ridethrough::machine::event::Remedy;
-use ridethrough::{Delivery, Event, Moment, Reason};
+use ridethrough::{Delivery, Event, Moment, Reason, news};
 
 use super::judge::seconds;
 
@@ -62,7 +62,7 @@ impl Narrator {
             Event::SessionRenewalFailed { reason, next } => {
                 format!("no new session: {reason}; ask again in {}", until(next))
             }
-            other => format!("{other:?}"),
+            other => news::of(other, at).words,
         })
     }
 
@@ -81,7 +81,8 @@ fn remedy_words(remedy: Remedy, now: Moment) -> String {
         Remedy::Resend { at } => format!("send again in {}", seconds_short(at.since(now))),
         Remedy::Resume { at } => format!("resume in {}", seconds_short(at.since(now))),
         Remedy::WaitForLink => "wait for the server".to_owned(),
-        other => format!("{other:?}"),
+        Remedy::CheckEra => "ask which era the server belongs to".to_owned(),
+        _ => "go on".to_owned(),
     }
 }
 
@@ -150,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_words_of_its_own_is_told_by_its_name() {
+    fn what_has_no_words_here_is_told_in_the_usual_ones() {
         let words = Narrator::default().words(Moment::START, &Event::ToolsChanged);
 
-        assert_eq!(words.as_deref(), Some("ToolsChanged"));
+        assert_eq!(words.as_deref(), Some("the tools have changed"));
     }
 
     #[test]

@@ -1,13 +1,170 @@
 //! When `expose` is asked to stop, and by what.
 //!
+//! ```text
+//!   Running ──signal──▶ Stopping ──sessions are ended──▶ exit
+//!                          └──another signal, or too long──▶ exit at once; the supervisors end the servers
+//! ```
+//! A thread of its own listens, with a runtime of its own: whatever the others are doing, a signal is heard
+//! and the process ends.
+//!
 //! Unlike other commands it does not listen for SIGHUP: whoever listens undoes `nohup`. Where nobody ignores
 //! it, it ends the process at once, and the supervisors see to the rest.
 
-use tokio::signal::unix::SignalKind;
+use std::io;
+use std::time::Duration;
 
-use crate::until;
+use futures_util::future::select_all;
+use tokio::runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
-/// Ends when a signal comes that asks to stop, with the exit code that shells give to it.
-pub(super) async fn asked() -> u8 {
-    until::heard([SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()]).await
+use super::voice::Voice;
+
+/// Whether `expose` is asked to stop.
+pub(super) struct Stop {
+    /// The exit code, once it is.
+    asked: watch::Receiver<Option<u8>>,
+}
+
+impl Stop {
+    /// Listens from here on. Whoever is asked has `longest` to end the process.
+    pub(super) fn listen(voice: Voice, longest: Duration) -> io::Result<Self> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let (tell, asked) = watch::channel(None);
+        let entered = runtime.enter();
+        let mut signals = Signals::new();
+        drop(entered);
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                let code = signals.next().await;
+                // Whoever wants to know may have ended by itself.
+                let _ = tell.send(Some(code));
+                let _ = timeout(longest, signals.next()).await;
+                voice.tell("stopped: what is left of the sessions is being killed");
+                voice.finish();
+                std::process::exit(code.into());
+            });
+        })?;
+        Ok(Self { asked })
+    }
+
+    /// Ends when it is asked, with the exit code that shells give to the signal.
+    pub(super) async fn asked(&mut self) -> u8 {
+        match self.asked.wait_for(Option::is_some).await.map(|code| *code) {
+            Ok(Some(code)) => code,
+            // Nobody listens any more, so that nobody asks.
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// The signals that ask to stop. None is missed between two of them.
+struct Signals(Vec<(Signal, u8)>);
+
+impl Signals {
+    fn new() -> Self {
+        let kinds = [SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
+        let heard = kinds.into_iter().filter_map(|kind| {
+            let code = u8::try_from(128 + kind.as_raw_value()).unwrap_or(u8::MAX);
+            // One that cannot be heard does what it does by default.
+            Some((signal(kind).ok()?, code))
+        });
+        Self(heard.collect())
+    }
+
+    async fn next(&mut self) -> u8 {
+        let next = self.0.iter_mut().map(|(signal, code)| {
+            Box::pin(async {
+                signal.recv().await;
+                *code
+            })
+        });
+        let next: Vec<_> = next.collect();
+        match next.is_empty() {
+            true => std::future::pending().await,
+            false => select_all(next).await.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
+    use std::time::Instant;
+
+    use rustix::process::{Pid, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_second_signal_ends_a_process_all_of_whose_threads_are_busy() {
+        let mut busy = start(Duration::from_secs(600));
+        let began = Instant::now();
+
+        // Two that come at once are one.
+        let status = loop {
+            kill(&busy);
+            std::thread::sleep(Duration::from_millis(50));
+            if let Some(status) = busy.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(50), "it does not end");
+        };
+
+        assert_eq!(status.code(), Some(143));
+    }
+
+    #[test]
+    fn one_signal_ends_it_when_its_time_is_over() {
+        let longest = Duration::from_secs(1);
+        let mut busy = start(longest);
+        let began = Instant::now();
+
+        kill(&busy);
+
+        assert_eq!(busy.wait().unwrap().code(), Some(143));
+        assert!(began.elapsed() >= longest, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    #[ignore = "this is the process that the other tests start"]
+    fn busy() {
+        let Ok(longest) = std::env::var(LONGEST) else { return };
+        let longest = Duration::from_millis(longest.parse().unwrap());
+        let workers = runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        for _ in 0..2 {
+            // It never gives its thread back.
+            workers.spawn(async { std::thread::sleep(Duration::from_secs(1000)) });
+        }
+        let mut stop = Stop::listen(Voice::new().unwrap(), longest).unwrap();
+        println!("\nready");
+
+        workers.block_on(async {
+            stop.asked().await;
+            std::thread::sleep(Duration::from_secs(1000));
+        });
+    }
+
+    fn start(longest: Duration) -> Child {
+        let name = concat!(module_path!(), "::busy");
+        let (_, name) = name.split_once("::").unwrap();
+        let mut busy = Command::new(std::env::current_exe().unwrap())
+            .args([name, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .env(LONGEST, longest.as_millis().to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(busy.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "ready"), "it has not started");
+        busy
+    }
+
+    fn kill(process: &Child) {
+        kill_process(Pid::from_child(process), rustix::process::Signal::TERM).unwrap();
+    }
+
+    const LONGEST: &str = "STOP_LONGEST_MILLIS";
 }

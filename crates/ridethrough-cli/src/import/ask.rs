@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Client, Error, Kind, RecoveryPolicy, StaticBearer};
+use ridethrough::{Client, Endpoint, Error, Kind, RecoveryPolicy, StaticBearer};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
@@ -14,6 +14,7 @@ use super::entry::Entry;
 use super::file::{File, Trust};
 use super::places::{Folders, Scope};
 use super::reach::{Address, Reached};
+use crate::{secrets, target};
 
 /// What a server said, or why it was not asked.
 #[derive(Debug)]
@@ -69,6 +70,14 @@ async fn shake_hands(address: &Address) -> Heard {
 }
 
 fn client(address: &Address) -> Result<Client, String> {
+    let shown = address.headers.iter().map(|(name, it)| (name.as_str(), it.expose_secret()));
+    let token = address.bearer.iter().map(|it| ("authorization", it.expose_secret()));
+    secrets::keep(address.url.expose_secret(), &shown.chain(token).collect::<Vec<_>>());
+    let is_bare = address.headers.is_empty() && address.bearer.is_none();
+    let endpoint = Endpoint::parse(address.url.expose_secret());
+    if !is_bare && endpoint.is_ok_and(|it| !target::is_safe_from_listeners(&it)) {
+        return Err("a token or a header would go there in the clear".to_owned());
+    }
     let mut builder = Client::builder(address.url.expose_secret()).policy(RecoveryPolicy::never());
     for (name, value) in &address.headers {
         builder = builder.header(name, value.expose_secret());

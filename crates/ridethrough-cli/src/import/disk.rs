@@ -1,11 +1,12 @@
 //! Config files on the disk: read, written in one step, and kept as they were.
 //!
-//! A backup lies beside its file and is never overwritten: a second one has a number. A file is
-//! replaced by renaming a whole new one over it, through links to where it really lies, so that no
-//! reader ever sees half of it.
+//! Whatever is written is written whole under a name of its own, and gets its place by a rename: no reader
+//! ever sees half of it, of a backup neither. A file is replaced through links to where it really lies, with
+//! its owner and mode, and only if it still says what was read. A backup is never overwritten: a second one
+//! has a number.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,45 +14,121 @@ use anyhow::{Context, Result, bail};
 
 /// Writes a file anew, provided that it still says `old`, and gives the path of the backup.
 pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<PathBuf> {
-    if fs::read(path)? != old.as_bytes() {
-        bail!("it was changed by somebody else meanwhile; run the command again");
-    }
-    let backup = free_backup(path);
-    copy(path, &backup, old).with_context(|| format!("no backup {}", backup.display()))?;
-    overwrite(path, new)?;
-    Ok(backup)
+    replace_watched(path, old, new, |_| ())
 }
 
-/// Puts a new text in place of a file's.
-pub(super) fn overwrite(path: &Path, new: &str) -> Result<()> {
-    // A link stays a link; the file behind it is replaced.
-    let real = fs::canonicalize(path)?;
-    let fresh = beside(&real, &format!(".ridethrough-new-{}", std::process::id()));
-    let written = copy(&real, &fresh, new).and_then(|()| fs::rename(&fresh, &real));
-    if written.is_err() {
-        // Then there may be nothing to remove, and what matters is told below.
-        let _ = fs::remove_file(&fresh);
-    }
-    written.context("it cannot be written")
+/// Puts a new text in place of a file's, provided that it still says `old`.
+pub(super) fn overwrite(path: &Path, old: &str, new: &str) -> Result<()> {
+    exchange(path, old, new, &mut |_| ())
+}
+
+/// Keeps a text beside a file, before the file is taken back to an older one.
+pub(super) fn keep_undone(path: &Path, text: &str) -> Result<PathBuf> {
+    store(path, UNDONE, text, &mut |_| ()).context("no copy of it can be kept")
 }
 
 /// The backups of a file, the newest first.
 pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
-    let mut backups: Vec<_> = names(path).take_while(|backup| backup.exists()).collect();
-    backups.reverse();
-    backups
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let first = beside(path, BACKUP).file_name().unwrap_or_default().to_owned();
+    let number = |name: OsString| -> Option<u64> {
+        let behind = name.to_str()?.strip_prefix(first.to_str()?)?.to_owned();
+        if behind.is_empty() { Some(1) } else { behind.strip_prefix('-')?.parse().ok() }
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> =
+        entries.filter_map(|it| Some((number(it.file_name())?, it.path()))).collect();
+    found.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
+    found.into_iter().map(|(_, path)| path).collect()
 }
 
-fn free_backup(path: &Path) -> PathBuf {
-    let free = names(path).find(|backup| !backup.exists());
-    free.expect("there is always one more number")
+/// Something that lies on the disk whole, and gets its place next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Backup,
+    File,
 }
 
-/// What backups are called, the oldest first.
-fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let first = beside(path, BACKUP);
-    let path = path.to_owned();
-    std::iter::once(first).chain((2..).map(move |it: u64| beside(&path, &format!("{BACKUP}-{it}"))))
+fn replace_watched(
+    path: &Path,
+    old: &str,
+    new: &str,
+    mut before: impl FnMut(Step),
+) -> Result<PathBuf> {
+    compare(path, old)?;
+    let backup = store(path, BACKUP, old, &mut before).context("no backup can be kept")?;
+    if let Err(error) = exchange(path, old, new, &mut before) {
+        // It is of a file that was not changed.
+        let _ = fs::remove_file(&backup);
+        return Err(error);
+    }
+    Ok(backup)
+}
+
+fn exchange(path: &Path, old: &str, new: &str, before: &mut dyn FnMut(Step)) -> Result<()> {
+    // A link stays a link; the file behind it is replaced.
+    let real = fs::canonicalize(path)?;
+    let draft = draft(&real);
+    let written = write(&real, &draft, new).context("it cannot be written").and_then(|()| {
+        before(Step::File);
+        // Writing takes a while, and its host writes this file, too.
+        compare(&real, old)?;
+        fs::rename(&draft, &real).context("it cannot be written")
+    });
+    if written.is_err() {
+        // Then there may be nothing to remove, and what matters is told.
+        let _ = fs::remove_file(&draft);
+    }
+    sync_folder(&real);
+    written
+}
+
+/// Keeps a text under the first free name with this ending.
+fn store(
+    path: &Path,
+    ending: &str,
+    text: &str,
+    before: &mut dyn FnMut(Step),
+) -> io::Result<PathBuf> {
+    let draft = draft(&beside(path, ending));
+    let stored = write(path, &draft, text).and_then(|()| {
+        before(Step::Backup);
+        named(&draft, path, ending)
+    });
+    let _ = fs::remove_file(&draft);
+    stored
+}
+
+/// Gives a draft the first free name. A link takes the place of nothing, where a rename would.
+fn named(draft: &Path, path: &Path, ending: &str) -> io::Result<PathBuf> {
+    for name in names(path, ending) {
+        match fs::hard_link(draft, &name) {
+            Ok(()) => return Ok(name),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // A disk without links.
+            Err(_) if !name.exists() => return fs::rename(draft, &name).map(|()| name),
+            Err(_) => {}
+        }
+    }
+    Err(io::Error::other("there are too many of them"))
+}
+
+fn compare(path: &Path, old: &str) -> Result<()> {
+    if fs::read(path)? != old.as_bytes() {
+        bail!("it was changed by somebody else meanwhile; run the command again");
+    }
+    Ok(())
+}
+
+/// The names with this ending, the oldest first.
+fn names(path: &Path, ending: &str) -> impl Iterator<Item = PathBuf> {
+    let first = beside(path, ending);
+    let more = (2..=MOST).map(move |it: u64| beside(path, &format!("{ending}-{it}")));
+    std::iter::once(first).chain(more)
+}
+
+fn draft(path: &Path) -> PathBuf {
+    beside(path, &format!(".ridethrough-new-{}", std::process::id()))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -60,9 +137,11 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes a new file of this text that may be read by whom the model's may. Never takes the place of
-/// another file.
-fn copy(model: &Path, path: &Path, text: &str) -> io::Result<()> {
+/// Makes a new file of this text, whole and on the disk, that belongs to whom the model does and may be read
+/// by whom the model may.
+fn write(model: &Path, path: &Path, text: &str) -> io::Result<()> {
+    // A draft of a process of the same number that died is nobody's.
+    let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     // Nobody else may read it before it has the permissions of its model.
@@ -70,11 +149,41 @@ fn copy(model: &Path, path: &Path, text: &str) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.write_all(text.as_bytes())?;
-    file.set_permissions(fs::metadata(model)?.permissions())?;
+    let model = fs::metadata(model)?;
+    keep_owner(&file, &model)?;
+    file.set_permissions(model.permissions())?;
     file.sync_all()
 }
 
+#[cfg(unix)]
+fn keep_owner(file: &File, model: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (model.uid(), model.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(model.uid()), Some(model.gid()))
+        .map_err(|error| io::Error::new(error.kind(), format!("its owner cannot be kept: {error}")))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Lets a rename outlive a power cut, where that can be done.
+fn sync_folder(path: &Path) {
+    if cfg!(unix)
+        && let Some(folder) = path.parent()
+    {
+        // The file itself is on the disk; a disk that cannot do this has done what it can.
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+}
+
 const BACKUP: &str = ".ridethrough-backup";
+const UNDONE: &str = ".ridethrough-undone";
+const MOST: u64 = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -96,8 +205,41 @@ mod tests {
         assert_eq!(fs::read_to_string(&second).unwrap(), "two");
         assert_eq!(fs::read_to_string(&file).unwrap(), "three");
         assert!(refused.unwrap_err().to_string().contains("changed by somebody else"));
-        assert_eq!(backups(&file), [second, first]);
+        assert_eq!(backups(&file), [second.clone(), first.clone()]);
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 3, "nothing else is left behind");
+        fs::remove_file(first).unwrap();
+        assert_eq!(backups(&file), [second], "also if an older one is gone");
+    }
+
+    /// The host of a config file writes it whenever it likes.
+    #[test]
+    fn an_edit_between_the_comparison_and_the_rename_is_noticed() {
+        let folder = Folder::new("race");
+        let file = folder.0.join("mcp.json");
+        fs::write(&file, "one").unwrap();
+
+        let refused = replace_watched(&file, "one", "two", |step| {
+            if step == Step::File {
+                fs::write(&file, "one, edited").unwrap();
+            }
+        });
+
+        assert!(refused.unwrap_err().to_string().contains("changed by somebody else"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one, edited");
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    #[test]
+    fn a_backup_has_its_name_only_when_it_is_whole() {
+        let folder = Folder::new("whole");
+        let file = folder.0.join("mcp.json");
+        fs::write(&file, "one").unwrap();
+        let mut seen = Vec::new();
+
+        replace_watched(&file, "one", "two", |step| seen.push((step, backups(&file).len())))
+            .unwrap();
+
+        assert_eq!(seen, [(Step::Backup, 0), (Step::File, 1)]);
     }
 
     #[cfg(unix)]

@@ -22,6 +22,8 @@ pub(super) struct Entry {
     pub(super) is_disabled: bool,
     pub(super) env: Vec<(String, SecretString)>,
     pub(super) kind: Kind,
+    /// Where all of it stands.
+    pub(super) span: Range<usize>,
 }
 
 #[derive(Debug)]
@@ -59,6 +61,10 @@ pub(super) struct Remote {
     pub(super) env_headers: Vec<(String, String)>,
     /// The variable that holds a bearer token.
     pub(super) bearer_env: Option<String>,
+    /// The keys that say which transport it is.
+    pub(super) kinds: Vec<String>,
+    /// All members that mean nothing to us, and where their values stand.
+    pub(super) rest: Vec<(String, Range<usize>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +120,9 @@ fn entry(name: &str, project: Option<&String>, node: &Node) -> Entry {
         project: project.cloned(),
         is_nested: false,
         is_disabled,
-        env: secrets(node.get("env")),
+        env: secrets(node.get("env").or_else(|| started(node)?.get("env"))),
         kind: kind(node),
+        span: node.span.clone(),
     }
 }
 
@@ -132,7 +139,16 @@ fn kind(node: &Node) -> Kind {
     }
 }
 
+/// Zed used to have all that starts a server in an object of its own.
+fn started(node: &Node) -> Option<&Node> {
+    node.get("command").filter(|it| it.is_object())
+}
+
 fn local(node: &Node, command: &Node) -> Result<Local, &'static str> {
+    let (node, command) = match started(node) {
+        Some(inner) => (inner, inner.get("path").ok_or("its `command` has no `path`")?),
+        None => (node, command),
+    };
     let command = word(command).ok_or("its `command` is not a text")?;
     let (args, args_span) = match node.get("args") {
         None => (Vec::new(), None),
@@ -166,7 +182,26 @@ fn remote(node: &Node, url: &Node) -> Result<Remote, &'static str> {
             .filter_map(|(name, it)| Some((name.clone(), it.word()?)))
             .collect(),
         bearer_env: node.get("bearer_token_env_var").and_then(Node::text).map(str::to_owned),
+        kinds: keys(node, |key| TYPES.contains(&key)).map(|(key, _)| key).collect(),
+        rest: keys(node, |key| {
+            !KNOWN.contains(&key) && !TYPES.contains(&key) && !URLS.contains(&key)
+        })
+        .collect(),
     })
+}
+
+/// The members of which this is true, each once, and where their values stand.
+fn keys(
+    node: &Node,
+    is_wanted: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (String, Range<usize>)> {
+    let members = node.members();
+    let is_last = |at: usize, key: &str| !members[at + 1..].iter().any(|(later, _)| later == key);
+    let wanted = members
+        .iter()
+        .enumerate()
+        .filter(move |(at, (key, _))| is_wanted(key) && is_last(*at, key));
+    wanted.map(|(_, (key, it))| (key.clone(), it.span.clone()))
 }
 
 fn word(node: &Node) -> Option<Word> {
@@ -182,6 +217,8 @@ fn secrets(node: Option<&Node>) -> Vec<(String, SecretString)> {
 /// What the table of servers is called: most, VS Code, Codex, Zed.
 const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_servers"];
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+/// What else is known of a server at a URL.
+const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
 const TYPES: [&str; 3] = ["type", "transport", "transportType"];
 
 #[cfg(test)]
@@ -224,7 +261,7 @@ mod tests {
             ("7", "it is not an object"),
             ("{}", "it has neither a `command` nor a `url`"),
             (r#"{"command":"a","url":"b"}"#, "it has both a `command` and a `url`"),
-            (r#"{"command":{"path":"a"}}"#, "its `command` is not a text"),
+            (r#"{"command":7}"#, "its `command` is not a text"),
             (r#"{"command":"a","args":"b"}"#, "its `args` are not a list"),
             (r#"{"command":"a","args":[1]}"#, "one of its `args` is not a text"),
             (r#"{"url":[]}"#, "its `url` is not a text"),
@@ -249,6 +286,19 @@ mod tests {
         assert_eq!(transport(r#"{"url":"u","type":"websocket"}"#), Transport::Unknown);
         assert!(one(r#"{"command":"a","disabled":true}"#).is_disabled);
         assert!(one(r#"{"command":"a","enabled":false}"#).is_disabled);
+    }
+
+    #[test]
+    fn zed_may_have_all_that_starts_a_server_in_an_object() {
+        let entry = one(
+            r#"{"source":"custom","command":{"path":"npx","args":["mcp-remote","U"],"env":{"A":"b"}}}"#,
+        );
+
+        let Kind::Local(local) = &entry.kind else { panic!("{entry:?}") };
+        assert_eq!(local.command.text.expose_secret(), "npx");
+        assert_eq!((local.args.len(), &*entry.env[0].0), (2, "A"));
+        let broken = one(r#"{"command":{"args":[]}}"#);
+        assert!(matches!(broken.kind, Kind::Unknown("its `command` has no `path`")));
     }
 
     #[test]

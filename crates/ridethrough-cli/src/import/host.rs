@@ -13,10 +13,14 @@ pub(crate) enum Host {
     Codex,
     Copilot,
     Cursor,
+    GeminiCli,
     /// A file of another name, which is read all the same if it looks like one of these.
     Other,
+    /// Ourselves: `ridethrough.toml` has names of servers, too.
+    Ridethrough,
     VsCode,
     Windsurf,
+    Zed,
 }
 
 impl Host {
@@ -29,9 +33,12 @@ impl Host {
             ("claude_desktop_config.json", _) => Self::ClaudeDesktop,
             ("config.toml", _) => Self::Codex,
             ("mcp-config.json", _) => Self::Copilot,
+            ("ridethrough.toml", _) => Self::Ridethrough,
             ("mcp.json", ".cursor") => Self::Cursor,
             ("mcp.json", ".vscode" | "User") => Self::VsCode,
             ("mcp_config.json", _) => Self::Windsurf,
+            ("settings.json", ".gemini") => Self::GeminiCli,
+            ("settings.json", ".zed" | "zed" | "Zed") => Self::Zed,
             _ => Self::Other,
         }
     }
@@ -49,17 +56,21 @@ impl Host {
             Self::Codex => "codex",
             Self::Copilot => "copilot",
             Self::Cursor => "cursor",
+            Self::GeminiCli => "gemini-cli",
             Self::Other => "other",
+            Self::Ridethrough => "ridethrough",
             Self::VsCode => "vscode",
             Self::Windsurf => "windsurf",
+            Self::Zed => "zed",
         }
     }
 
     /// How variables are written in its files.
     pub(super) const fn dialect(self) -> Dialect {
         match self {
-            Self::ClaudeCode => Dialect::Shell,
-            Self::ClaudeDesktop | Self::Codex => Dialect::None,
+            Self::ClaudeCode | Self::Ridethrough => Dialect::Shell,
+            Self::ClaudeDesktop | Self::Codex | Self::Zed => Dialect::None,
+            Self::GeminiCli => Dialect::Dollar,
             Self::Cursor | Self::VsCode | Self::Windsurf => Dialect::Editor,
             Self::Copilot | Self::Other => Dialect::Any,
         }
@@ -74,22 +85,28 @@ impl fmt::Display for Host {
             Self::Codex => "Codex",
             Self::Copilot => "Copilot CLI",
             Self::Cursor => "Cursor",
+            Self::GeminiCli => "Gemini CLI",
             Self::Other => "Config file",
+            Self::Ridethrough => "ridethrough",
             Self::VsCode => "VS Code",
             Self::Windsurf => "Windsurf",
+            Self::Zed => "Zed",
         })
     }
 }
 
-const ALL: [Host; 8] = [
+const ALL: [Host; 11] = [
     Host::ClaudeCode,
     Host::ClaudeDesktop,
     Host::Codex,
     Host::Copilot,
     Host::Cursor,
+    Host::GeminiCli,
     Host::Other,
+    Host::Ridethrough,
     Host::VsCode,
     Host::Windsurf,
+    Host::Zed,
 ];
 
 #[cfg(test)]
@@ -104,6 +121,9 @@ mod tests {
         assert_eq!(of("work/.vscode/mcp.json"), Host::VsCode);
         assert_eq!(of("/home/me/.config/Code/User/mcp.json"), Host::VsCode);
         assert_eq!(of(".mcp.json"), Host::ClaudeCode);
+        assert_eq!(of("/home/me/.gemini/settings.json"), Host::GeminiCli);
+        assert_eq!(of("/home/me/.config/zed/settings.json"), Host::Zed);
+        assert_eq!(of("work/.zed/settings.json"), Host::Zed);
         assert_eq!(of("mcp.json"), Host::Other);
         assert!(ALL.into_iter().all(|host| Host::named(host.word()) == Some(host)));
     }

@@ -4,16 +4,19 @@
 use secrecy::ExposeSecret;
 
 use super::entry::{Local, Word};
+use super::other::Other;
 
 /// What a program line starts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Another bridge to a remote server.
+    /// Another bridge, in front of a local program.
     Another(&'static str),
     /// `mcp-remote`, and how it was asked for.
     McpRemote(Request),
     /// `mcp-remote`, in a way that is not taken apart.
     Obscure,
+    /// Another bridge to a remote server.
+    Other(Other),
     /// `ridethrough bridge`.
     Ours(Request),
     /// Any other program.
@@ -68,7 +71,12 @@ impl Line {
         match (package, bare_name(named)) {
             // Words begin with the command, arguments after it.
             (Some(at), "mcp-remote") => Self::McpRemote(Request::read(&local.args, at, &[])),
-            (_, "supergateway") => Self::Another("supergateway"),
+            (Some(at), "supergateway") => Other::supergateway(&local.args, at)
+                .map_or(Self::Another("supergateway"), Self::Other),
+            // That of npm has another name for everything, and no remote servers.
+            (Some(at), "mcp-proxy") if !is_npm(&words[start..]) => {
+                Other::mcp_proxy(&local.args, at).map_or(Self::Another("mcp-proxy"), Self::Other)
+            }
             (_, "mcp-proxy") => Self::Another("mcp-proxy"),
             _ if is_ours(words[0]) && words.get(1) == Some(&"bridge") => {
                 Self::Ours(Request::read(&local.args, 1, &OURS))
@@ -117,12 +125,28 @@ fn launched(words: &[&str]) -> Option<usize> {
     let second = words.get(1).copied().unwrap_or_default();
     let skipped = match (program(words.first()?).as_str(), second) {
         ("npx" | "bunx" | "pnpx" | "uvx", _) => 1,
-        ("npm", "exec" | "x") | ("pnpm" | "yarn", "dlx") | ("bun", "x") => 2,
+        ("npm", "exec" | "x") | ("pnpm" | "yarn", "dlx") | ("bun", "x") | ("pipx", "run") => 2,
+        ("uv", "tool") if words.get(2) == Some(&"run") => 3,
         ("mcp-remote" | "mcp-proxy" | "supergateway", _) => return Some(0),
         _ => return None,
     };
-    let is_harmless = |word: &&&str| HARMLESS.contains(*word);
-    Some(skipped + words[skipped..].iter().take_while(is_harmless).count())
+    let mut at = skipped;
+    while let Some(word) = words.get(at) {
+        at += match *word {
+            word if HARMLESS.contains(&word) => 1,
+            // The package that the program is in.
+            "-p" | "--package" | "--from" => 2,
+            word if word.starts_with("--package=") || word.starts_with("--from=") => 1,
+            _ => break,
+        };
+    }
+    Some(at)
+}
+
+/// Whether a package of npm is started.
+fn is_npm(words: &[&str]) -> bool {
+    let runner = words.first().map(|word| program(word)).unwrap_or_default();
+    ["npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun"].contains(&runner.as_str())
 }
 
 /// The name of a program without its folder and without what Windows puts behind it.
@@ -162,7 +186,8 @@ enum Takes {
 type Known = (&'static str, Takes, Meaning);
 
 /// Flags that only our own bridge has.
-const OURS: [Known; 6] = [
+const OURS: [Known; 7] = [
+    ("--max-message", Takes::Value, Meaning::Same),
     ("--no-catalogue", Takes::Nothing, Meaning::Same),
     ("--policy", Takes::Value, Meaning::Same),
     ("--repeatable", Takes::Value, Meaning::Same),
@@ -223,6 +248,9 @@ mod tests {
             ("pnpm dlx mcp-remote URL", 2),
             ("npm exec -- mcp-remote URL", 3),
             ("/usr/local/bin/mcp-remote URL", 0),
+            ("npx -p mcp-remote mcp-remote URL", 3),
+            ("npx -y -p mcp-remote@latest mcp-remote URL", 4),
+            ("npx --package=mcp-remote -- mcp-remote URL", 3),
         ];
         for (line, own) in lines {
             let Line::McpRemote(request) = read(line) else { panic!("{line}") };
@@ -248,17 +276,33 @@ mod tests {
     fn what_is_not_taken_apart_is_not_guessed_at() {
         let cases = [
             ("npx -p mcp-remote@latest mcp-remote-client URL", Line::Obscure),
-            ("npx --package=mcp-remote mcp-remote URL", Line::Obscure),
             ("node /lib/mcp-remote/dist/proxy.js URL", Line::Obscure),
             ("npx @fork/mcp-remote URL", Line::Obscure),
-            ("npx -y supergateway --streamableHttp URL", Line::Another("supergateway")),
-            ("uvx mcp-proxy URL", Line::Another("mcp-proxy")),
+            ("npx -y supergateway --stdio uvx --port 8000", Line::Another("supergateway")),
+            ("uvx mcp-proxy --port 8000 uvx mcp-server-git", Line::Another("mcp-proxy")),
+            ("npx mcp-proxy https://a.example/", Line::Another("mcp-proxy")),
             ("npx -y @modelcontextprotocol/server-everything", Line::Program),
             ("npx", Line::Program),
             ("ridethrough call URL", Line::Program),
         ];
         for (line, expected) in cases {
             assert_eq!(read(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn other_bridges_are_read_however_they_are_started() {
+        for (line, name) in [
+            ("npx -y supergateway --streamableHttp https://a.example/mcp", "supergateway"),
+            ("npx -y supergateway --sse https://a.example/sse", "supergateway"),
+            ("uvx mcp-proxy https://a.example/sse", "mcp-proxy"),
+            ("uv tool run mcp-proxy https://a.example/sse", "mcp-proxy"),
+            ("uvx --from mcp-proxy mcp-proxy https://a.example/sse", "mcp-proxy"),
+            ("/usr/bin/mcp-proxy --debug https://a.example/sse", "mcp-proxy"),
+        ] {
+            let Line::Other(other) = read(line) else { panic!("{line}: {:?}", read(line)) };
+
+            assert_eq!((other.name, other.strays), (name, 0), "{line}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::host::Host;
+use crate::options::{self, project};
 
 /// A config file and why it is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,11 @@ pub(super) struct Folders {
     pub(super) home: Option<PathBuf>,
     /// Where programs keep their settings on this system.
     settings: Option<PathBuf>,
+    /// Where Claude Code keeps its file of the user's.
+    claude: Option<PathBuf>,
     codex: Option<PathBuf>,
+    /// Our own file of the user's.
+    own: Option<PathBuf>,
     pub(super) work: PathBuf,
 }
 
@@ -48,7 +53,9 @@ impl Folders {
             folder("XDG_CONFIG_HOME").or_else(|| below(".config"))
         };
         let codex = folder("CODEX_HOME").or_else(|| below(".codex"));
-        Self { settings, codex, work: env::current_dir().unwrap_or_default(), home }
+        let claude = folder("CLAUDE_CONFIG_DIR").or_else(|| home.clone());
+        let own = options::users_file();
+        Self { settings, claude, codex, own, work: env::current_dir().unwrap_or_default(), home }
     }
 
     /// Those of a home and a working directory, as on Linux.
@@ -57,7 +64,9 @@ impl Folders {
         Self {
             home: Some(home.to_owned()),
             settings: Some(home.join(".config")),
+            claude: Some(home.to_owned()),
             codex: Some(home.join(".codex")),
+            own: Some(home.join(".config/ridethrough/ridethrough.toml")),
             work: work.to_owned(),
         }
     }
@@ -71,6 +80,15 @@ impl Folders {
         all.into_iter().filter(|place| place.path.is_file()).collect()
     }
 
+    /// Our own files: they name servers, and there is nothing to import from them.
+    pub(super) fn own(&self) -> Vec<Place> {
+        let host = Host::Ridethrough;
+        let project = self.work.join(project::NAME);
+        let project = Place { path: project, host, scope: Scope::Project };
+        let user = self.own.clone().map(|path| Place { path, host, scope: Scope::User });
+        [project].into_iter().chain(user).filter(|place| place.path.is_file()).collect()
+    }
+
     /// A file that a person named.
     pub(super) fn named(path: &Path) -> Place {
         Place { path: path.to_owned(), host: Host::of(path), scope: Scope::Named }
@@ -79,7 +97,10 @@ impl Folders {
     /// Whether others too will read this file: what is written into it must not be true of this
     /// machine only.
     pub(super) fn is_shared(&self, place: &Place) -> bool {
-        let is_projects = matches!(place.host, Host::ClaudeCode | Host::Cursor | Host::VsCode);
+        let is_projects = matches!(
+            place.host,
+            Host::ClaudeCode | Host::Cursor | Host::GeminiCli | Host::VsCode | Host::Zed
+        );
         let path = std::path::absolute(&place.path).unwrap_or_else(|_| place.path.clone());
         is_projects && !self.users().iter().any(|mine| mine.path == path)
     }
@@ -87,16 +108,27 @@ impl Folders {
     fn users(&self) -> Vec<Place> {
         let under = |folder: &Option<PathBuf>, path: &str| Some(folder.as_ref()?.join(path));
         let paths = [
-            under(&self.home, ".claude.json"),
+            under(&self.claude, ".claude.json"),
             under(&self.settings, "Claude/claude_desktop_config.json"),
             under(&self.codex, "config.toml"),
             under(&self.home, ".copilot/mcp-config.json"),
             under(&self.home, ".cursor/mcp.json"),
+            under(&self.home, ".gemini/settings.json"),
             under(&self.settings, "Code/User/mcp.json"),
             under(&self.home, ".codeium/windsurf/mcp_config.json"),
+            under(&self.home, ".codeium/mcp_config.json"),
+            self.zed(),
         ];
         let place = |path: PathBuf| Place { host: Host::of(&path), path, scope: Scope::User };
         paths.into_iter().flatten().map(place).collect()
+    }
+
+    fn zed(&self) -> Option<PathBuf> {
+        if cfg!(target_os = "macos") {
+            return Some(self.home.as_ref()?.join(".config/zed/settings.json"));
+        }
+        let folder = if cfg!(windows) { "Zed" } else { "zed" };
+        Some(self.settings.as_ref()?.join(folder).join("settings.json"))
     }
 
     /// Those of the working directory, and of the folders above it up to the repository's.
@@ -104,7 +136,13 @@ impl Folders {
         let top = self.work.ancestors().find(|folder| folder.join(".git").exists());
         let top = top.unwrap_or(&self.work);
         let folders = self.work.ancestors().take_while(|folder| folder.starts_with(top));
-        let files = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
+        let files = [
+            ".mcp.json",
+            ".cursor/mcp.json",
+            ".gemini/settings.json",
+            ".vscode/mcp.json",
+            ".zed/settings.json",
+        ];
         folders
             .flat_map(|folder| files.map(|file| folder.join(file)))
             .map(|path| Place { host: Host::of(&path), path, scope: Scope::Project })
@@ -117,7 +155,8 @@ impl Place {
     pub(super) fn workspace(&self) -> Option<PathBuf> {
         let path = std::path::absolute(&self.path).ok()?;
         let folder = path.parent()?;
-        let is_hidden = [".cursor", ".vscode"].iter().any(|name| folder.ends_with(name));
+        let is_hidden =
+            [".cursor", ".gemini", ".vscode", ".zed"].iter().any(|name| folder.ends_with(name));
         let project = if is_hidden { folder.parent()? } else { folder };
         (self.scope != Scope::User).then(|| project.to_owned())
     }

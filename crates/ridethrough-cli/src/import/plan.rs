@@ -9,6 +9,8 @@ use secrecy::ExposeSecret;
 use super::document::Edit;
 use super::entry::{Entry, Kind, Local, Transport};
 use super::line::{Line, Meaning, Request};
+use super::other::Other;
+use super::variables;
 use crate::target;
 
 /// What would become of one server.
@@ -16,11 +18,13 @@ use crate::target;
 pub(super) enum Verdict {
     /// It goes through our bridge.
     Already,
+    /// A remote server that its host speaks to itself, and why changing that is up to a person.
+    ByHand(String),
     /// A remote server that its host speaks to itself.
     Could,
     /// It stays as it is, for this reason.
     Left(String),
-    /// `mcp-remote` is replaced by our bridge.
+    /// Another bridge, or its host's own way, is replaced by our bridge.
     Replace(Replacement),
 }
 
@@ -28,6 +32,8 @@ pub(super) struct Replacement {
     pub(super) edits: Vec<Edit>,
     /// Flags that our bridge does not need to be told.
     pub(super) dropped: Vec<&'static str>,
+    /// What is replaced.
+    pub(super) name: &'static str,
 }
 
 impl std::fmt::Debug for Replacement {
@@ -48,7 +54,13 @@ pub(super) fn judge(entry: &Entry, program: &str) -> Verdict {
             Transport::Unknown => left("its transport is not known"),
         },
         Kind::Local(local) => match Line::read(local) {
-            Line::Another(name) => left(format!("it goes through {name}, not through mcp-remote")),
+            Line::Another(name) => left(format!(
+                "it puts a local program on the network by {name}; `ridethrough expose` does that, too"
+            )),
+            Line::Other(other) => match unfit(entry, local, &other) {
+                Some(why) => left(why),
+                None => Verdict::Replace(translated(entry, local, &other, program)),
+            },
             Line::Obscure => left("it starts mcp-remote in a way that is not taken apart here"),
             Line::Ours(_) => Verdict::Already,
             Line::Program => left("it is a local program"),
@@ -66,6 +78,7 @@ pub(super) fn shown_url(entry: &Entry) -> Option<String> {
         Kind::Remote(remote) => remote.url.expose_secret(),
         Kind::Local(local) => match Line::read(local) {
             Line::McpRemote(request) | Line::Ours(request) => text(local, request.url?),
+            Line::Other(other) => text(local, other.url),
             _ => return None,
         },
         Kind::Unknown(_) => return None,
@@ -93,6 +106,14 @@ pub(super) fn header_names(entry: &Entry) -> Vec<String> {
                 let lines = headers.filter_map(|flag| text(local, flag.value?).split_once(':'));
                 lines.map(|(name, _)| name.trim().to_owned()).collect()
             }
+            Line::Other(other) => {
+                let headers = other.headers.iter().map(|it| Other::header(&local.args, *it));
+                let name = |it: String| Some(it.split_once(':')?.0.trim().to_owned());
+                headers
+                    .filter_map(name)
+                    .chain(token_of(entry, &other).map(|_| AUTHORIZATION.to_owned()))
+                    .collect()
+            }
             _ => Vec::new(),
         },
         Kind::Unknown(_) => Vec::new(),
@@ -114,9 +135,6 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
     Some(match request {
         Request { url: None, .. } => "it names no URL".to_owned(),
         Request { strays, .. } if !strays.is_empty() => unknown(local, strays),
-        Request { port: Some(_), .. } => {
-            "it names a port for authorization by a browser, which is not there yet".to_owned()
-        }
         _ if !oauth.is_empty() => {
             format!("{}: authorization by a browser is not there yet", oauth.join(", "))
         }
@@ -131,11 +149,64 @@ fn refusal(entry: &Entry, local: &Local, request: &Request) -> Option<String> {
             "its certificates are named in NODE_EXTRA_CA_CERTS: name them in SSL_CERT_FILE too"
                 .to_owned()
         }
-        Request { url: Some(url), .. } => return bad_url(text(local, *url), request),
+        Request { url: Some(url), .. } => {
+            let is_allowed = request.flags.iter().any(|flag| flag.name == "--allow-http");
+            return bad_url(text(local, *url), is_allowed);
+        }
     })
 }
 
-fn bad_url(url: &str, request: &Request) -> Option<String> {
+/// Why our bridge cannot take the place of this one.
+fn unfit(entry: &Entry, local: &Local, other: &Other) -> Option<String> {
+    let name = other.name;
+    let headers: Vec<_> = other.headers.iter().map(|it| Other::header(&local.args, *it)).collect();
+    let is_token = |it: &String| it.to_ascii_lowercase().starts_with("authorization");
+    match other {
+        Other { strays: 1.., .. } => Some(format!("{name} has an argument that is not known")),
+        Other { refused, .. } if !refused.is_empty() => {
+            let flags: Vec<_> = refused.iter().map(|flag| format!("`{flag}`")).collect();
+            Some(format!("our bridge has no {} of {name}", flags.join(", ")))
+        }
+        _ if headers.iter().any(|it| !it.contains(':')) => {
+            Some("a `--header` has no colon".to_owned())
+        }
+        // Ours would, and not with what the other sends.
+        _ if headers.iter().any(|it| variables::has_names(it)) => {
+            Some(format!("a header has a variable, which {name} does not fill in"))
+        }
+        other if token_of(entry, other).is_some() && headers.iter().any(is_token) => {
+            Some("it has a token in a header and one in a variable".to_owned())
+        }
+        other => bad_url(text(local, other.url), false),
+    }
+}
+
+/// The variable that holds the token of an `mcp-proxy`, if its entry sets it.
+pub(super) fn token_of(entry: &Entry, other: &Other) -> Option<&'static str> {
+    let is_set = entry.env.iter().any(|(name, _)| name == TOKEN);
+    (other.name == "mcp-proxy" && is_set).then_some(TOKEN)
+}
+
+/// All words of another bridge in those of ours.
+fn translated(entry: &Entry, local: &Local, other: &Other, program: &str) -> Replacement {
+    let mut args = vec!["bridge".to_owned(), text(local, other.url).to_owned()];
+    for header in &other.headers {
+        args.extend(["--header".to_owned(), Other::header(&local.args, *header)]);
+    }
+    if let Some(variable) = token_of(entry, other) {
+        args.extend(["--bearer-env".to_owned(), variable.to_owned()]);
+    }
+    let args: Vec<_> = args.into_iter().map(|it| serde_json::Value::from(it).to_string()).collect();
+    let args = format!("[{}]", args.join(", "));
+    // An argument was read, so that there is a list of them.
+    let span = local.args_span.clone().unwrap_or_default();
+    let program = serde_json::Value::from(program).to_string();
+    let command = Edit { span: local.command.span.clone(), text: program };
+    let edits = vec![command, Edit { span, text: args }];
+    Replacement { edits, dropped: other.dropped.clone(), name: other.name }
+}
+
+fn bad_url(url: &str, is_allowed: bool) -> Option<String> {
     if url.contains("${") {
         // What it will be, only its host knows.
         return None;
@@ -144,7 +215,6 @@ fn bad_url(url: &str, request: &Request) -> Option<String> {
         Ok(endpoint) => endpoint,
         Err(error) => return Some(format!("its URL {error}")),
     };
-    let is_allowed = request.flags.iter().any(|flag| flag.name == "--allow-http");
     let is_fine = target::is_safe_from_listeners(&endpoint) || is_allowed;
     (!is_fine).then(|| "its URL is plain http, and `--allow-http` is not there".to_owned())
 }
@@ -189,7 +259,13 @@ fn replacement(local: &Local, request: &Request, program: &str) -> Replacement {
         edits.push(Edit { span, text: String::new() });
         dropped.push(flag.name);
     }
-    Replacement { edits, dropped }
+    // It comes behind the URL, or it would be taken for it.
+    if let Some(port) = request.port {
+        let span = args[port - 1].span.end..args[port].span.end;
+        edits.push(Edit { span, text: String::new() });
+        dropped.push("port for a login");
+    }
+    Replacement { edits, dropped, name: "mcp-remote" }
 }
 
 fn text(local: &Local, at: usize) -> &str {
@@ -200,6 +276,9 @@ fn left(why: impl Into<String>) -> Verdict {
     Verdict::Left(why.into())
 }
 
+/// Where `mcp-proxy` looks for a token.
+const TOKEN: &str = "API_ACCESS_TOKEN";
+const AUTHORIZATION: &str = "Authorization";
 /// Our bridge finds out by itself which of them the server speaks.
 const TRANSPORTS: [&str; 4] = ["http-first", "http-only", "sse-first", "sse-only"];
 
@@ -228,6 +307,19 @@ mod tests {
                 r#""mcp-remote","args":["--ipv4", "--ping-interval","5" , "U","--keep-alive"]"#,
                 r#""rt","args":["bridge", "U"]"#,
             ),
+            // The port is for a login in the browser; a server that wants none needs none.
+            (
+                r#""npx","args":["-p", "mcp-remote","mcp-remote","U", "--ipv4" ,"9696", "--debug"]"#,
+                r#""rt","args":["bridge","U", "--debug"]"#,
+            ),
+            (
+                r#""npx","args":["-y","supergateway","--header","A: b","--sse","U"]"#,
+                r#""rt","args":["bridge", "U", "--header", "A: b"]"#,
+            ),
+            (
+                r#""uvx","args":["mcp-proxy","--headers","A","b","U"],"env":{"API_ACCESS_TOKEN":"t"}"#,
+                r#""rt","args":["bridge", "U", "--header", "A: b", "--bearer-env", "API_ACCESS_TOKEN"],"env":{"API_ACCESS_TOKEN":"t"}"#,
+            ),
             (r#""cmd","args":["/c","npx","-y","mcp-remote","U"]"#, r#""rt","args":["bridge","U"]"#),
         ];
         for (before, after) in cases {
@@ -244,7 +336,6 @@ mod tests {
     fn what_our_bridge_would_do_otherwise_is_left_alone_and_the_reason_names_it() {
         let cases = [
             ("", "names no URL"),
-            (r#","https://a.example/","9696""#, "a port for authorization"),
             (r#","https://a.example/","--resource","https://s3cret/""#, "`--resource`"),
             (r#","https://a.example/","--protocol","auto""#, "our bridge has no `--protocol`"),
             (r#","https://a.example/","--brand-new""#, "`--brand-new` is not known"),
@@ -278,7 +369,22 @@ mod tests {
         let left = |server: &str| matches!(verdict(server), Verdict::Left(_));
 
         assert!(left(r#"{"command":"uvx","args":["mcp-server-git"]}"#));
-        assert!(left(r#"{"command":"uvx","args":["mcp-proxy","https://a.example/"]}"#));
+        assert!(left(r#"{"command":"uvx","args":["mcp-proxy","http://a.example/"]}"#));
+        assert!(left(
+            r#"{"command":"uvx","args":["mcp-proxy","--no-verify-ssl","https://a.example/"]}"#
+        ));
+        assert!(left(r#"{"command":"uvx","args":["mcp-proxy","--port","1","uvx","git"]}"#));
+        // Such a variable is sent as it is written, and our bridge would fill it in.
+        assert!(left(
+            r#"{"command":"uvx","args":["mcp-proxy","-H","A","${B}","https://a.example/"]}"#
+        ));
+        assert!(left(
+            r#"{"command":"uvx","args":["mcp-proxy","-H","Authorization","Bearer b","https://a.example/"],
+                "env":{"API_ACCESS_TOKEN":"c"}}"#
+        ));
+        assert!(left(
+            r#"{"command":"npx","args":["supergateway","--header","a","--sse","https://a.example/"]}"#
+        ));
         assert!(left(
             r#"{"command":"npx","args":["mcp-remote","https://a.example/"],"disabled":true}"#
         ));

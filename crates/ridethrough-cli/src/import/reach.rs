@@ -9,6 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::entry::{Entry, Kind, Local, Remote, Transport, Word};
 use super::line::{Line, Request};
+use super::other::Other;
+use super::plan;
 use super::variables::{self, Dialect, Scope, Unfilled};
 
 /// Where a server is and what it must be told. Whatever may be a secret prints as nothing.
@@ -73,6 +75,12 @@ fn open(pairs: &[(String, SecretString)]) -> BTreeMap<&str, &str> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unreached(String);
 
+impl Unreached {
+    pub(super) fn because(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
 impl fmt::Display for Unreached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -96,6 +104,10 @@ pub(super) fn reach(
         Kind::Local(local) => match Line::read(local) {
             Line::McpRemote(request) | Line::Ours(request) => {
                 bridged(local, &request, &env, dialect, scope).map(Reached::Remote)
+            }
+            Line::Other(other) => {
+                let token = plan::token_of(entry, &other);
+                translated(local, &other, token, &env, (dialect, scope)).map(Reached::Remote)
             }
             _ => program(local, env, dialect, scope).map(Reached::Local),
         },
@@ -164,6 +176,28 @@ fn bridged(
             _ => {}
         }
     }
+    Ok(address)
+}
+
+/// The server behind another bridge.
+fn translated(
+    local: &Local,
+    other: &Other,
+    token: Option<&str>,
+    env: &[(String, SecretString)],
+    (dialect, scope): (Dialect, Scope<'_>),
+) -> Result<Address, Unreached> {
+    let filled = |text: &str| filled("args", &text.into(), dialect, scope);
+    let url = filled(local.args[other.url].text.expose_secret())?;
+    let mut address = Address { url, ..Address::default() };
+    for header in &other.headers {
+        // The bridge itself fills in nothing.
+        let line = filled(&Other::header(&local.args, *header))?;
+        let (name, value) = line.expose_secret().split_once(':').unwrap_or_default();
+        address.add(name.trim(), value.trim().into())?;
+    }
+    let token = env.iter().find(|(name, _)| Some(name.as_str()) == token);
+    address.bearer = token.map(|(_, value)| value.clone()).or(address.bearer);
     Ok(address)
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::document::{Document, Edit};
 use super::entry::{Entry, entries};
 use super::host::Host;
+use super::places::Folders;
 use super::plan::{Verdict, judge};
 use super::reach::{Reached, Unreached, reach};
 use super::show;
@@ -40,7 +41,8 @@ pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
     let before = Document::read(path, bytes).map_err(|broken| broken.to_string())?;
     let after = reread(path, written(&before, PROGRAM));
     let (old, new) = (entries(&before), entries(&after));
-    let shown = old.iter().map(|entry| show::in_a_line(entry, &judge(entry, PROGRAM)));
+    let place = Folders::named(path);
+    let shown = old.iter().map(|entry| show::in_a_line(&place, entry, &judge(entry, PROGRAM)));
     let shown = shown.collect();
     let astray = old.iter().zip(&new).filter(|(old, new)| !is_reached_alike(path, old, new));
     let mut astray: Vec<_> = astray.map(|(old, _)| old.name.clone()).collect();
@@ -49,7 +51,7 @@ pub fn rehearse(path: &Path, bytes: Vec<u8>) -> Result<Rehearsal, String> {
     }
     Ok(Rehearsal {
         written_again: written(&after, PROGRAM),
-        undone: undone(&after, before),
+        undone: undone(path, &after, &before),
         written: after.text,
         shown,
         astray,
@@ -66,9 +68,9 @@ pub(super) fn written(document: &Document, program: &str) -> String {
 }
 
 /// The text after `import --undo`.
-pub(super) fn undone(document: &Document, backup: Document) -> String {
-    let edits = undo::edits(document, &[backup], |_| true);
-    document.with(&edits.into_iter().flat_map(|(_, edits)| edits).collect::<Vec<_>>())
+pub(super) fn undone(path: &Path, document: &Document, backup: &Document) -> String {
+    let undone = undo::edits(path, document, &[backup], |_| true);
+    document.with(&undone.into_iter().flat_map(|it| it.edits).collect::<Vec<_>>())
 }
 
 fn reread(path: &Path, text: String) -> Document {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::entry::Entry;
 use super::file::{File, Trust, Unread};
 use super::host::Host;
-use super::places::{Folders, Place};
+use super::places::{Folders, Place, Scope};
 use super::reach::{Reached, Unreached};
+use crate::approvals::Approvals;
 
 /// What the config files of this project and this user have.
 pub(crate) struct Servers {
@@ -29,6 +30,14 @@ impl Servers {
         Self::of(Folders::here())
     }
 
+    /// Reads those that are the user's own: nothing that lies in a project.
+    pub(crate) fn of_user() -> Self {
+        let mut servers = Self::here();
+        servers.files.retain(|it| it.place.scope == Scope::User);
+        servers.unread.retain(|(place, _)| place.scope == Scope::User);
+        servers
+    }
+
     /// Reads those of a home and a working directory.
     #[cfg(test)]
     pub(crate) fn at(home: &Path, work: &Path) -> Self {
@@ -37,7 +46,7 @@ impl Servers {
 
     fn of(folders: Folders) -> Self {
         let mut servers = Self { files: Vec::new(), unread: Vec::new(), folders };
-        for place in servers.folders.files() {
+        for place in servers.folders.files().into_iter().chain(servers.folders.own()) {
             match File::read(place.clone()) {
                 Ok(file) => servers.files.push(file),
                 Err(why) => servers.unread.push((place, why)),
@@ -47,7 +56,8 @@ impl Servers {
     }
 
     /// Those of this name, perhaps of one host only. A host that has it in several files sees the one
-    /// of the project, and so do we; one that is switched off counts only if no other is there.
+    /// of the project, and so do we; one that is switched off counts only if no other is there. A project's
+    /// `ridethrough.toml` that was not approved hides nothing.
     pub(crate) fn named(&self, name: &str, host: Option<Host>) -> Vec<Server<'_>> {
         let all = self.all().filter(|it| it.entry.name == name);
         let all = all.filter(|it| host.is_none_or(|host| it.host() == host));
@@ -55,7 +65,8 @@ impl Servers {
         let all = if on.is_empty() { off } else { on };
         let mut seen: Vec<Server<'_>> = Vec::new();
         for server in all {
-            match seen.iter().position(|it| it.host() == server.host()) {
+            let is_hidden = |it: &Server<'_>| it.host() == server.host() && it.is_answered_for();
+            match seen.iter().position(is_hidden) {
                 // Claude Code looks first at what it keeps for this very project.
                 Some(at) if server.entry.project.is_some() => seen[at] = server,
                 Some(_) => {}
@@ -103,8 +114,30 @@ impl Server<'_> {
         self.file.place.path.clone()
     }
 
-    /// How it is reached, with the variables of this process.
+    /// How it is reached, with the variables of this process. Of a project's `ridethrough.toml` that was not
+    /// approved only a URL counts: everything else could send a secret, or start a program.
     pub(crate) fn reach(&self) -> Result<Reached, Unreached> {
-        self.file.reach(self.entry, self.folders, Trust::Full)
+        if self.is_answered_for() {
+            return self.file.reach(self.entry, self.folders, Trust::Full);
+        }
+        match self.file.reach(self.entry, self.folders, Trust::None) {
+            Ok(Reached::Remote(address))
+                if address.headers.is_empty() && address.bearer.is_none() =>
+            {
+                Ok(Reached::Remote(address))
+            }
+            _ => Err(Unreached::because(UNAPPROVED)),
+        }
+    }
+
+    /// Whether the user answers for the file: it is the user's own, of another program, or was approved.
+    fn is_answered_for(&self) -> bool {
+        let File { place, document, .. } = self.file;
+        place.host != Host::Ridethrough
+            || place.scope == Scope::User
+            || Approvals::read().has(&place.path, document.text.as_bytes())
     }
 }
+
+const UNAPPROVED: &str =
+    "its file has more than a URL for it, and is not approved: `ridethrough trust` does that";

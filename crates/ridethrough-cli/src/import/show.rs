@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::file::Unread;
-use super::places::Place;
+use super::places::{Place, Scope};
 use super::plan::{Verdict, header_names, shown_url};
 use super::tree::Broken;
 use crate::out::{Colour, painted};
+use crate::secrets;
 
 /// What became of one file.
 pub(super) struct Report<'a> {
@@ -46,7 +47,7 @@ pub(super) fn in_words(
             Ok(servers) if servers.is_empty() => writeln!(out, "  no servers in it")?,
             Ok(servers) => servers
                 .iter()
-                .try_for_each(|(entry, verdict)| line(entry, verdict, is_colourful, out))?,
+                .try_for_each(|(entry, verdict)| line(place, entry, verdict, is_colourful, out))?,
         }
         match written {
             None => {}
@@ -59,6 +60,7 @@ pub(super) fn in_words(
 }
 
 fn line(
+    place: &Place,
     entry: &Entry,
     verdict: &Verdict,
     is_colourful: bool,
@@ -66,7 +68,7 @@ fn line(
 ) -> io::Result<()> {
     let (word, colour) = match verdict {
         Verdict::Already => ("already", Colour::Green),
-        Verdict::Could => ("could", Colour::Yellow),
+        Verdict::ByHand(_) | Verdict::Could => ("could", Colour::Yellow),
         Verdict::Left(_) => ("left", Colour::Faint),
         Verdict::Replace(_) => ("replace", Colour::Green),
     };
@@ -75,18 +77,18 @@ fn line(
         None => safe(&entry.name),
     };
     let word = painted(&format!("{word:<8}"), colour, is_colourful);
-    writeln!(out, "  {word} {name}: {}", safe(&story(entry, verdict)))
+    writeln!(out, "  {word} {name}: {}", safe(&story(place, entry, verdict)))
 }
 
 /// One server as a line for people, without colours.
-pub(super) fn in_a_line(entry: &Entry, verdict: &Verdict) -> String {
+pub(super) fn in_a_line(place: &Place, entry: &Entry, verdict: &Verdict) -> String {
     let mut out = Vec::new();
-    line(entry, verdict, false, &mut out).expect("a vector takes everything");
+    line(place, entry, verdict, false, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// What is so, or would become so, in one sentence.
-fn story(entry: &Entry, verdict: &Verdict) -> String {
+fn story(place: &Place, entry: &Entry, verdict: &Verdict) -> String {
     let url = shown_url(entry).unwrap_or_default();
     let headers = match header_names(entry).as_slice() {
         [] => String::new(),
@@ -94,7 +96,13 @@ fn story(entry: &Entry, verdict: &Verdict) -> String {
     };
     match verdict {
         Verdict::Already => format!("it goes through ridethrough to {url}{headers}"),
-        Verdict::Could => format!("{url}{headers}: could go through `ridethrough bridge`"),
+        Verdict::ByHand(why) => {
+            format!("{url}{headers}: could go through `ridethrough bridge`, written by hand: {why}")
+        }
+        Verdict::Could => {
+            let offer = offer(place, entry).join(" ");
+            format!("{url}{headers}: could go through `ridethrough bridge`: `{offer}`")
+        }
         Verdict::Left(why) if url.is_empty() => why.clone(),
         Verdict::Left(why) => format!("{url}: {why}"),
         Verdict::Replace(replacement) => {
@@ -102,8 +110,25 @@ fn story(entry: &Entry, verdict: &Verdict) -> String {
                 [] => String::new(),
                 flags => format!("; needs no {}", flags.join(", ")),
             };
-            format!("mcp-remote by `ridethrough bridge {url}`{headers}{dropped}")
+            format!("{} by `ridethrough bridge {url}`{headers}{dropped}", replacement.name)
         }
+    }
+}
+
+/// The command that does what could be done, as words for a shell.
+fn offer(place: &Place, entry: &Entry) -> Vec<String> {
+    let words = ["ridethrough", "import", "--write", "--urls", "--only"].map(str::to_owned);
+    let file = (place.scope == Scope::Named).then(|| place.path.to_string_lossy().into_owned());
+    let more = [entry.name.clone()].into_iter().chain(file).map(|word| quoted(&word));
+    words.into_iter().chain(more).collect()
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:@".contains(it);
+    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -113,7 +138,7 @@ pub(super) fn in_json(reports: &[Report<'_>]) -> Value {
         let mut file = json!({ "path": place.path.to_string_lossy(), "host": place.host.word() });
         match servers {
             Ok(servers) => {
-                let servers = servers.iter().map(|(entry, verdict)| server(entry, verdict));
+                let servers = servers.iter().map(|(entry, verdict)| server(place, entry, verdict));
                 file["servers"] = servers.collect();
             }
             Err(Unread::Broken(Broken { line, column, what })) => {
@@ -131,10 +156,10 @@ pub(super) fn in_json(reports: &[Report<'_>]) -> Value {
     json!({ "files": files.collect::<Vec<_>>() })
 }
 
-fn server(entry: &Entry, verdict: &Verdict) -> Value {
+fn server(place: &Place, entry: &Entry, verdict: &Verdict) -> Value {
     let word = match verdict {
         Verdict::Already => "already",
-        Verdict::Could => "could",
+        Verdict::ByHand(_) | Verdict::Could => "could",
         Verdict::Left(_) => "left",
         Verdict::Replace(_) => "replace",
     };
@@ -147,9 +172,10 @@ fn server(entry: &Entry, verdict: &Verdict) -> Value {
         server["headers"] = header_names(entry).into();
     }
     match verdict {
-        Verdict::Left(why) => server["why"] = why.as_str().into(),
+        Verdict::ByHand(why) | Verdict::Left(why) => server["why"] = why.as_str().into(),
+        Verdict::Could => server["command"] = offer(place, entry).join(" ").into(),
         Verdict::Replace(replacement) => server["dropped"] = json!(replacement.dropped),
-        Verdict::Already | Verdict::Could => {}
+        Verdict::Already => {}
     }
     server
 }
@@ -162,6 +188,7 @@ pub(crate) fn shown(path: &Path) -> String {
 /// Text of unknown origin for a terminal: what would steer it, or turn the direction of writing, is
 /// spelt out.
 pub(crate) fn safe(text: &str) -> String {
+    let text = secrets::masked(text);
     let spelt = |it: char| match is_harmful(it) {
         true => it.escape_unicode().to_string(),
         false => it.to_string(),

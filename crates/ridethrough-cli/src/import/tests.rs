@@ -242,7 +242,7 @@ fn rewritten(path: &Path, text: &str) -> String {
 
 /// The file after `import --undo`.
 fn undone(path: &Path, text: &str, backup: &str) -> String {
-    rehearsal::undone(&read(path, text), read(path, backup))
+    rehearsal::undone(path, &read(path, text), &read(path, backup))
 }
 
 fn read(path: &Path, text: &str) -> Document {

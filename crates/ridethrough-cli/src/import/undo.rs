@@ -1,20 +1,24 @@
 //! The way back: entries that are ours take back the words that they had in a backup.
 //!
-//! Only those words: whatever else was changed in the file since then stays.
+//! Only those words: whatever else was changed in the file since then stays. What was changed in the words
+//! themselves would be lost, so that the file is kept as it was, and that is said.
 
 use std::fs;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use secrecy::ExposeSecret;
 
 use super::disk;
 use super::document::{Document, Edit};
 use super::entry::{Entry, Kind, Local, entries};
 use super::file::File;
 use super::line::Line;
+use super::native;
 use super::places::Place;
+use super::plan::{self, Verdict};
 use super::show::{safe, shown};
 use super::{Args, servers_of};
 use crate::out;
@@ -32,91 +36,146 @@ pub(super) fn play(args: &Args, places: Vec<Place>) -> Result<ExitCode> {
         undone.push((path, restored));
     }
     if args.json {
-        let files = undone.iter().map(|(path, names)| {
-            serde_json::json!({ "path": path.to_string_lossy(), "restored": names })
+        let files = undone.iter().map(|(path, Restored { names, copy })| {
+            let copy = copy.as_ref().map(|copy| copy.to_string_lossy());
+            serde_json::json!({ "path": path.to_string_lossy(), "restored": names, "copy": copy })
         });
         let json = serde_json::json!({ "files": files.collect::<Vec<_>>() });
         return out::print(|out| writeln!(out, "{json:#}"));
     }
     out::print(|out| {
-        let undone = undone.iter().filter(|(_, names)| !names.is_empty());
-        undone.clone().try_for_each(|(path, names)| {
+        let undone = undone.iter().filter(|(_, it)| !it.names.is_empty());
+        undone.clone().try_for_each(|(path, Restored { names, copy })| {
             let names: Vec<_> = names.iter().map(|name| safe(name)).collect();
-            writeln!(out, "{}  restored: {}", shown(path), names.join(", "))
+            writeln!(out, "{}  restored: {}", shown(path), names.join(", "))?;
+            let Some(copy) = copy else { return Ok(()) };
+            writeln!(out, "  its words were changed since; as it was: {}", shown(copy))
         })
     })?;
-    eprintln!("{} restored", servers_of(undone.iter().map(|(_, names)| names.len()).sum()));
+    eprintln!("{} restored", servers_of(undone.iter().map(|(_, it)| it.names.len()).sum()));
     Ok(ExitCode::SUCCESS)
 }
 
+/// What was brought back in one file.
+struct Restored {
+    names: Vec<String>,
+    /// The file as it was before, if something of it is lost.
+    copy: Option<PathBuf>,
+}
+
 /// Brings one file back, and removes backups that say nothing else than the file does then.
-fn restore(args: &Args, place: Place, backups: &[PathBuf]) -> Result<Vec<String>> {
+fn restore(args: &Args, place: Place, backups: &[PathBuf]) -> Result<Restored> {
     let path = place.path.clone();
     let file = File::read(place).map_err(|why| anyhow!("{why}"))?;
     let mut old = Vec::new();
     for backup in backups {
         let bytes = fs::read(backup).with_context(|| shown(backup))?;
         // The ending of a backup's name says nothing; that of its file does.
-        let document = Document::read(&path, bytes);
-        old.push(document.map_err(|why| anyhow!("{}: {why}", shown(backup)))?);
+        match Document::read(&path, bytes) {
+            Ok(document) => old.push((backup, document)),
+            Err(why) => eprintln!("passed over {}, which is not whole: {why}", shown(backup)),
+        }
     }
-    let edits = edits(&file.document, &old, |entry| args.wants(entry));
-    let (names, edits): (Vec<_>, Vec<_>) = edits.into_iter().unzip();
-    let text = file.document.with(&edits.concat());
-    if !names.is_empty() {
-        disk::overwrite(&path, &text)?;
+    let documents: Vec<_> = old.iter().map(|(_, document)| document).collect();
+    let undone = edits(&path, &file.document, &documents, |entry| args.wants(entry));
+    let edits: Vec<_> = undone.iter().flat_map(|it| it.edits.clone()).collect();
+    let text = file.document.with(&edits);
+    let mut copy = None;
+    if !undone.is_empty() {
+        if undone.iter().any(|it| it.is_edited) {
+            copy = Some(disk::keep_undone(&path, &file.document.text)?);
+        }
+        disk::overwrite(&path, &file.document.text, &text)?;
     }
-    for (backup, document) in backups.iter().zip(&old) {
+    for (backup, document) in &old {
         if document.text == text {
             fs::remove_file(backup).with_context(|| shown(backup))?;
         }
     }
-    Ok(names)
+    Ok(Restored { names: undone.into_iter().map(|it| it.name).collect(), copy })
 }
 
-/// The edits that bring back what the backups had, by the names of the servers. The newest backup
-/// comes first.
+/// An entry that goes back.
+pub(super) struct Undone {
+    pub(super) name: String,
+    pub(super) edits: Vec<Edit>,
+    /// Whether its words are not those that `import` wrote.
+    is_edited: bool,
+}
+
+/// The edits that bring back what the backups had. The newest backup comes first.
 pub(super) fn edits(
+    path: &Path,
     current: &Document,
-    backups: &[Document],
+    backups: &[&Document],
     is_wanted: impl Fn(&Entry) -> bool,
-) -> Vec<(String, Vec<Edit>)> {
+) -> Vec<Undone> {
     let ours = entries(current).into_iter().filter(|entry| is_wanted(entry));
-    let old: Vec<_> = backups.iter().map(|backup| (backup, entries(backup))).collect();
+    let old: Vec<_> = backups.iter().map(|backup| (*backup, entries(backup))).collect();
     let mut undone = Vec::new();
     for entry in ours {
-        let Some(place) = bridge(&entry) else { continue };
+        let Some(local) = bridge(&entry) else { continue };
         let before = old.iter().find_map(|(backup, entries)| {
             let before = entries.iter().find(|it| it.is_same(&entry))?;
-            Some((*backup, remote(before)?))
+            Some((*backup, before, edits_of(&entry, local, before, backup)?))
         });
-        let Some((backup, before)) = before else { continue };
-        let edit = |to: Range<usize>, from: Range<usize>| Edit {
-            span: to,
-            text: backup.text[from].to_owned(),
-        };
-        undone.push((entry.name, vec![edit(place.0, before.0), edit(place.1, before.1)]));
+        let Some((backup, before, edits)) = before else { continue };
+        let is_edited = written(path, backup, before).is_none_or(|it| it != words(&entry, before));
+        undone.push(Undone { name: entry.name, edits, is_edited });
     }
     undone
 }
 
-/// Where program and arguments stand in an entry that is ours.
-fn bridge(entry: &Entry) -> Option<(Range<usize>, Range<usize>)> {
-    local(entry).filter(|local| matches!(Line::read(local), Line::Ours(_))).and_then(places)
+/// The edits that bring one entry back to what it was, if it was something that `import` replaces.
+fn edits_of(now: &Entry, local: &Local, before: &Entry, backup: &Document) -> Option<Vec<Edit>> {
+    let edit = |to: Range<usize>, from: &Range<usize>| Edit {
+        span: to,
+        text: backup.text[from.clone()].to_owned(),
+    };
+    let was = match &before.kind {
+        // All of it was replaced.
+        Kind::Remote(_) => return Some(vec![edit(now.span.clone(), &before.span)]),
+        Kind::Local(was) => was,
+        Kind::Unknown(_) => return None,
+    };
+    if !matches!(Line::read(was), Line::McpRemote(_) | Line::Other(_)) {
+        return None;
+    }
+    let (to, from) = (local.args_span.clone()?, was.args_span.as_ref()?);
+    Some(vec![edit(local.command.span.clone(), &was.command.span), edit(to, from)])
 }
 
-/// Where they stand in an entry of `mcp-remote`.
-fn remote(entry: &Entry) -> Option<(Range<usize>, Range<usize>)> {
-    local(entry).filter(|local| matches!(Line::read(local), Line::McpRemote(_))).and_then(places)
+/// The words that `import` made of an entry, if it would make any today.
+fn written(path: &Path, backup: &Document, before: &Entry) -> Option<Vec<String>> {
+    let verdict = match plan::judge(before, PROGRAM) {
+        Verdict::Could => native::rewritten(before, backup, path, PROGRAM),
+        verdict => verdict,
+    };
+    let Verdict::Replace(replacement) = verdict else { return None };
+    let text = backup.with(&replacement.edits);
+    let document = Document::read(path, text.into_bytes()).ok()?;
+    let written = entries(&document).into_iter().find(|it| it.is_same(before))?;
+    Some(words(&written, before))
 }
 
-fn local(entry: &Entry) -> Option<&Local> {
+/// The words of an entry that an undo takes away.
+fn words(entry: &Entry, before: &Entry) -> Vec<String> {
+    let Kind::Local(local) = &entry.kind else { return Vec::new() };
+    let args = local.args.iter().map(|word| word.text.expose_secret().to_owned());
+    let env = entry.env.iter().map(|(name, it)| format!("{name}={}", it.expose_secret()));
+    match before.kind {
+        Kind::Remote(_) => args.chain(env).collect(),
+        _ => args.collect(),
+    }
+}
+
+/// An entry that is ours.
+fn bridge(entry: &Entry) -> Option<&Local> {
     match &entry.kind {
-        Kind::Local(local) => Some(local),
+        Kind::Local(local) if matches!(Line::read(local), Line::Ours(_)) => Some(local),
         _ => None,
     }
 }
 
-fn places(local: &Local) -> Option<(Range<usize>, Range<usize>)> {
-    Some((local.command.span.clone(), local.args_span.clone()?))
-}
+/// Whatever the program was called, its words are the same.
+const PROGRAM: &str = "ridethrough";

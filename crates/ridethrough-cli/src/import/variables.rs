@@ -9,6 +9,8 @@ use std::path::Path;
 pub(super) enum Dialect {
     /// Both below: for files that several hosts read.
     Any,
+    /// `$NAME`, `${NAME}` and `${NAME:-default}`: Gemini CLI.
+    Dollar,
     /// `${env:NAME}`, `${userHome}`, `${workspaceFolder}`: VS Code and its relatives.
     Editor,
     /// There are none.
@@ -50,8 +52,17 @@ impl fmt::Display for Unfilled {
 pub(super) fn expand(text: &str, dialect: Dialect, scope: Scope<'_>) -> Result<String, Unfilled> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
+    while let Some((before, after)) = rest.split_once('$') {
         expanded.push_str(before);
+        let Some(after) = after.strip_prefix('{') else {
+            let name = if dialect == Dialect::Dollar { bare_name(after) } else { "" };
+            match is_name(name) {
+                true => expanded.push_str(&set(name, scope)?),
+                false => expanded.extend(["$", name]),
+            }
+            rest = &after[name.len()..];
+            continue;
+        };
         let Some((inside, behind)) = after.split_once('}') else {
             expanded.push_str("${");
             rest = after;
@@ -69,11 +80,9 @@ pub(super) fn expand(text: &str, dialect: Dialect, scope: Scope<'_>) -> Result<S
 
 /// What stands for `${inside}`; `None` if this is no variable here.
 fn filled(inside: &str, dialect: Dialect, scope: Scope<'_>) -> Result<Option<String>, Unfilled> {
-    let set = |name: &str| {
-        (scope.environment)(name).ok_or_else(|| Unfilled::Unset(name.to_owned())).map(Some)
-    };
+    let set = |name: &str| set(name, scope).map(Some);
     let is_editor = matches!(dialect, Dialect::Any | Dialect::Editor);
-    let is_shell = matches!(dialect, Dialect::Any | Dialect::Shell);
+    let is_shell = matches!(dialect, Dialect::Any | Dialect::Dollar | Dialect::Shell);
     let path = |path: Option<&Path>| {
         let path = path.ok_or_else(|| Unfilled::Unset(inside.to_owned()))?;
         Ok(Some(path.to_string_lossy().into_owned()))
@@ -91,6 +100,22 @@ fn filled(inside: &str, dialect: Dialect, scope: Scope<'_>) -> Result<Option<Str
         None if is_shell && is_name(inside) => set(inside),
         _ => Ok(None),
     }
+}
+
+fn set(name: &str, scope: Scope<'_>) -> Result<String, Unfilled> {
+    (scope.environment)(name).ok_or_else(|| Unfilled::Unset(name.to_owned()))
+}
+
+/// Whether a text has a variable that our own bridge would fill in.
+pub(super) fn has_names(text: &str) -> bool {
+    let parts = text.split("${").skip(1).filter_map(|it| it.split_once('}'));
+    parts.into_iter().any(|(inside, _)| is_name(inside) || inside.contains(":-"))
+}
+
+/// As much of a text as could be a name.
+fn bare_name(text: &str) -> &str {
+    let end = text.find(|it: char| it != '_' && !it.is_ascii_alphanumeric());
+    &text[..end.unwrap_or(text.len())]
 }
 
 fn is_name(text: &str) -> bool {
@@ -129,6 +154,7 @@ mod tests {
         for (dialect, expected) in cases {
             assert_eq!(filled(text, dialect).as_deref(), Ok(expected), "{dialect:?}");
         }
+        assert_eq!(filled("$TOKEN-${TOKEN}$ $1", Dialect::Dollar).unwrap(), "t0k-t0k$ $1");
         assert_eq!(filled("${TOKEN} ${env:TOKEN}", Dialect::Shell).unwrap(), "t0k ${env:TOKEN}");
         let unset = Err(Unfilled::Unset("userHome".to_owned()));
         assert_eq!(filled(text, Dialect::Shell), unset, "to a shell this is a name like any other");

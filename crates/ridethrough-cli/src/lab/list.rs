@@ -58,5 +58,6 @@ fn entry(scenario: &Scenario) -> Value {
         "must": words(&scenario.must),
         "ideal": words(&scenario.ideal),
         "limit_s": scenario.limit_s,
+        "slow": scenario.slow,
     })
 }

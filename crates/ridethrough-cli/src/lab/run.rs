@@ -50,7 +50,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    let scenarios = args.choice.scenarios()?;
+    let scenarios = args.choice.played()?;
     let scenarios: Vec<_> = scenarios.iter().collect();
     let contender = Contender::new(args)?;
     // Before the minutes that a run may take, not after.

@@ -28,6 +28,15 @@ impl Choice {
         };
         Ok(chosen.into_iter().cloned().collect())
     }
+
+    /// Those that are meant, without the slow ones of the lab that `--only` does not name.
+    pub(super) fn played(&self) -> Result<Vec<Scenario>> {
+        let words: Vec<_> = self.only.iter().flat_map(|words| words.split(',')).collect();
+        let is_named = |id: &str| words.iter().any(|word| word.trim().eq_ignore_ascii_case(id));
+        let mut scenarios = self.scenarios()?;
+        scenarios.retain(|it| !it.slow || self.source.is_own() || is_named(&it.id));
+        Ok(scenarios)
+    }
 }
 
 /// Where scenarios are taken from.
@@ -95,5 +104,22 @@ fn unusable(path: &Path, why: &str) -> Misuse {
         ),
         tried: "it was read as TOML; nothing was played".to_owned(),
         hint: "`ridethrough lab show A1 --toml` prints one to start from".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_scenario_is_played_only_if_it_is_named() {
+        let is_played = |only: Option<&str>| {
+            let only = only.map(str::to_owned);
+            let choice = Choice { only, source: Source { scenarios: None } };
+            choice.played().unwrap().iter().any(|it| it.id == "B18")
+        };
+
+        assert!(!is_played(None) && !is_played(Some("A,B")));
+        assert!(is_played(Some("A1, b18")));
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
-use super::{EraChoice, Layer, Policy, seconds};
+use super::{EraChoice, Layer, Policy, seconds, size};
 use crate::misuse::Misuse;
 
 /// Reads the variables that are ours. One that is not known is told and otherwise ignored: it may be
@@ -42,6 +42,7 @@ fn take(layer: &mut Layer, key: &str, value: &str) -> Result<(), String> {
             let lines = value.lines().filter(|line| !line.trim().is_empty());
             layer.headers = lines.map(str::to_owned).collect();
         }
+        "MAX_MESSAGE" => layer.max_message = Some(size::bytes(value)?),
         "POLICY" => {
             let policy = Policy::from_str(value, false);
             layer.policy = Some(policy.map_err(|_| POLICIES.to_owned())?);
@@ -68,8 +69,8 @@ pub(super) const ERAS: &str = "must be `auto`, `legacy` or `modern`";
 pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
 /// How variables end that hold secrets; none of our settings does.
 const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
-const KNOWN: [&str; 7] =
-    ["BEARER_ENV", "ERA", "HEADER", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
+const KNOWN: [&str; 8] =
+    ["BEARER_ENV", "ERA", "HEADER", "MAX_MESSAGE", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +84,7 @@ mod tests {
             ("RIDETHROUGH_BEARER_ENV", "TOKEN"),
             ("RIDETHROUGH_ERA", "legacy"),
             ("RIDETHROUGH_HEADER", "X-A: 1\n\nX-B: 2"),
+            ("RIDETHROUGH_MAX_MESSAGE", "64MiB"),
             ("RIDETHROUGH_POLICY", "never"),
             ("RIDETHROUGH_REPEATABLE", "read  list"),
             ("RIDETHROUGH_TIMEOUT", "2.5"),
@@ -95,15 +97,15 @@ mod tests {
         assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
         assert_eq!(layer.headers, ["X-A: 1", "X-B: 2"]);
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Never), Some(2)));
-        assert_eq!(layer.era, Some(EraChoice::Legacy));
+        assert_eq!((layer.era, layer.max_message), (Some(EraChoice::Legacy), Some(64 << 20)));
         assert_eq!(layer.repeatable, ["read", "list"]);
         assert_eq!(layer.timeout, Some(Duration::from_millis(2500)));
     }
 
     #[test]
     fn a_value_that_cannot_be_used_is_refused_by_the_name_of_its_variable() {
-        for name in ["ERA", "POLICY", "TIMEOUT", "VERBOSE"].map(|it| format!("RIDETHROUGH_{it}")) {
-            let name = name.as_str();
+        for name in ["ERA", "MAX_MESSAGE", "POLICY", "TIMEOUT", "VERBOSE"] {
+            let name = &*format!("RIDETHROUGH_{name}");
             let refused = read_from(&[(name, "s3cret")]).map(|_| ()).unwrap_err().to_string();
 
             assert!(refused.contains(name) && !refused.contains("s3cret"), "{refused}");

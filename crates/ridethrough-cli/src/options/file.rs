@@ -11,19 +11,19 @@ use clap::ValueEnum;
 use toml::{Table, Value};
 
 use super::environment::{ERAS, POLICIES};
-use super::{EraChoice, Layer, Policy, seconds};
+use super::project::NAME;
+use super::{EraChoice, Layer, Policy, seconds, size};
 use crate::misuse::Misuse;
 
-/// Where such a file may be, the nearest first.
-pub(super) fn places() -> Vec<PathBuf> {
+/// Where the user's own file may be.
+pub(crate) fn users() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let user = if cfg!(windows) {
         folder("APPDATA")
     } else {
         folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
     };
-    let user = user.map(|folder| folder.join("ridethrough").join(NAME));
-    [PathBuf::from(NAME)].into_iter().chain(user).collect()
+    user.map(|folder| folder.join("ridethrough").join(NAME))
 }
 
 /// Reads a file; one that is not there says nothing.
@@ -40,7 +40,7 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn parse(text: &str) -> Result<Layer, String> {
+pub(super) fn parse(text: &str) -> Result<Layer, String> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         // What the parser shows of the file may be a secret; the place is enough.
         let start = error.span().map_or(0, |span| span.start);
@@ -71,11 +71,22 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
             layer.era = Some(era.ok_or(Fault::Wrong(ERAS))?);
         }
         ("header", value) => layer.headers = strings(value)?,
+        ("max-message", value) => {
+            let text = match value {
+                Value::Integer(number) => number.to_string(),
+                Value::String(text) => text,
+                _ => return Err(Fault::Wrong(size::BOUNDS)),
+            };
+            layer.max_message = Some(size::bytes(&text).map_err(|_| Fault::Wrong(size::BOUNDS))?);
+        }
         ("policy", value) => {
             let policy = value.as_str().and_then(|it| Policy::from_str(it, false).ok());
             layer.policy = Some(policy.ok_or(Fault::Wrong(POLICIES))?);
         }
         ("repeatable", value) => layer.repeatable = strings(value)?,
+        // Names of servers are looked for when one is typed.
+        ("servers", Value::Table(_)) => {}
+        ("servers", _) => return Err(Fault::Wrong("must be a table of servers")),
         ("timeout", value) => {
             let number = match value {
                 Value::Float(number) => number.to_string(),
@@ -103,7 +114,7 @@ fn strings(value: Value) -> Result<Vec<String>, Fault> {
     strings.collect::<Option<_>>().ok_or(wrong)
 }
 
-fn wrong(path: &Path, fault: &str) -> Misuse {
+pub(super) fn wrong(path: &Path, fault: &str) -> Misuse {
     Misuse {
         what: format!("`{}` cannot be used: {fault}", path.display()),
         tried: "the settings were read; nothing was sent".to_owned(),
@@ -112,10 +123,18 @@ fn wrong(path: &Path, fault: &str) -> Misuse {
     }
 }
 
-const NAME: &str = "ridethrough.toml";
 const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
-const KNOWN: [&str; 7] =
-    ["bearer-env", "era", "header", "policy", "repeatable", "timeout", "verbose"];
+const KNOWN: [&str; 9] = [
+    "bearer-env",
+    "era",
+    "header",
+    "max-message",
+    "policy",
+    "repeatable",
+    "servers",
+    "timeout",
+    "verbose",
+];
 
 #[cfg(test)]
 mod tests {
@@ -127,13 +146,16 @@ mod tests {
     fn every_flag_has_a_key_of_its_name() {
         let layer = parse(
             "bearer-env = \"TOKEN\"\nheader = [\"X-A: 1\"]\npolicy = \"unattended\"\n\
-             repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\nera = \"auto\"\n",
+             repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\nera = \"auto\"\n\
+             max-message = \"64MiB\"\n",
         )
         .unwrap();
 
         assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
         assert_eq!((layer.headers, layer.repeatable), (vec!["X-A: 1".into()], vec!["read".into()]));
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Unattended), Some(1)));
+        assert_eq!(layer.max_message, Some(64 << 20));
+        assert_eq!(parse("max-message = 20000000").unwrap().max_message, Some(20_000_000));
         assert_eq!(
             (layer.timeout, layer.era),
             (Some(Duration::from_secs(2)), Some(EraChoice::Auto))
@@ -158,6 +180,7 @@ mod tests {
             "bearer-env = [\"s3cret\"]",
             "header = [\"X-Key: s3cret\"\nverbose = 1",
             "verbose = 's3cret'",
+            "max-message = 's3cret'",
         ] {
             let refused = parse(text).map(|_| ()).unwrap_err();
             assert!(!refused.contains("s3cret"), "{refused}");

@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use ridethrough::probe::Probe;
-use ridethrough::{Client, ClientBuilder, EnvironmentBearer, PolicyBuilder, StaticBearer, Token};
+use ridethrough::{
+    Client, ClientBuilder, Endpoint, EnvironmentBearer, PolicyBuilder, StaticBearer, Token,
+};
 use ridethrough_bridge::EraMemory;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::header;
-use super::{EraChoice, Layer, Policy};
+use super::{EraChoice, Layer, Origin, Policy};
 use crate::import::Address;
 use crate::kept;
 use crate::misuse::Misuse;
-use crate::target::Target;
+use crate::secrets;
+use crate::talk::safe;
+use crate::target::{self, Target};
 
 /// How to talk to a server. Header values and tokens are in it: it does not print itself.
 pub(crate) struct Settings {
@@ -26,8 +31,16 @@ pub(crate) struct Settings {
     pub(crate) timeout: Option<Duration>,
     /// Tools that do no harm if they run twice.
     pub(crate) repeatable: Vec<String>,
+    /// The largest message that is read, in bytes; what the client takes, if nobody says it.
+    max_message: Option<usize>,
     /// How much is told of what happens on the way.
     pub(crate) verbose: u8,
+    /// What was read from where.
+    pub(crate) sources: Vec<Origin>,
+    /// A file that was not read, and why.
+    pub(super) unread: Option<String>,
+    /// Whether tokens and headers may go over plain http to another machine.
+    pub(super) allows_http: bool,
 }
 
 /// A token, and where it comes from.
@@ -69,8 +82,19 @@ impl Settings {
             era: said.era,
             timeout: said.timeout,
             repeatable: said.repeatable,
+            max_message: said.max_message,
             verbose: said.verbose.unwrap_or_default(),
+            sources: Vec::new(),
+            unread: None,
+            allows_http: false,
         })
+    }
+
+    /// What was read from where, a line for each place, if anybody wants to know.
+    pub(crate) fn told_sources(&self) -> Vec<String> {
+        let lines = self.sources.iter().map(ToString::to_string).chain(self.unread.clone());
+        let lines = lines.map(|line| format!("settings: {}", safe::line(&line)));
+        lines.filter(|_| self.verbose > 0).collect()
     }
 
     /// Makes a client of this server. Must be called in a runtime.
@@ -92,6 +116,9 @@ impl Settings {
         let mut builder = target.client().policy(policy);
         if let Some(era) = self.era {
             builder = builder.eras(era.eras());
+        }
+        if let Some(bytes) = self.max_message {
+            builder = builder.message_limit(bytes);
         }
         // A program has no use for headers and tokens.
         if let Some(address) = target.address() {
@@ -136,6 +163,9 @@ impl Settings {
         mut builder: ClientBuilder,
         address: &Address,
     ) -> Result<ClientBuilder, Misuse> {
+        let shown = self.shown_at(address);
+        self.check_way(address, !shown.is_empty())?;
+        secrets::keep(address.url.expose_secret(), &shown);
         for (name, value) in &self.headers {
             builder = builder.header(name, value);
         }
@@ -156,6 +186,21 @@ impl Settings {
         })
     }
 
+    /// Refuses to show a token or a header to whoever listens between us and another machine.
+    fn check_way(&self, address: &Address, has_secrets: bool) -> Result<(), Misuse> {
+        // What is no URL is refused by whoever makes the client, in better words.
+        let Ok(endpoint) = Endpoint::parse(address.url.expose_secret()) else { return Ok(()) };
+        if self.allows_http || !has_secrets || target::is_safe_from_listeners(&endpoint) {
+            return Ok(());
+        }
+        Err(Misuse {
+            what: format!("a token or a header would go to `{}` in the clear", endpoint.origin()),
+            tried: "the settings were checked; nothing was sent".to_owned(),
+            hint: "write `https://`, or add `--allow-http` if nobody can listen in between"
+                .to_owned(),
+        })
+    }
+
     /// Everything that is shown to the server at a URL, for telling one set of credentials from another.
     pub(crate) fn shown_to_server(&self) -> Vec<(&str, &str)> {
         let token = self.credentials.iter().map(|it| ("authorization", it.token.expose_secret()));
@@ -165,12 +210,14 @@ impl Settings {
 
     /// The same, with what the server's file has beyond the settings.
     pub(crate) fn shown_to<'a>(&'a self, target: &'a Target) -> Vec<(&'a str, &'a str)> {
+        target.address().map_or_else(|| self.shown_to_server(), |address| self.shown_at(address))
+    }
+
+    fn shown_at<'a>(&'a self, address: &'a Address) -> Vec<(&'a str, &'a str)> {
         let mut shown = self.shown_to_server();
-        if let Some(address) = target.address() {
-            let headers = address.headers.iter();
-            shown.extend(headers.map(|(name, it)| (name.as_str(), it.expose_secret())));
-            shown.extend(address.bearer.iter().map(|it| ("authorization", it.expose_secret())));
-        }
+        let headers = address.headers.iter();
+        shown.extend(headers.map(|(name, it)| (name.as_str(), it.expose_secret())));
+        shown.extend(address.bearer.iter().map(|it| ("authorization", it.expose_secret())));
         shown
     }
 
@@ -182,14 +229,28 @@ impl Settings {
             Some(Source::Header(_)) => "from a header",
             None => "none",
         };
+        let limit = self.max_message.map_or("the default".to_owned(), |it| format!("{it} bytes"));
+        let era = self.era.map_or("found out".to_owned(), word);
+        let time =
+            self.timeout.map_or("the policy's".to_owned(), |it| format!("{} s", it.as_secs_f64()));
+        let listed = |names: Vec<&str>| match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(" "),
+        };
+        let repeatable = self.repeatable.iter().map(String::as_str).collect();
         format!(
-            "policy {:?}, era {}, timeout {:?}, token {token}, headers {headers:?}, repeatable {:?}",
-            self.policy,
-            self.era.map_or_else(|| "unsaid".to_owned(), |era| format!("{era:?}")),
-            self.timeout,
-            self.repeatable
+            "policy {}, era {era}, time for a call {time}, longest message {limit}, token {token}, \
+             headers {}, repeatable tools {}",
+            word(self.policy),
+            listed(headers),
+            listed(repeatable)
         )
     }
+}
+
+/// The value as it is typed.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
 /// The token in `Authorization: Bearer TOKEN`.

@@ -44,7 +44,7 @@ fn row(seen: &Seen) -> Row {
             details: vec!["it did not answer within a second".to_owned()],
         },
         Seen::Told(told, _) => {
-            let Told { pid, upstream, snapshot: it, .. } = &**told;
+            let Told { pid, upstream, settings, snapshot: it, .. } = &**told;
             let (state, colour) = match it.state {
                 State::Connecting => ("connecting", Colour::Yellow),
                 State::Ready => ("ready", Colour::Green),
@@ -60,7 +60,11 @@ fn row(seen: &Seen) -> Row {
                 it.age_ms.map_or_else(nothing, span),
                 span(it.up_since_ms),
             ];
-            Row { cells, colour, details: details(it) }
+            let mut details = details(it);
+            // Flags are what its host was told to start; everything else may be a surprise.
+            let elsewhere = settings.iter().filter(|it| it.from != "flags");
+            details.extend(elsewhere.map(|it| format!("settings: {}", harmless(&it.to_string()))));
+            Row { cells, colour, details }
         }
     }
 }

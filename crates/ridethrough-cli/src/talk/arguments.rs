@@ -1,4 +1,10 @@
-//! Arguments as people type them: one JSON object, or `key=value` pairs that the schema gives types to.
+//! Arguments as people type them: one JSON object, or a word for each, which the schema gives a type to.
+//!
+//! `key=text`, `key:=json`, `key=@file`, `key:=@file`; `a.b=c` for what is inside of an object; the same
+//! key again for the next element of a list.
+
+mod origins;
+mod word;
 
 use std::io::Read;
 
@@ -6,159 +12,208 @@ use anyhow::{Context, Result};
 use ridethrough::Json;
 
 use super::schema::{Schema, is_of};
+pub(super) use origins::Origins;
+use word::{Given, Word};
 
 /// What was typed.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Typed {
     /// The arguments, whole.
     Object(Json),
-    /// Name and text of each.
-    Pairs(Vec<(String, String)>),
+    /// A word for each.
+    Words(Vec<Word>),
 }
 
-/// Reads the words behind the tool's name; `-` is the object on stdin. A fault is told without values.
+/// Reads the words behind the tool's name; `-` is the object on stdin. A fault repeats what was typed.
 pub(super) fn read(words: &[String]) -> Result<Result<Typed, String>> {
     if words == ["-"] {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("stdin cannot be read")?;
-        return Ok(object(&text));
+        return Ok(object(&text, "what came on stdin"));
     }
     match words {
-        [word] if word.trim_start().starts_with('{') => Ok(object(word)),
-        words => Ok(pairs(words).map(Typed::Pairs)),
-    }
-}
-
-fn object(text: &str) -> Result<Typed, String> {
-    let json = Json::new(text.trim().to_owned());
-    match json.ok().filter(|json| json.as_str().starts_with('{')) {
-        Some(json) => Ok(Typed::Object(json)),
-        None => Err("the arguments are no JSON object".to_owned()),
-    }
-}
-
-/// Name and text of each argument.
-pub(super) fn pairs(words: &[String]) -> Result<Vec<(String, String)>, String> {
-    let mut pairs: Vec<(String, String)> = Vec::new();
-    for (number, word) in words.iter().enumerate() {
-        let Some((key, text)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(format!("argument {} is no `key=value`", number + 1));
-        };
-        if pairs.iter().any(|(known, _)| known == key) {
-            return Err(format!("`{key}` is given twice"));
+        [word] if word.trim_start().starts_with('{') => {
+            Ok(object(word, &format!("`{}`", origins::shown(word))))
         }
-        pairs.push((key.to_owned(), text.to_owned()));
+        words => Ok(word::all(words).map(Typed::Words)),
     }
-    Ok(pairs)
+}
+
+fn object(text: &str, what: &str) -> Result<Typed, String> {
+    match Json::new(text.trim().to_owned()) {
+        Ok(json) if json.as_str().starts_with('{') => Ok(Typed::Object(json)),
+        Ok(_) => Err(format!("{what} is no JSON object")),
+        Err(error) => {
+            let why = std::error::Error::source(&error).map(|it| format!(": {it}"));
+            Err(format!("{what} is no JSON object{}", why.unwrap_or_default()))
+        }
+    }
+}
+
+/// Name and text of each argument, for what takes nothing but text.
+pub(super) fn texts(words: &[String]) -> Result<Vec<(String, String)>, String> {
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for word in word::all(words)? {
+        if texts.iter().any(|(known, _)| *known == word.key) {
+            return Err(format!("`{}` is given twice; typed: `{}`", word.key, word.shown));
+        }
+        let text = match word.given {
+            Given::Json(json) => json.as_str().to_owned(),
+            Given::Text(text) => text,
+        };
+        texts.push((word.key, text));
+    }
+    Ok(texts)
 }
 
 impl Typed {
-    /// The arguments as they are sent, with types from the schema.
-    pub(super) fn by(self, schema: &Schema) -> Json {
-        let pairs = match self {
-            Self::Object(json) => return json,
-            Self::Pairs(pairs) => pairs,
+    /// The arguments as they are sent, with types from the schema, and where each of them comes from.
+    pub(super) fn by(self, schema: Schema<'_>) -> Result<(Json, Origins), Vec<String>> {
+        let words = match self {
+            Self::Object(json) => {
+                let origins = Origins::whole(&json);
+                return Ok((json, origins));
+            }
+            Self::Words(words) => words,
         };
-        let properties = schema.properties();
-        let members = pairs.into_iter().map(|(key, text)| {
-            let property = properties.iter().find(|(name, _)| *name == key);
-            let value = value(&text, property.map(|(_, schema)| schema));
-            (key, value)
-        });
-        Json::empty_object().with_members(members)
+        let mut members = Vec::new();
+        let mut build = Build { origins: Origins::default(), faults: Vec::new() };
+        for word in words {
+            let path = word.path(schema.property(&word.key).is_some());
+            if let Err(fault) = put(&mut members, &path, word) {
+                build.faults.push(fault);
+            }
+        }
+        let json = build.object(members, Some(schema), "");
+        if build.faults.is_empty() { Ok((json, build.origins)) } else { Err(build.faults) }
     }
 }
 
-/// The value that a text stands for. One that fits no type stays text: the check says what is wrong.
-fn value(text: &str, schema: Option<&Schema>) -> Json {
-    let as_text = || Json::of(text).expect("a string is JSON");
+/// What stands in one place: words, or what is inside.
+enum Part {
+    Inside(Vec<(String, Self)>),
+    Words(Vec<Word>),
+}
+
+/// Puts a word where its key says.
+fn put(members: &mut Vec<(String, Part)>, path: &[String], word: Word) -> Result<(), String> {
+    let [key, rest @ ..] = path else { return Ok(()) };
+    let place = members.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
+        let part = if rest.is_empty() { Part::Words(Vec::new()) } else { Part::Inside(Vec::new()) };
+        members.push((key.clone(), part));
+        members.len() - 1
+    });
+    match (&mut members[place].1, rest.is_empty()) {
+        (Part::Words(words), true) => words.push(word),
+        (Part::Inside(members), false) => return put(members, rest, word),
+        _ => {
+            return Err(format!(
+                "`{key}` cannot be a value and an object; typed: `{}`",
+                word.shown
+            ));
+        }
+    }
+    Ok(())
+}
+
+struct Build {
+    origins: Origins,
+    faults: Vec<String>,
+}
+
+impl Build {
+    fn object(
+        &mut self,
+        members: Vec<(String, Part)>,
+        schema: Option<Schema<'_>>,
+        at: &str,
+    ) -> Json {
+        let members: Vec<_> = members
+            .into_iter()
+            .map(|(key, part)| {
+                let schema = schema.and_then(|it| it.property(&key));
+                let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+                let value = match part {
+                    Part::Inside(members) => self.object(members, schema, &at),
+                    Part::Words(words) => self.value(&key, words, schema, &at),
+                };
+                (key, value)
+            })
+            .collect();
+        Json::empty_object().with_members(members)
+    }
+
+    /// One word is a value, several are a list.
+    fn value(&mut self, key: &str, words: Vec<Word>, schema: Option<Schema<'_>>, at: &str) -> Json {
+        let types = schema.map(Schema::types).unwrap_or_default();
+        let takes_list = types.is_empty() || types.contains(&"array");
+        let is_list = match words.as_slice() {
+            [word] => is_element(word, schema),
+            _ => takes_list,
+        };
+        if words.len() > 1 && !takes_list {
+            let shown: Vec<_> = words.iter().map(|it| format!("`{}`", it.shown)).collect();
+            let fits = schema.map_or_else(String::new, Schema::words);
+            self.faults.push(format!(
+                "`{key}` is given {} times, but takes one value: {fits}; typed: {}",
+                words.len(),
+                shown.join(", ")
+            ));
+        }
+        if !is_list {
+            let word = words.into_iter().next_back().expect("a key without a word is not there");
+            self.origins.note(at, &word.shown);
+            return value(word.given, schema);
+        }
+        let items = schema.and_then(Schema::items);
+        let elements: Vec<_> = words
+            .into_iter()
+            .enumerate()
+            .map(|(number, word)| {
+                self.origins.note(&format!("{at}/{number}"), &word.shown);
+                value(word.given, items).as_str().to_owned()
+            })
+            .collect();
+        Json::new(format!("[{}]", elements.join(","))).expect("a list of JSON is JSON")
+    }
+}
+
+/// Whether one word is meant as an element: a list is wanted, and it is none and nothing else that fits.
+fn is_element(word: &Word, schema: Option<Schema<'_>>) -> bool {
+    let types = schema.map(Schema::types).unwrap_or_default();
+    if !types.contains(&"array") || types.contains(&"string") {
+        return false;
+    }
+    let Given::Text(text) = &word.given else { return false };
+    let json = Json::new(text.trim().to_owned()).ok();
+    // What begins as a list is a list with a mistake.
+    let is_like_list = text.trim_start().starts_with('[');
+    !is_like_list && !json.is_some_and(|json| types.iter().any(|it| is_of(&json, it)))
+}
+
+/// The value that a word stands for. One that fits no type stays text: the check says what is wrong.
+fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
+    let text = match given {
+        Given::Json(json) => return json,
+        Given::Text(text) => text,
+    };
+    let as_text = || Json::of(&text).expect("a string is JSON");
     let as_json = Json::new(text.trim().to_owned()).ok();
     let types = schema.map(Schema::types).unwrap_or_default();
     let values = schema.and_then(Schema::values).unwrap_or_default();
-    if values.contains(&as_text()) {
+    let is_named = |json: &Json| values.iter().any(|it| it == json.as_str());
+    if is_named(&as_text()) {
         return as_text();
     }
     let Some(json) = as_json else { return as_text() };
-    let takes_text = types.iter().any(|it| it == "string");
+    let takes_text = types.contains(&"string");
     // Where both would do, text that looks like a list or an object is meant as one.
-    let is_other = types.iter().any(|it| it != "string" && is_of(&json, it));
-    match is_other || types.is_empty() || (!takes_text && values.contains(&json)) {
+    let is_other = types.iter().any(|it| *it != "string" && is_of(&json, it));
+    match is_other || types.is_empty() || (!takes_text && is_named(&json)) {
         true => json,
         false => as_text(),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn a_value_has_the_type_that_the_schema_gives_it() {
-        let schema = json!({"properties": {
-            "s": {"type": "string"}, "n": {"type": "number"}, "i": {"type": "integer"},
-            "b": {"type": "boolean"}, "a": {"type": "array"}, "o": {"type": "object"},
-            "e": {"enum": ["1", 2]}, "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "either": {"type": ["string", "integer"]}}});
-
-        let typed = typed(
-            &schema,
-            &[
-                "s=12",
-                "n=1.10",
-                "i=123456789012345678901234567890",
-                "b=true",
-                "a=[1, 2]",
-                r#"o={"x":1}"#,
-                "e=1",
-                "maybe=null",
-                "either=7",
-                "free=1",
-                "more=a=b c",
-            ],
-        );
-
-        assert_eq!(
-            typed.as_str(),
-            r#"{"s":"12","n":1.10,"i":123456789012345678901234567890,"b":true,"a":[1, 2],"#
-                .to_owned()
-                + r#""o":{"x":1},"e":"1","maybe":null,"either":7,"free":1,"more":"a=b c"}"#
-        );
-    }
-
-    #[test]
-    fn what_fits_no_type_stays_text_and_is_found_by_the_check() {
-        let schema = json!({"properties": {"i": {"type": "integer"}, "b": {"type": "boolean"}}});
-
-        let typed = typed(&schema, &["i=many", "b=yes"]);
-
-        let faults = Schema::new(&schema.into()).faults(&typed);
-        assert_eq!(faults, ["`i` must be integer", "`b` must be boolean"]);
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_told_without_its_value() {
-        for words in [&["s3cret"][..], &["a=1", "a=s3cret"], &["{s3cret"], &["=s3cret"]] {
-            let words: Vec<_> = words.iter().map(|&it| it.to_owned()).collect();
-
-            let fault = read(&words).unwrap().unwrap_err();
-
-            assert!(!fault.contains("s3cret"), "{fault}");
-        }
-    }
-
-    #[test]
-    fn an_object_is_sent_as_it_was_typed() {
-        let words = [r#" {"z": 1.10, "a": 1e2} "#.to_owned()];
-
-        let typed = read(&words).unwrap().unwrap().by(&Schema::new(&Json::empty_object()));
-
-        assert_eq!(typed.as_str(), r#"{"z": 1.10, "a": 1e2}"#);
-    }
-
-    fn typed(schema: &Value, words: &[&str]) -> Json {
-        let words: Vec<_> = words.iter().map(|&it| it.to_owned()).collect();
-        read(&words).unwrap().unwrap().by(&Schema::new(&schema.clone().into()))
-    }
-}
+mod tests;

@@ -5,17 +5,19 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
 use ridethrough::Json;
 use ridethrough::model::{Tool, ToolResult};
 
-use super::arguments::{self, Typed};
+use super::arguments::{self, Origins, Typed};
 use super::files::Folder;
-use super::schema::Schema;
-use super::{Common, Talk, content, progress, safe, talk};
+use super::schema::{self, Document, Verdict};
+use super::{Common, Talk, content, nearest_tool, progress, safe, talk};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
+use crate::out;
 
 /// What `call` is asked for.
 #[derive(clap::Args)]
@@ -25,9 +27,10 @@ pub(crate) struct Args {
     common: Common,
     /// The tool
     tool: String,
-    /// Its arguments: `key=value` for each, or one JSON object, or `-` for an object on stdin
+    /// Its arguments: `key=value`, `key:=json` or `key=@file` for each, or one JSON object, or `-` for an
+    /// object on stdin
     arguments: Vec<String>,
-    /// Save pictures, sounds and other bytes into this folder
+    /// Save pictures, sounds and other bytes into this folder; `-` writes them to stdout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Do not list the tools first: send the arguments without types and checks
@@ -46,8 +49,8 @@ impl Args {
         let typed = typed.map_err(|fault| self.misuse(vec![fault]))?;
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
         let arguments = match self.unchecked {
-            true => typed.by(&Schema::new(&Json::empty_object())),
-            false => self.checked(typed, &talk.timed(talk.client.tools()).await?)?,
+            true => self.typed(typed, &Json::empty_object())?.0,
+            false => self.checked(talk, typed).await?,
         };
         let desk = talk.desk.clone();
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
@@ -55,25 +58,45 @@ impl Args {
         if talk.settings.repeatable.contains(&self.tool) {
             call = call.repeatable();
         }
+        talk.is_tool_called.store(true, Relaxed);
         let result = call.await?;
         let words = words(&result, folder.as_ref())?;
-        talk.print(|| result.json.as_str().to_owned(), |out, _| write!(out, "{words}"))?;
+        talk.print_content(folder.as_ref(), &result.json, |_| words)?;
         if result.is_error {
-            talk.desk.say(&format!("error: `{}` ran and says that it failed", self.tool));
+            talk.desk.say(&format!("error: the server says that `{}` failed", self.tool));
             return Ok(Exit::Tool);
         }
         Ok(Exit::Done)
     }
 
     /// The arguments with their types, if the tool takes them.
-    fn checked(&self, typed: Typed, tools: &[Tool]) -> Result<Json, Misuse> {
+    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<Json> {
+        let tools = talk.tools().await?;
         let Some(tool) = tools.iter().find(|tool| tool.name == self.tool) else {
-            return Err(self.unknown(tools));
+            return Err(self.unknown(&tools).into());
         };
-        let schema = Schema::new(&tool.input_schema);
-        let arguments = typed.by(&schema);
-        let faults = schema.faults(&arguments);
-        if faults.is_empty() { Ok(arguments) } else { Err(self.misuse(faults)) }
+        let schema = tool.input_schema.clone();
+        let built = talk.aside(move || build(typed, &schema)).await?;
+        let (arguments, origins) = built.map_err(|faults| self.misuse(faults))?;
+        let (schema, given) = (tool.input_schema.clone(), arguments.clone());
+        let verdict = talk.briefly(move || schema::check(&schema, &given, &origins)).await?;
+        let Verdict { faults, warnings } = verdict.unwrap_or_else(|| Verdict {
+            faults: Vec::new(),
+            warnings: vec![
+                "the tool's schema cannot be checked by in time: the server will say".to_owned(),
+            ],
+        });
+        if !faults.is_empty() {
+            return Err(self.misuse(faults).into());
+        }
+        for warning in warnings {
+            talk.desk.say(&format!("warning: {}", safe::line(&warning)));
+        }
+        Ok(arguments)
+    }
+
+    fn typed(&self, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {
+        build(typed, schema).map_err(|faults| self.misuse(faults))
     }
 
     fn misuse(&self, faults: Vec<String>) -> Misuse {
@@ -81,7 +104,7 @@ impl Args {
         Misuse {
             what: format!("`{}` cannot be called so: {}", self.tool, faults.join("\n  and: ")),
             tried: "the arguments were checked; the tool was not called".to_owned(),
-            hint: "`ridethrough tools SERVER` shows what each tool takes".to_owned(),
+            hint: "`ridethrough tools SERVER TOOL` shows what a tool takes".to_owned(),
         }
     }
 
@@ -93,18 +116,25 @@ impl Args {
             true => "it has none".to_owned(),
             false => format!("it has {}{more}", names.join(", ")),
         };
+        let unchecked = "a tool that is not listed is called with `--unchecked`";
         Misuse {
             what: format!("the server lists no tool `{}`: {known}", self.tool),
             tried: "the tools were listed; none was called".to_owned(),
-            hint: "a tool that is not listed is called with `--unchecked`".to_owned(),
+            hint: nearest_tool(&self.tool, tools)
+                .map_or_else(|| unchecked.to_owned(), |it| format!("{it} {unchecked}")),
         }
     }
+}
+
+/// The arguments with the types that a schema gives them.
+fn build(typed: Typed, schema: &Json) -> Result<(Json, Origins), Vec<String>> {
+    typed.by(Document::new(schema).schema())
 }
 
 /// What a tool said. Structured content is the same once more, unless it stands alone.
 fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
     match (&result.structured_content, result.content.is_empty()) {
-        (Some(json), true) => Ok(format!("{}\n", safe::json(json.as_str()))),
+        (Some(json), true) => Ok(format!("{}\n", out::json(&safe::json(json.as_str())))),
         _ => content::words(&result.content, folder),
     }
 }
@@ -115,6 +145,10 @@ Examples:
   ridethrough call https://example.com/mcp search query='open issues' limit=10
   ridethrough call https://example.com/mcp search '{\"query\": \"open issues\", \"limit\": 10}'
   TOKEN=... ridethrough call https://example.com/mcp deploy --bearer-env TOKEN to=production
+  ridethrough call https://example.com/mcp issue title=Broken body=@report.md labels=bug labels=urgent
+  ridethrough call https://example.com/mcp search filter.state=open filter.since:=null
 
 A value has the type that the tool's schema gives it: `limit=10` is a number where a number is
-wanted and text where text is. Lists and objects are written as JSON.";
+wanted and text where text is. `key:=json` is JSON whatever the schema says, `key=@file` is what
+the file holds (`@-` is stdin), `a.b=c` is a member of the object `a`, and a key that is there
+again is the next element of a list. Lists and objects can be written as JSON too.";

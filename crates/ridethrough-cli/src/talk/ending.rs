@@ -1,15 +1,27 @@
 //! How a command ended, in words for people and in JSON for machines.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use ridethrough::{Error, Json};
 use serde::Serialize;
 
+use super::aside::Late;
 use super::safe;
 use crate::exit::Exit;
 use crate::misuse::Misuse;
-use crate::out;
+use crate::{next_step, out};
+
+/// The server that a command talked to, as it is shown.
+#[derive(Debug)]
+pub(crate) struct With(pub(crate) String);
+
+impl fmt::Display for With {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "with {}", self.0)
+    }
+}
 
 /// Tells why a command failed, if it did.
 pub(crate) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
@@ -30,6 +42,7 @@ pub(crate) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
 fn exit_of(error: &anyhow::Error) -> Exit {
     match (error.downcast_ref::<Error>(), error.is::<Misuse>()) {
         (Some(error), _) => Exit::of(error),
+        (None, _) if error.is::<Late>() => Exit::Deadline,
         (None, true) => Exit::Usage,
         (None, false) => Exit::Failure,
     }
@@ -37,7 +50,12 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 
 fn words(error: &anyhow::Error) -> String {
     match (error.downcast_ref::<Error>(), error.downcast_ref::<Misuse>()) {
-        (Some(error), _) => report(error),
+        (Some(told), _) => {
+            let with = error.downcast_ref::<With>();
+            let step =
+                with.zip(told.call()).and_then(|(With(server), call)| next_step::of(call, server));
+            report(told, step.as_deref())
+        }
         (_, Some(misuse)) => safe::text(&misuse.to_string()),
         _ => safe::text(&format!("error: {error:#}")),
     }
@@ -45,11 +63,14 @@ fn words(error: &anyhow::Error) -> String {
 
 /// The story in three parts. What the server said stays on the first line, so that it cannot pass for
 /// words of ours.
-fn report(error: &Error) -> String {
+fn report(error: &Error, next_step: Option<&str>) -> String {
     let (head, report) = (error.to_string(), error.report());
     let rest = report.strip_prefix(&head).unwrap_or_default();
     let mut told = format!("error: {}{}", safe::line(&head), safe::text(rest));
     told = told.replacen("\nhint: ", "\n\nhint: ", 1);
+    if let Some(step) = next_step {
+        told.push_str(&format!("; {}", safe::line(step)));
+    }
     if Exit::of(error) == Exit::Unauthorized {
         told.push_str("; `--bearer-env VAR` shows the token that a variable holds");
     }
@@ -74,6 +95,7 @@ struct Details<'a> {
     message: &'a str,
     may_have_run: bool,
     attempts: u32,
+    handshakes: u32,
     elapsed_ms: u64,
     retry_after_ms: Option<u64>,
     exit_code: u8,
@@ -93,6 +115,7 @@ impl<'a> Details<'a> {
             message,
             may_have_run: error.is_some_and(Error::may_have_run),
             attempts: call.map_or(0, |call| call.attempts),
+            handshakes: call.map_or(0, |call| call.handshakes),
             elapsed_ms: call.map_or(0, |call| millis(call.elapsed)),
             retry_after_ms: error.and_then(Error::retry_after).map(millis),
             exit_code: exit.code(),

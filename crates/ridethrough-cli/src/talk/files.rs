@@ -2,33 +2,54 @@
 //!
 //! Names are ours: a server has no say in where something is written, and nothing is ever overwritten.
 
+use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A folder to save into.
+use crate::misuse::Misuse;
+
+/// A folder to save into, or stdout.
 pub(super) struct Folder {
     path: PathBuf,
     /// What all names begin with.
     stem: String,
+    /// What goes to stdout, if that is where bytes go.
+    stream: Option<RefCell<Vec<u8>>>,
 }
 
 impl Folder {
     /// Makes the folder if there is none. The word may be anything: of it only letters and digits count.
     pub(super) fn open(path: &Path, word: &str) -> Result<Self> {
+        if path == Path::new("-") {
+            if io::stdout().is_terminal() {
+                return Err(Misuse {
+                    what: "`--out -` writes bytes, and stdout is a terminal".to_owned(),
+                    tried: "nothing was asked for".to_owned(),
+                    hint: "send stdout to a file or a pipe, or name a folder".to_owned(),
+                }
+                .into());
+            }
+            let stream = Some(RefCell::default());
+            return Ok(Self { path: path.to_owned(), stem: String::new(), stream });
+        }
         fs::create_dir_all(path)
             .with_context(|| format!("making the folder `{}`", path.display()))?;
         let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
         let stem: String = word.chars().map(|it| if is_plain(it) { it } else { '-' }).collect();
         let stem = stem.trim_matches('-').chars().take(LONGEST).collect::<String>();
         let stem = if stem.is_empty() { "content".to_owned() } else { stem };
-        Ok(Self { path: path.to_owned(), stem })
+        Ok(Self { path: path.to_owned(), stem, stream: None })
     }
 
     /// Saves bytes under the next name that is free, and says where.
     pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<PathBuf> {
+        if let Some(stream) = &self.stream {
+            stream.borrow_mut().extend_from_slice(bytes);
+            return Ok(PathBuf::from("stdout"));
+        }
         for number in 1..=MOST {
             let name = format!("{}-{number}.{}", self.stem, extension(mime_type));
             let path = self.path.join(name);
@@ -44,6 +65,12 @@ impl Folder {
         }
         anyhow::bail!("`{}` holds {MOST} files of this name already", self.path.display())
     }
+}
+
+/// The bytes that go to stdout in place of words, if there are some.
+pub(super) fn streamed(folder: Option<&Folder>) -> Option<Vec<u8>> {
+    let bytes = folder?.stream.as_ref()?.take();
+    (!bytes.is_empty()).then_some(bytes)
 }
 
 /// How names of such files end.

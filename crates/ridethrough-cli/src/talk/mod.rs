@@ -5,42 +5,49 @@
 //! server says is printed before `safe` has seen it.
 
 mod arguments;
+mod aside;
 mod base64;
 mod call;
 mod content;
 pub(crate) mod desk;
 pub(crate) mod ending;
 mod files;
-mod news;
 mod ping;
 mod progress;
 mod prompt;
 mod prompts;
 mod read;
+mod rehearsal;
 mod resources;
 pub(crate) mod safe;
 mod schema;
 mod teller;
 mod timed;
+mod tool_page;
 mod tools;
 mod watch;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
-use ridethrough::{Client, Json};
+use ridethrough::model::Tool;
+use ridethrough::{Client, Error, Json};
 use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::exit::Exit;
 use crate::options::{Options, Settings};
-use crate::{out, target, until};
+use crate::{near, out, secrets, target, tool_names, until};
 use desk::Desk;
+use files::Folder;
+pub use rehearsal::{SchemaRehearsal, rehearse_schema};
 use timed::Timed;
 
 #[derive(Subcommand)]
@@ -57,8 +64,8 @@ pub(crate) enum Command {
     Read(read::Args),
     /// Lists the resources of a server, and its templates of them.
     Resources(Common),
-    /// Lists the tools of a server with their arguments.
-    Tools(Common),
+    /// Lists the tools of a server with their arguments, or shows one of them whole.
+    Tools(tools::Args),
     /// Stays connected, and tells everything that happens until it is stopped.
     Watch(watch::Args),
 }
@@ -72,7 +79,7 @@ pub(crate) fn play(command: &Command) -> Result<ExitCode> {
         Command::Prompts(common) => talk(common, prompts::list),
         Command::Read(args) => read::play(args),
         Command::Resources(common) => talk(common, resources::list),
-        Command::Tools(common) => talk(common, tools::list),
+        Command::Tools(args) => tools::play(args),
         Command::Watch(args) => watch::play(args),
     }
 }
@@ -80,7 +87,8 @@ pub(crate) fn play(command: &Command) -> Result<ExitCode> {
 /// What every such command takes.
 #[derive(clap::Args)]
 pub(crate) struct Common {
-    /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host
+    /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host;
+    /// or a program to start, behind everything else: `-- npx -y some-server`
     server: String,
     /// Print JSON for machines; errors too
     #[arg(long)]
@@ -91,6 +99,8 @@ pub(crate) struct Common {
 
 /// A command under way: its client, and what it was told.
 struct Talk {
+    /// The server, as it was typed.
+    server: String,
     client: Client,
     desk: Arc<Desk>,
     /// Whoever tells what happens on the way.
@@ -101,6 +111,8 @@ struct Talk {
     born: Instant,
     /// When its time is over.
     ends: Option<Instant>,
+    /// Whether a tool was called: then its run may outlive this process.
+    is_tool_called: AtomicBool,
 }
 
 /// Talks to a server from the first word to the last, and says how it ended.
@@ -122,19 +134,32 @@ fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Resul
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
         let desk = Arc::new(Desk::new());
-        for note in target.notes() {
+        for note in target.notes().into_iter().chain(settings.told_sources()) {
             desk.say(&note);
         }
         if settings.verbose >= 3 {
             desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
         let teller = teller::start(&client, desk.clone(), settings.verbose);
-        let talk = Talk { client, desk, teller, settings, is_json: common.json, born, ends };
+        let talk = Talk {
+            server: common.server.clone(),
+            client,
+            desk,
+            teller,
+            settings,
+            is_json: common.json,
+            born,
+            ends,
+            is_tool_called: AtomicBool::new(false),
+        };
         talk.through(work).await
     });
     // Whatever is still under way, a look-up of a name for example, is of no interest any more.
     runtime.shutdown_background();
-    ended
+    ended.map_err(|error| match error.is::<Error>() {
+        true => error.context(ending::With(target.to_string())),
+        false => error,
+    })
 }
 
 impl Talk {
@@ -144,7 +169,9 @@ impl Talk {
             ended = work(self) => ended.map(ExitCode::from),
             code = until::asked() => {
                 self.desk.clear();
-                self.desk.say("\nstopped: what was under way is cancelled; the server may have run a call");
+                let tool = self.is_tool_called.load(Relaxed);
+                let may_have_run = if tool { "; the server may have run the tool" } else { "" };
+                self.desk.say(&format!("\nstopped: what was under way is cancelled{may_have_run}"));
                 Ok(ExitCode::from(code))
             }
         };
@@ -159,7 +186,17 @@ impl Talk {
         let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
         self.desk.clear();
+        if secrets::was_masked() {
+            self.desk.say(MASKED);
+        }
         ended
+    }
+
+    /// Lists the tools, and keeps their names for whoever completes them.
+    async fn tools(&self) -> Result<Vec<Tool>> {
+        let tools = self.timed(self.client.tools()).await?;
+        tool_names::keep(&self.server, tools.iter().map(|tool| tool.name.as_str()));
+        Ok(tools)
     }
 
     /// Gives a call or a list the time that is left.
@@ -168,6 +205,25 @@ impl Talk {
             Some(ends) => asked.within(ends.saturating_duration_since(Instant::now())),
             None => asked,
         }
+    }
+
+    /// Writes what was said; bytes that go to stdout stand there alone, and words go to stderr then.
+    fn print_content(
+        &self,
+        folder: Option<&Folder>,
+        json: &Json,
+        words: impl FnOnce(bool) -> String,
+    ) -> Result<()> {
+        let Some(bytes) = files::streamed(folder).filter(|_| !self.is_json) else {
+            return self.print(
+                || json.as_str().to_owned(),
+                |out, is_colourful| write!(out, "{}", words(is_colourful)),
+            );
+        };
+        self.desk.clear();
+        self.desk.say(words(false).trim_end());
+        out::print(|out| out.write_all(&bytes))?;
+        Ok(())
     }
 
     /// Writes data: as it is for machines, or in words.
@@ -179,11 +235,17 @@ impl Talk {
         self.desk.clear();
         let is_colourful = out::is_colourful(&io::stdout());
         out::print(|out| match self.is_json {
-            true => writeln!(out, "{}", safe::json(&json())),
+            true => writeln!(out, "{}", out::json(&safe::json(&json()))),
             false => words(out, is_colourful),
         })?;
         Ok(())
     }
+}
+
+/// Which tool may have been meant by a name that none has.
+fn nearest_tool(name: &str, tools: &[Tool]) -> Option<String> {
+    let nearest = near::nearest(name, tools.iter().map(|tool| tool.name.as_str()));
+    nearest.map(|it| format!("did you mean `{}`?", safe::line(it)))
 }
 
 /// The members of a list, each as the server wrote it.
@@ -191,6 +253,7 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
     members.map(Json::as_str).collect::<Vec<_>>().join(",")
 }
 
+const MASKED: &str = "note: what the server repeated of your token, your headers or the URL's query is shown as `...`";
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 const LAST_WORDS: Duration = Duration::from_millis(100);

@@ -12,6 +12,7 @@ use super::files::Folder;
 use super::{Common, Talk, content, safe, talk};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
+use crate::near;
 use crate::out::{Colour, painted};
 
 /// What `prompt` is asked for.
@@ -21,9 +22,9 @@ pub(crate) struct Args {
     common: Common,
     /// The prompt; `ridethrough prompts` lists them
     name: String,
-    /// What to fill in: `key=value` for each
+    /// What to fill in: `key=value` or `key=@file` for each
     arguments: Vec<String>,
-    /// Save pictures, sounds and other bytes into this folder
+    /// Save pictures, sounds and other bytes into this folder; `-` writes them to stdout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -34,7 +35,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn ask(&self, talk: &Talk) -> Result<Exit> {
-        let pairs = arguments::pairs(&self.arguments).map_err(|fault| self.misuse(&[fault]))?;
+        let pairs = arguments::texts(&self.arguments).map_err(|fault| self.misuse(&[fault]))?;
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.name)).transpose()?;
         let prompts = talk.timed(talk.client.prompts()).await?;
         let faults = self.faults(&pairs, &prompts);
@@ -46,15 +47,12 @@ impl Args {
         let given = Json::empty_object().with_members(members);
         let result = talk.timed(talk.client.prompt(&self.name, given)).await?;
         let messages = messages(&result, folder.as_ref())?;
-        talk.print(
-            || result.json.as_str().to_owned(),
-            |out, is_colourful| {
-                messages.iter().try_for_each(|(role, words)| {
-                    writeln!(out, "{}", painted(role, Colour::Bold, is_colourful))?;
-                    write!(out, "{words}")
-                })
-            },
-        )?;
+        talk.print_content(folder.as_ref(), &result.json, |is_colourful| {
+            let said = messages.iter().map(|(role, words)| {
+                format!("{}\n{words}", painted(role, Colour::Bold, is_colourful))
+            });
+            said.collect()
+        })?;
         Ok(Exit::Done)
     }
 
@@ -62,7 +60,12 @@ impl Args {
     fn faults(&self, pairs: &[(String, String)], prompts: &[Prompt]) -> Vec<String> {
         let Some(prompt) = prompts.iter().find(|prompt| prompt.name == self.name) else {
             let names: Vec<_> = prompts.iter().map(|it| it.name.as_str()).collect();
-            return vec![format!("the server lists no such prompt, but {}", names.join(", "))];
+            let meant = near::nearest(&self.name, names.iter().copied());
+            let meant = meant.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+            return vec![format!(
+                "the server lists no such prompt, but {}{meant}",
+                names.join(", ")
+            )];
         };
         let known = |key: &str| prompt.arguments.iter().any(|it| it.name == key);
         let is_given = |name: &str| pairs.iter().any(|(key, _)| key == name);

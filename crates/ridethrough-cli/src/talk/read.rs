@@ -16,7 +16,7 @@ pub(crate) struct Args {
     common: Common,
     /// The resource, such as `file:///notes.txt`; `ridethrough resources` lists them
     uri: String,
-    /// Save pictures, sounds and other bytes into this folder
+    /// Save pictures, sounds and other bytes into this folder; `-` writes them to stdout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -31,7 +31,7 @@ impl Args {
         let folder = self.out.as_ref().map(|path| Folder::open(path, name)).transpose()?;
         let result = talk.timed(talk.client.read_resource(&self.uri)).await?;
         let words = content::contents(&result.contents, folder.as_ref())?;
-        talk.print(|| result.json.as_str().to_owned(), |out, _| write!(out, "{words}"))?;
+        talk.print_content(folder.as_ref(), &result.json, |_| words)?;
         Ok(Exit::Done)
     }
 }

@@ -1,4 +1,4 @@
-//! Makes words of servers harmless for a terminal.
+//! Makes words of servers fit to be printed: without our secrets, and harmless for a terminal.
 //!
 //! A terminal obeys control characters: they move the cursor, change the title, paste into the shell.
 //! Others hide text or turn it around. All of them are shown as what they are, `\u{1b}`, wherever the
@@ -8,8 +8,11 @@ use std::fmt::Write;
 
 use ridethrough_bridge::is_harmful;
 
+use crate::secrets;
+
 /// A text of several lines. Line ends and tabs stay.
 pub(crate) fn text(raw: &str) -> String {
+    let raw = secrets::masked(raw);
     let mut safe = String::with_capacity(raw.len());
     let mut characters = raw.chars().peekable();
     while let Some(it) = characters.next() {
@@ -24,6 +27,7 @@ pub(crate) fn text(raw: &str) -> String {
 
 /// A text that must stay on one line.
 pub(crate) fn line(raw: &str) -> String {
+    let raw = secrets::masked(raw);
     let mut safe = String::with_capacity(raw.len());
     for it in raw.chars() {
         match it {
@@ -34,9 +38,10 @@ pub(crate) fn line(raw: &str) -> String {
     safe
 }
 
-/// JSON, on one line. It says the same as before: such characters stand in strings only, where they
+/// JSON, on one line. But for secrets it says the same as before: such characters stand in strings only, where they
 /// can be written as escapes, and line ends stand between values only.
 pub(crate) fn json(raw: &str) -> String {
+    let raw = secrets::masked_json(raw);
     let mut safe = String::with_capacity(raw.len());
     for it in raw.chars() {
         match it {

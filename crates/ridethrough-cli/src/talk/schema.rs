@@ -1,223 +1,238 @@
-//! As much of JSON Schema as it takes to type an argument and to say what is wrong with one.
+//! As much of JSON Schema as it takes to give an argument its type and to say in words what fits. Whether
+//! a value fits is `check`'s matter.
 //!
-//! What is not known here is not checked: the server has the last word. A schema is a stranger's, so
-//! depth is bounded and its words are made harmless by whoever prints them.
+//! A schema is a stranger's: its size, the depth that is looked into and the steps that are taken are
+//! bounded, and its words are made harmless by whoever prints them.
+
+mod check;
+mod faults;
+mod plan;
+mod tree;
+mod unknown;
+
+use std::cell::Cell;
 
 use ridethrough::Json;
 
-/// A schema, or a part of one, with the whole that its references point into.
-#[derive(Clone)]
-pub(super) struct Schema {
-    root: Json,
-    node: Json,
+pub(super) use check::{Verdict, check};
+use tree::Tree;
+
+/// A schema as a server sent it.
+pub(super) struct Document {
+    root: Tree,
+    /// How many more steps are taken in it.
+    steps: Cell<usize>,
+    /// Why nothing is known of it, if nothing is.
+    is_too_large: bool,
 }
 
-impl Schema {
-    pub(super) fn new(root: &Json) -> Self {
-        Self { root: root.clone(), node: root.clone() }.followed()
+/// A schema, or a part of one, with the whole that its references point into.
+#[derive(Clone, Copy)]
+pub(super) struct Schema<'a> {
+    document: &'a Document,
+    node: &'a Tree,
+}
+
+impl Document {
+    pub(super) fn new(json: &Json) -> Self {
+        let root = Tree::read(json);
+        let is_too_large = root.is_none();
+        let root = root.unwrap_or_else(Tree::empty);
+        Self { root, steps: Cell::new(MOST_STEPS), is_too_large }
     }
 
+    /// Whether it is so large that nobody looked.
+    pub(super) const fn is_too_large(&self) -> bool {
+        self.is_too_large
+    }
+
+    pub(super) fn schema(&self) -> Schema<'_> {
+        Schema { document: self, node: &self.root }.followed()
+    }
+
+    /// The part that a JSON pointer points at.
+    fn part(&self, pointer: &str) -> Option<Schema<'_>> {
+        let node = self.root.pointer(pointer)?;
+        Some(Schema { document: self, node }.followed())
+    }
+
+    /// Whether one more step may be taken.
+    fn step(&self) -> bool {
+        let left = self.steps.get();
+        self.steps.set(left.saturating_sub(1));
+        left > 0
+    }
+}
+
+impl<'a> Schema<'a> {
     /// The properties of an object, in their order.
-    pub(super) fn properties(&self) -> Vec<(String, Self)> {
-        let properties = self.node.member("properties").map(|it| it.members()).unwrap_or_default();
-        properties.into_iter().map(|(name, node)| (name, self.at(node))).collect()
+    pub(super) fn properties(self) -> impl Iterator<Item = (&'a str, Self)> {
+        let properties = self.node.member("properties").map_or(&[][..], Tree::members);
+        properties.iter().map(move |(name, node)| (name.as_str(), self.at(node)))
+    }
+
+    /// The property of this name, also if it stands in one of the forms that an object may have.
+    pub(super) fn property(self, name: &str) -> Option<Self> {
+        self.property_at(name, 0)
+    }
+
+    fn property_at(self, name: &str, depth: usize) -> Option<Self> {
+        let own = self.node.member("properties").and_then(|it| it.member(name));
+        own.map(|node| self.at(node)).or_else(|| {
+            let forms = self.branches(depth).into_iter().chain(self.parts());
+            forms.into_iter().find_map(|it| match depth < DEEPEST_BRANCH {
+                true => it.property_at(name, depth + 1),
+                false => None,
+            })
+        })
     }
 
     /// The names that an object cannot do without.
-    pub(super) fn required(&self) -> Vec<String> {
-        self.node.member("required").and_then(|it| it.read()).unwrap_or_default()
+    pub(super) fn required(self) -> Vec<&'a str> {
+        let names = self.node.member("required").map_or(&[][..], Tree::elements);
+        names.iter().filter_map(Tree::text).collect()
     }
 
-    /// Whether an object may have other properties than those that are named.
-    pub(super) fn is_open(&self) -> bool {
-        self.node.member("additionalProperties").is_none_or(|it| it.as_str() != "false")
+    pub(super) fn description(self) -> Option<&'a str> {
+        self.node.member("description").and_then(Tree::text).map(|it| cut(it, LONGEST_TEXT))
     }
 
-    pub(super) fn description(&self) -> Option<String> {
-        self.node.member("description")?.read()
+    /// What is taken if nothing is given, as JSON.
+    pub(super) fn default(self) -> Option<String> {
+        self.node.member("default").map(|it| cut(&it.json(), LONGEST_VALUE).to_owned())
+    }
+
+    /// What the elements of a list must be.
+    pub(super) fn items(self) -> Option<Self> {
+        let own = self.node.member("items").map(|node| self.at(node));
+        own.or_else(|| {
+            self.branches(0).into_iter().find_map(|it| Some(it.at(it.node.member("items")?)))
+        })
     }
 
     /// The types that are allowed; none named means any.
-    pub(super) fn types(&self) -> Vec<String> {
+    pub(super) fn types(self) -> Vec<&'a str> {
         self.types_at(0)
     }
 
-    fn types_at(&self, depth: usize) -> Vec<String> {
-        let named = self.node.member("type");
-        let one = named.as_ref().and_then(|it| it.read::<String>()).map(|it| vec![it]);
-        if let Some(types) = one.or_else(|| named?.read()) {
-            return types;
+    fn types_at(self, depth: usize) -> Vec<&'a str> {
+        if let Some(named) = self.node.member("type") {
+            let one = named.text().into_iter();
+            return one.chain(named.elements().iter().filter_map(Tree::text)).collect();
         }
-        let mut types: Vec<String> = Vec::new();
+        let mut types: Vec<&str> = Vec::new();
         for branch in self.branches(depth) {
             let more = branch.types_at(depth + 1);
             if more.is_empty() {
                 return more;
             }
-            let more = more.into_iter().filter(|it| !types.contains(it)).collect::<Vec<_>>();
-            types.extend(more);
+            for it in more {
+                if !types.contains(&it) {
+                    types.push(it);
+                }
+            }
         }
         types
     }
 
-    /// The only values that are allowed, if they are named.
-    pub(super) fn values(&self) -> Option<Vec<Json>> {
-        let named = self.node.member("enum").and_then(|it| it.elements());
-        named.or_else(|| self.node.member("const").map(|it| vec![it]))
+    /// The only values that are allowed, as JSON, if they are named.
+    pub(super) fn values(self) -> Option<Vec<String>> {
+        let named = self.node.member("enum").map(Tree::elements);
+        named
+            .map(|it| it.iter().map(Tree::json).collect())
+            .or_else(|| self.node.member("const").map(|it| vec![it.json()]))
     }
 
     /// What fits, in words: `integer, 1 to 10` or `one of "a", "b"`.
-    pub(super) fn words(&self) -> String {
-        self.words_at(0)
+    pub(super) fn words(self) -> String {
+        cut(&self.words_at(0), LONGEST_TEXT).to_owned()
     }
 
-    fn words_at(&self, depth: usize) -> String {
-        if let Some(values) = self.values() {
-            let values: Vec<_> = values.iter().map(|it| it.as_str().to_owned()).collect();
-            return format!("one of {}", values.join(", "));
+    fn words_at(self, depth: usize) -> String {
+        if let Some(mut values) = self.values() {
+            let more = values.len().saturating_sub(MOST_VALUES);
+            values.truncate(MOST_VALUES);
+            let more = if more > 0 { format!(" or {more} more") } else { String::new() };
+            let values: Vec<_> = values.iter().map(|it| cut(it, LONGEST_VALUE)).collect();
+            return format!("one of {}{more}", values.join(", "));
         }
+        let branches = self.branches(depth);
         let mut words = match self.types() {
+            _ if branches.iter().any(|it| it.values().is_some()) => {
+                let mut words: Vec<_> = branches.iter().map(|it| it.words_at(depth + 1)).collect();
+                words.dedup();
+                words.join(" or ")
+            }
             types if types.is_empty() => {
-                let branches = self.branches(depth);
                 let words: Vec<_> = branches.iter().map(|it| it.words_at(depth + 1)).collect();
                 if words.is_empty() { "any value".to_owned() } else { words.join(" or ") }
             }
             types => types.join(" or "),
         };
-        if let Some(items) = self.node.member("items").map(|it| self.at(it)) {
-            let items = items.types();
+        if let Some(items) = self.node.member("items").map(|node| self.at(node)) {
+            let items = match items.values() {
+                Some(_) => items.words(),
+                None => items.types().join(" or "),
+            };
             if !items.is_empty() {
-                words = format!("{words} of {}", items.join(" or "));
+                words = format!("{words} of {items}");
             }
         }
         for (key, word) in BOUNDS {
             if let Some(bound) = self.node.member(key) {
-                words = format!("{words}, {word} {}", bound.as_str());
+                let bound = bound.text().map_or_else(|| bound.json(), |it| format!("`{it}`"));
+                words = format!("{words}, {word} {bound}");
             }
         }
         words
     }
 
-    /// Everything that is wrong with a value, each with its place.
-    pub(super) fn faults(&self, value: &Json) -> Vec<String> {
-        let mut faults = Vec::new();
-        self.look(value, "", 0, &mut faults);
-        faults
-    }
-
-    fn look(&self, value: &Json, place: &str, depth: usize, faults: &mut Vec<String>) {
-        if depth > DEEPEST {
-            return;
-        }
-        if !self.fits(value, 0) {
-            faults.push(self.told(place, &format!("must be {}", self.words())));
-            return;
-        }
-        if value.as_str().starts_with('{') {
-            self.look_inside(value, place, depth, faults);
-        }
-        if let (Some(items), Some(elements)) = (self.node.member("items"), value.elements()) {
-            let items = self.at(items);
-            for (number, element) in elements.iter().enumerate() {
-                items.look(element, &format!("{place}[{number}]"), depth + 1, faults);
-            }
-        }
-    }
-
-    fn look_inside(&self, value: &Json, place: &str, depth: usize, faults: &mut Vec<String>) {
-        let inside =
-            |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
-        let properties = self.properties();
-        for name in self.required() {
-            if value.member(&name).is_none() {
-                let property = properties.iter().find(|(it, _)| *it == name).map(|(_, it)| it);
-                let words = property.map_or_else(|| "any value".to_owned(), Self::words);
-                let fault = format!("is missing: {words}");
-                faults.push(property.unwrap_or(self).told(&inside(&name), &fault));
-            }
-        }
-        for (name, member) in value.members() {
-            match properties.iter().find(|(it, _)| *it == name) {
-                Some((_, property)) => property.look(&member, &inside(&name), depth + 1, faults),
-                None if !self.is_open() && self.branches(0).is_empty() => {
-                    let known: Vec<_> = properties.iter().map(|(it, _)| it.as_str()).collect();
-                    faults.push(format!(
-                        "`{}` is not known; known are {}",
-                        inside(&name),
-                        known.join(", ")
-                    ));
-                }
-                None => {}
-            }
-        }
-    }
-
-    fn told(&self, place: &str, fault: &str) -> String {
-        let place = if place.is_empty() { "the whole" } else { place };
-        let description = self.description().map(|it| format!(" ({it})")).unwrap_or_default();
-        format!("`{place}` {fault}{description}")
-    }
-
-    /// Whether a value is right on the outside: type, bounds, and the values that are named.
-    fn fits(&self, value: &Json, depth: usize) -> bool {
-        let types = self.types_at(depth);
-        let is_typed = types.is_empty() || types.iter().any(|it| is_of(value, it));
-        let is_named = self.values().is_none_or(|all| all.iter().any(|it| is_same(it, value)));
-        let branches = self.branches(depth);
-        let has_branch = branches.is_empty() || branches.iter().any(|it| it.fits(value, depth + 1));
-        is_typed && is_named && self.is_within(value) && has_branch
-    }
-
-    /// Whether numbers and lengths keep to their bounds.
-    fn is_within(&self, value: &Json) -> bool {
-        let bound = |key: &str| self.node.member(key).and_then(|it| it.read::<f64>());
-        if let Some(number) = value.read::<f64>() {
-            return bound("minimum").is_none_or(|it| number >= it)
-                && bound("maximum").is_none_or(|it| number <= it);
-        }
-        let size = match value.read::<String>() {
-            Some(text) => Some((text.chars().count(), "minLength", "maxLength")),
-            None => value.elements().map(|it| (it.len(), "minItems", "maxItems")),
-        };
-        size.is_none_or(|(size, least, most)| {
-            bound(least).is_none_or(|it| size as f64 >= it)
-                && bound(most).is_none_or(|it| size as f64 <= it)
-        })
-    }
-
     /// The alternatives, of which one must fit. So many, or so deep, that it would take long to look at
     /// all of them, count as none.
-    fn branches(&self, depth: usize) -> Vec<Self> {
+    pub(super) fn branches(self, depth: usize) -> Vec<Self> {
         let lists =
-            ["anyOf", "oneOf"].into_iter().filter_map(|key| self.node.member(key)?.elements());
-        let branches: Vec<_> = lists.flatten().collect();
-        match depth > DEEPEST_BRANCH || branches.len() > MOST_BRANCHES {
+            ["anyOf", "oneOf"].map(|key| self.node.member(key).map_or(&[][..], Tree::elements));
+        let branches: Vec<_> = lists.into_iter().flatten().collect();
+        match depth > DEEPEST_BRANCH || branches.len() > MOST_BRANCHES || !self.document.step() {
             true => Vec::new(),
             false => branches.into_iter().map(|node| self.at(node)).collect(),
         }
     }
 
-    fn at(&self, node: Json) -> Self {
-        Self { root: self.root.clone(), node }.followed()
+    /// The schemas that hold together with this one.
+    fn parts(self) -> Vec<Self> {
+        let parts = self.node.member("allOf").map_or(&[][..], Tree::elements);
+        match parts.len() > MOST_BRANCHES || !self.document.step() {
+            true => Vec::new(),
+            false => parts.iter().map(|node| self.at(node)).collect(),
+        }
+    }
+
+    fn at(self, node: &'a Tree) -> Self {
+        Self { node, ..self }.followed()
     }
 
     /// Goes where a reference points, within the same schema.
     fn followed(mut self) -> Self {
         for _ in 0..DEEPEST {
-            let Some(reference) = self.node.member("$ref").and_then(|it| it.read::<String>())
-            else {
+            let reference = self.node.member("$ref").and_then(Tree::text);
+            let pointer = reference.and_then(|it| it.strip_prefix('#'));
+            let Some(pointer) = pointer.filter(|it| it.len() <= LONGEST_POINTER) else { break };
+            if !self.document.step() {
                 break;
-            };
-            let Some(path) = reference.strip_prefix("#/") else { break };
-            let mut steps = path.split('/').map(|it| it.replace("~1", "/").replace("~0", "~"));
-            let found = steps.try_fold(self.root.clone(), |node, step| node.member(&step));
-            match found {
+            }
+            match self.document.root.pointer(pointer) {
                 Some(node) => self.node = node,
                 None => break,
             }
         }
         self
     }
+}
+
+/// As much of a stranger's text as is shown: through references it can be there a thousand times.
+pub(super) fn cut(text: &str, longest: usize) -> &str {
+    text.char_indices().nth(longest).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Whether a value is of this type of JSON Schema.
@@ -243,23 +258,29 @@ fn is_whole(number: &str) -> bool {
     is_plain || number.parse::<f64>().is_ok_and(|it| it.fract() == 0.0)
 }
 
-fn is_same(one: &Json, other: &Json) -> bool {
-    let read = |it: &Json| it.read::<serde_json::Value>();
-    one == other || read(one).is_some_and(|it| Some(it) == read(other))
-}
-
-const BOUNDS: [(&str, &str); 6] = [
+const BOUNDS: [(&str, &str); 11] = [
     ("minimum", "at least"),
+    ("exclusiveMinimum", "more than"),
     ("maximum", "at most"),
+    ("exclusiveMaximum", "less than"),
+    ("multipleOf", "a multiple of"),
     ("minLength", "characters at least"),
     ("maxLength", "characters at most"),
     ("minItems", "items at least"),
     ("maxItems", "items at most"),
+    ("format", "as"),
+    ("pattern", "matching"),
 ];
 /// No honest schema is deeper, and a reference that points at itself has an end.
 const DEEPEST: usize = 16;
 const DEEPEST_BRANCH: usize = 2;
 const MOST_BRANCHES: usize = 16;
+const MOST_VALUES: usize = 100;
+const LONGEST_TEXT: usize = 2000;
+const LONGEST_VALUE: usize = 200;
+const LONGEST_POINTER: usize = 1000;
+/// How much is looked at in one schema: far more than an honest one needs, and soon done.
+const MOST_STEPS: usize = 200_000;
 
 #[cfg(test)]
 mod tests;

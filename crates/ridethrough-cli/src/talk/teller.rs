@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::{Client, Events, Seen};
+use ridethrough::news::{self, News, Weight};
+use ridethrough::{Client, Event, Events, Seen};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval};
 
 use super::desk::Desk;
-use super::news::{self, News, Weight};
 use super::safe;
 
 /// Watches a client until it is closed, or until the task is ended.
@@ -65,6 +65,10 @@ impl Teller {
             self.desk.say(&format!("{:>9}  {words}", at.to_string()));
         }
         match weight {
+            // Nobody tries any more: how the call ended is told at the end.
+            _ if matches!(seen, Seen::Event { event: Event::CallEnded { .. }, .. }) => {
+                self.trouble = None;
+            }
             Weight::Trouble => self.trouble = Some(words),
             Weight::Recovery => self.trouble = None,
             Weight::Warning if self.least.is_none() => self.desk.say(&format!("warning: {words}")),

@@ -1,22 +1,68 @@
 //! `ridethrough tools`: the tools of a server, with what they take.
 
+use std::collections::HashSet;
+use std::io;
+use std::process::ExitCode;
+
 use anyhow::Result;
 use ridethrough::model::Tool;
 
-use super::schema::Schema;
-use super::{Talk, joined, safe};
+use super::schema::Document;
+use super::{Common, Talk, joined, nearest_tool, safe, talk, tool_page};
 use crate::exit::Exit;
-use crate::out::{Colour, painted, wrapped};
+use crate::misuse::Misuse;
+use crate::out::{self, Colour, painted, wrapped};
 
-pub(super) async fn list(talk: &Talk) -> Result<Exit> {
-    let tools = talk.timed(talk.client.tools()).await?;
-    let json = || format!(r#"{{"tools":[{}]}}"#, joined(tools.iter().map(|it| &it.json)));
-    talk.print(json, |out, is_colourful| {
-        tools.iter().try_for_each(|tool| write!(out, "{}", words(tool, is_colourful)))
-    })?;
+/// What `tools` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Show this one whole: nested fields, defaults, annotations, and whether it is safe to repeat
+    tool: Option<String>,
+}
+
+pub(super) fn play(args: &Args) -> Result<ExitCode> {
+    talk(&args.common, async |talk| match &args.tool {
+        Some(name) => show(talk, name).await,
+        None => list(talk).await,
+    })
+}
+
+async fn show(talk: &Talk, name: &str) -> Result<Exit> {
+    let tools = talk.tools().await?;
+    let Some(tool) = tools.iter().find(|tool| tool.name == name).cloned() else {
+        let hint = "`ridethrough tools SERVER` lists them".to_owned();
+        return Err(Misuse {
+            what: format!("the server lists no tool `{name}`"),
+            tried: format!("its {} tools were listed", tools.len()),
+            hint: nearest_tool(name, &tools).map_or(hint.clone(), |it| format!("{it} {hint}")),
+        }
+        .into());
+    };
+    let is_colourful = out::is_colourful(&io::stdout());
+    let is_repeatable = talk.settings.repeatable.contains(&tool.name);
+    let json = tool.json.clone();
+    let page = talk.aside(move || tool_page::words(&tool, is_repeatable, is_colourful)).await?;
+    talk.print(|| json.as_str().to_owned(), |out, _| write!(out, "{page}"))?;
+    Ok(Exit::Done)
+}
+
+async fn list(talk: &Talk) -> Result<Exit> {
+    let tools = talk.tools().await?;
     if tools.is_empty() {
+        talk.print(|| r#"{"tools":[]}"#.to_owned(), |_, _| Ok(()))?;
         talk.desk.say("the server has no tools");
+        return Ok(Exit::Done);
     }
+    let is_colourful = out::is_colourful(&io::stdout());
+    let is_json = talk.is_json;
+    let told = talk.aside(move || match is_json {
+        true => format!(r#"{{"tools":[{}]}}"#, joined(tools.iter().map(|it| &it.json))),
+        false => tools.iter().map(|tool| words(tool, is_colourful)).collect(),
+    });
+    let told = told.await?;
+    talk.print(|| told.clone(), |out, _| write!(out, "{told}"))?;
     Ok(Exit::Done)
 }
 
@@ -29,13 +75,24 @@ fn words(tool: &Tool, is_colourful: bool) -> String {
             words += &format!("{}\n", wrapped(paragraph, "    "));
         }
     }
-    let schema = Schema::new(&tool.input_schema);
-    let required = schema.required();
-    for (name, property) in schema.properties() {
+    words + &arguments(&Document::new(&tool.input_schema))
+}
+
+/// What a tool takes, an argument on each line.
+pub(super) fn arguments(document: &Document) -> String {
+    let mut words = String::new();
+    let schema = document.schema();
+    let required: HashSet<_> = schema.required().into_iter().collect();
+    for (name, property) in schema.properties().take(MOST_SHOWN) {
         let need = if required.contains(&name) { ", required" } else { "" };
         let description = property.description().map(|it| format!(": {it}")).unwrap_or_default();
         words += &safe::line(&format!("  {name}={}{need}{description}", property.words()));
         words.push('\n');
+    }
+    match schema.properties().count().saturating_sub(MOST_SHOWN) {
+        _ if document.is_too_large() => words += "  (its schema is too large to be shown)\n",
+        0 => {}
+        more => words += &format!("  (and {more} more)\n"),
     }
     words
 }
@@ -51,3 +108,6 @@ fn nature(tool: &Tool) -> Option<&'static str> {
         () => None,
     }
 }
+
+/// No honest tool takes more.
+const MOST_SHOWN: usize = 200;

@@ -111,6 +111,11 @@ impl Server {
                 eprintln!("panic: out of cheese");
                 std::process::exit(7);
             }
+            "large" => {
+                let bytes = params["arguments"]["bytes"].as_u64().unwrap() as usize;
+                let content = json!([{"type": "text", "text": "x".repeat(bytes)}]);
+                return self.answer(id, &json!({"content": content}));
+            }
             "hangs" => std::thread::sleep(AGES),
             "progresses" => {
                 for step in 1..=20 {

@@ -7,6 +7,7 @@
 // What is left of a process is read from /proc.
 #![cfg(target_os = "linux")]
 
+mod attacking;
 mod calling;
 mod child;
 mod dying;

@@ -123,12 +123,56 @@ impl Rig {
             json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
             .to_string();
+        self.post_with(headers, &body).await
+    }
+
+    /// Posts this with these headers beside the usual ones.
+    async fn post_with(&self, headers: &str, body: &str) -> String {
         let length = body.len();
         self.raw(&format!(
             "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-type: application/json\r\n\
              accept: application/json\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
         ))
         .await
+    }
+
+    /// Begins a session of this revision.
+    pub(crate) async fn session(&self, version: &str) -> String {
+        let info = json!({"name": "t", "version": "1"});
+        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let token = format!("host: localhost\r\nauthorization: Bearer {}\r\n", self.token);
+        let answer = self.post_with(&token, &message.to_string()).await;
+        let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        session.unwrap_or_else(|| panic!("no session: {answer}")).to_owned()
+    }
+
+    /// Posts a message to a session and leaves the answer unread.
+    pub(crate) async fn begin_to_post(&self, session: &str, message: &str) -> TcpStream {
+        self.begin_to("application/json, text/event-stream", session, message).await
+    }
+
+    /// The same, and accepts this only.
+    pub(crate) async fn begin_to(&self, accept: &str, session: &str, message: &str) -> TcpStream {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port())).await.unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\naccept: {accept}\r\nmcp-session-id: {session}\r\n\
+             content-length: {}\r\n\r\n",
+            self.token,
+            message.len()
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.write_all(message.as_bytes()).await.unwrap();
+        socket
+    }
+
+    /// The most memory that it has had at once, in bytes.
+    pub(crate) fn most_memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.expose.id().unwrap());
+        let status = std::fs::read_to_string(status).unwrap();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        most.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

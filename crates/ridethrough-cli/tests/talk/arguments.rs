@@ -2,8 +2,10 @@
 
 use std::process::Stdio;
 
+use futures_util::FutureExt;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
 use crate::rig::{Ran, Rig};
 
@@ -109,4 +111,78 @@ async fn a_prompt_is_asked_for_only_with_what_it_takes() {
     assert!(wrong.err.contains("`when` is not known"), "{wrong:?}");
     assert!(unknown.err.contains("lists no such prompt, but greet"), "{unknown:?}");
     assert_eq!((right.code, asked()), (Some(0), 1), "{right:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_json_places_and_lists_reach_the_server_as_they_were_typed() {
+    let rig = Rig::new().await;
+    rig.write("note.md", "# 12\n");
+    rig.write("labels.json", r#"{"team": "blue"}"#);
+
+    let ran = rig
+        .run(&[
+            "call",
+            "SERVER",
+            "deploy",
+            "to=staging",
+            "replicas:=2",
+            "note=@note.md",
+            "labels:=@labels.json",
+            "tags=a",
+            "tags=b",
+        ])
+        .await;
+    let inside = rig
+        .run(&["call", "SERVER", "deploy", "to=staging", "replicas=1", "labels.team.name=x"])
+        .await;
+
+    assert_eq!((ran.code, inside.code), (Some(0), Some(0)), "{ran:?} {inside:?}");
+    assert_eq!(
+        rig.mcp.runs()[0].arguments,
+        json!({"to": "staging", "replicas": 2, "note": "# 12\n", "labels": {"team": "blue"},
+               "tags": ["a", "b"]})
+    );
+    assert_eq!(rig.mcp.runs()[1].arguments["labels"], json!({"team": {"name": "x"}}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_not_there_is_told_before_the_server_is_asked() {
+    let rig = Rig::new().await;
+
+    let ran = rig.run(&["call", "SERVER", "echo", "msg=@nowhere.txt"]).await;
+
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("`msg=@nowhere.txt` cannot be read: No such file"), "{ran:?}");
+    assert_eq!(rig.mcp.executions("echo"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_no_schema_knows_is_sent_with_a_warning() {
+    let rig = Rig::new().await;
+
+    let ran = rig.run(&["call", "SERVER", "echo", "msg=hi", "mgs=1"]).await;
+
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "hi\n"), "{ran:?}");
+    let warning = "warning: `mgs` is not known (did you mean `msg`?); typed: `mgs=1`; it is sent all the same\n";
+    assert!(ran.err.contains(warning), "{ran:?}");
+    assert_eq!(rig.mcp.runs()[0].arguments, json!({"msg": "hi", "mgs": 1}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reference_of_a_schema_is_never_fetched() {
+    let rig = Rig::new().await;
+    let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let reference = format!("http://{}/schema.json", elsewhere.local_addr().unwrap());
+    let schema = json!({"type": "object", "properties": {
+        "a": {"$ref": reference}, "b": {"type": "integer"}}});
+    rig.mcp.tools(json!([{"name": "heavy", "inputSchema": schema}]));
+    rig.answer("heavy", json!({"content": []}));
+
+    let wrong = rig.run(&["call", "SERVER", "heavy", "a=1", "b=x"]).await;
+    let right = rig.run(&["call", "SERVER", "heavy", "a=1", "b=2"]).await;
+
+    assert_eq!((wrong.code, right.code), (Some(2), Some(0)), "{wrong:?} {right:?}");
+    // Whoever had connected would wait there.
+    let asked = elsewhere.accept().now_or_never();
+    assert!(asked.is_none(), "{asked:?}");
 }

@@ -28,7 +28,7 @@ async fn a_tool_that_failed_ends_with_3_and_its_words_are_the_output() {
     let ran = rig.run(&["call", "SERVER", "echo"]).await;
 
     assert_eq!((ran.code, ran.out.as_str()), (Some(3), "the disk is full\n"));
-    assert_eq!(ran.err, "error: `echo` ran and says that it failed\n");
+    assert_eq!(ran.err, "error: the server says that `echo` failed\n");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

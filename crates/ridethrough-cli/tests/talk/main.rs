@@ -7,7 +7,12 @@ mod arguments;
 mod check;
 mod endings;
 mod eras;
+mod hostile;
+mod listings;
 mod names;
+#[cfg(unix)]
+mod programs;
+mod project_file;
 mod rig;
 mod secrets;
 mod settings;

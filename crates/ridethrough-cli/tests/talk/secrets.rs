@@ -9,7 +9,7 @@ use crate::rig::Rig;
 async fn secrets_reach_the_server_and_nothing_that_is_printed() {
     let rig = Rig::new().await;
     rig.mcp.require_bearer(Some("s3cret-token"));
-    rig.write("ridethrough.toml", "header = [\"X-File: s3cret-file\"]\n");
+    rig.write(".config/ridethrough/ridethrough.toml", "header = [\"X-File: s3cret-file\"]\n");
     let variables = [
         ("TOKEN", "s3cret-token"),
         ("KEY", "s3cret-key"),
@@ -44,6 +44,108 @@ async fn secrets_reach_the_server_and_nothing_that_is_printed() {
     assert_eq!(header("x-file"), "s3cret-file");
     assert_eq!(header("x-environment"), "s3cret-environment");
     assert!(sent[0].target.ends_with("key=s3cret-query"));
+}
+
+/// `tools` printed a token that its server had put into a description.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
+    let rig = Rig::new().await;
+    let said = "you sent s3cret-token, s3cret-key and /mcp?key=s3cret-query";
+    let server_says = json!({"name": said, "title": said, "description": said, "uri": said});
+    let schema = json!({"type": "object", "properties": {said: {"description": said}}});
+    rig.mcp
+        .initialize_result(json!({"capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "serverInfo": {"name": said, "version": "1"}}));
+    rig.mcp.tools(json!([{"name": "echo", "description": said, "inputSchema": schema}]));
+    rig.rule(When::method("resources/list"), json!({"resources": [server_says]}));
+    rig.rule(
+        When::method("prompts/list"),
+        json!({"prompts": [{"name": "greet", "description": said}]}),
+    );
+    let content = json!([{"type": "text", "text": said}]);
+    rig.rule(When::tool("echo"), json!({"content": content}));
+    rig.rule(When::method("resources/read"), json!({"contents": [{"uri": "a:b", "text": said}]}));
+    rig.rule(
+        When::method("prompts/get"),
+        json!({"messages": [{"role": "user", "content": content[0]}]}),
+    );
+    rig.mcp.rule(When::method("ping"), Times::Always, move |ask| async move {
+        // The same, in the escapes of JSON.
+        let error = String::from_utf8(ask.error(-32000, said).to_vec()).unwrap();
+        let error = error.replace("s3cret", "\\u00733cr\\u0065t");
+        ask.json(error).await;
+    });
+    let server = format!("{}?key=s3cret-query", rig.url);
+    let secrets = ["--bearer-env", "TOKEN", "--header", "X-Key: ${KEY}", "-vv"];
+    let variables = [("TOKEN", "s3cret-token"), ("KEY", "s3cret-key")];
+
+    for words in [
+        &["tools", &server][..],
+        &["resources", &server],
+        &["prompts", &server],
+        &["call", &server, "echo"],
+        &["call", &server, "nothing"],
+        &["read", &server, "a:b"],
+        &["prompt", &server, "greet"],
+        &["ping", &server],
+        &["check", &server],
+        &["watch", &server, "--for", "0.1"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let ran = rig.run_with(&[words, json, &secrets].concat(), &variables).await;
+
+            let printed = format!("{}{}", ran.out, ran.err);
+            assert!(!printed.contains("s3cret"), "{words:?} {json:?} {printed}");
+            let is_quoted = printed.contains("you sent ..., ... and /mcp?...");
+            // A check says of tools what it thinks of them, and not what they say of themselves.
+            assert!(
+                is_quoted || words[1] == "nothing" || words[0] == "call",
+                "{words:?} {printed}"
+            );
+        }
+    }
+}
+
+/// `?toolset=issues` is no secret, and a list of issues must stay one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_words_of_a_query_or_a_header_are_not_hidden() {
+    let rig = Rig::new().await;
+    rig.answer("echo", json!({"content": [{"type": "text", "text": "issues in production"}]}));
+    let server = format!("{}?toolset=issues", rig.url);
+
+    let ran = rig.run(&["call", &server, "echo", "--header", "X-Workspace: production"]).await;
+
+    assert_eq!(ran.out, "issues in production\n", "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_goes_to_another_machine_in_the_clear_only_if_that_is_allowed() {
+    let rig = Rig::new().await;
+    let variables = [("TOKEN", "s3cret-token")];
+    // An address for documentation, which nobody has.
+    let server = "http://192.0.2.1:9/mcp";
+    for command in [&["tools", server][..], &["ping", server], &["check", server]] {
+        let limits = ["--timeout", "0.5", "--policy", "never"];
+        let words = |more: &[&'static str]| [command, &limits, more].concat();
+
+        let refused = rig.run_with(&words(&["--bearer-env", "TOKEN"]), &variables).await;
+        let header = rig.run(&words(&["--header", "X-Key: s3cret"])).await;
+        let plain = rig.run(&words(&[])).await;
+        let allowed =
+            rig.run_with(&words(&["--bearer-env", "TOKEN", "--allow-http"]), &variables).await;
+
+        for refused in [refused, header] {
+            assert_eq!(refused.code, Some(2), "{refused:?}");
+            assert!(refused.err.contains("`--allow-http`"), "{refused:?}");
+        }
+        for tried in [plain, allowed] {
+            assert!([Some(4), Some(7)].contains(&tried.code), "{tried:?}");
+            assert!(
+                tried.err.contains("warning: http://192.0.2.1:9/mcp is not encrypted"),
+                "{tried:?}"
+            );
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

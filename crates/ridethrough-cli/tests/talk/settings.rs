@@ -16,6 +16,7 @@ async fn a_flag_wins_over_the_environment_and_that_over_the_files() {
         "header = [\"X-A: user\", \"X-B: user\", \"X-C: user\", \"X-D: user\"]\n",
     );
     rig.write("ridethrough.toml", "header = [\"X-A: here\", \"X-B: here\", \"X-C: here\"]\n");
+    rig.run(&["trust"]).await;
     let variables = [("RIDETHROUGH_HEADER", "X-A: environment\nX-B: environment")];
 
     let ran = rig.run_with(&["ping", "SERVER", "--header", "X-A: flag"], &variables).await;
@@ -32,13 +33,13 @@ async fn what_is_not_known_is_told() {
     let mistyped = [("RIDETHROUGH_TIMEUOT", "1")];
 
     let warned = rig.run_with(&["ping", "SERVER"], &mistyped).await;
-    rig.write("ridethrough.toml", "timeuot = 1\n");
+    rig.write(".config/ridethrough/ridethrough.toml", "timeuot = 1\n");
     let refused = rig.run(&["ping", "SERVER"]).await;
 
     assert_eq!(warned.code, Some(0), "{warned:?}");
     assert!(warned.err.contains("`RIDETHROUGH_TIMEUOT` is not known"), "{warned:?}");
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.err.contains("`ridethrough.toml`"), "{refused:?}");
+    assert!(refused.err.contains("ridethrough.toml` cannot be used"), "{refused:?}");
     assert!(refused.err.contains("`timeuot` is not known; known are "), "{refused:?}");
 }
 
@@ -51,7 +52,7 @@ async fn a_time_from_a_file_or_the_environment_is_a_time() {
     });
 
     let by_variable = rig.run_with(&["ping", "SERVER"], &[("RIDETHROUGH_TIMEOUT", "0.4")]).await;
-    rig.write("ridethrough.toml", "timeout = 0.4\n");
+    rig.write(".config/ridethrough/ridethrough.toml", "timeout = 0.4\n");
     let by_file = rig.run(&["ping", "SERVER"]).await;
 
     assert_eq!([by_variable.code, by_file.code], [Some(7), Some(7)], "{by_variable:?} {by_file:?}");
@@ -100,4 +101,20 @@ async fn shells_and_man_get_what_they_need() {
     assert_eq!(pages.code, Some(0), "{pages:?}");
     let call = fs::read_to_string(rig.folder.join("pages/ridethrough-call.1")).unwrap();
     assert!(call.contains("bearer"), "{call}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_beyond_the_limit_names_the_flag_that_raises_it() {
+    let rig = Rig::new().await;
+    rig.answer("big", json!({"content": [{"type": "text", "text": "x".repeat(100_000)}]}));
+    let call = ["call", "SERVER", "big", "--unchecked"];
+
+    let refused = rig.run_with(&call, &[("RIDETHROUGH_MAX_MESSAGE", "64KiB")]).await;
+    let raised = rig.run(&[&call[..], &["--max-message", "1MiB"]].concat()).await;
+
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.err.contains("of more than 64 KiB"), "{refused:?}");
+    assert!(refused.err.contains("`--max-message`"), "{refused:?}");
+    assert_eq!(raised.code, Some(0), "{}", raised.err);
+    assert!(raised.out.contains(&"x".repeat(100_000)));
 }

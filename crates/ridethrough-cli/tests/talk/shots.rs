@@ -44,6 +44,8 @@ async fn the_output_of_every_command_is_what_it_was() {
     for words in [
         &["tools", "SERVER"][..],
         &["tools", "SERVER", "--json"],
+        &["tools", "SERVER", "deploy"],
+        &["tools", "SERVER", "deplyo"],
         &["resources", "SERVER"],
         &["resources", "SERVER", "--json"],
         &["prompts", "SERVER"],
@@ -60,6 +62,9 @@ async fn the_output_of_every_command_is_what_it_was() {
         &["call", "SERVER", "put"],
         &["call", "SERVER", "deploy", "replicas=none"],
         &["call", "SERVER", "deploy", "--json"],
+        &["call", "SERVER", "deploy", "to=moon", "replicas=99", "more=1"],
+        &["call", "SERVER", "echo", "mgs=hi", "msg=ho"],
+        &["call", "SERVER", "echo", "msg=@nowhere"],
         &["call", "SERVER", "nothing"],
         &["call", "nowhere", "echo"],
         &["read", "SERVER"],
@@ -114,6 +119,7 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
         &["import", "--undo"],
         &["bridge"],
         &["bridge", "ftp://example.com/"],
+        &["bridge", "nobody"],
         &["bridge", "http://example.com/mcp"],
         &["bridge", "https://example.com/mcp", "--header", "X-Key: ${NOWHERE}"],
         &["bridge", "https://example.com/mcp", "--static-oauth-client-info", "{}"],
@@ -122,6 +128,10 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
         &["lab", "run", "--only", "Z9"],
         &["lab", "compare", "--clients", "nobody"],
         &["lab", "drive", "http://127.0.0.1:1/mcp", "nowhere.json"],
+        &["servers"],
+        &["servers", "--json"],
+        &["tools", "--"],
+        &["tools", "http://127.0.0.1:1/", "--", "/bin/sh"],
         &["status"],
         &["status", "--json"],
         &["lab", "list"],
@@ -140,6 +150,31 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
 }
 
 /// What was typed, and all that came of it.
+/// What the compiler derives for developers is no word for people.
+#[test]
+fn no_snapshot_shows_debug_text() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines() {
+            assert!(!is_debug_text(line), "{}: {line}", path.display());
+        }
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen} files");
+}
+
+/// A value of an enum or a struct as the compiler writes it: `Some(1)`, `Found { era: Legacy }`.
+fn is_debug_text(line: &str) -> bool {
+    let marks = ["Some(", "Ok(", "Err(", ": None", " None,"];
+    let is_name = |word: &str| word.starts_with(|first: char| first.is_ascii_uppercase());
+    let mut words = line.split(' ').zip(line.split(' ').skip(1));
+    marks.iter().any(|mark| line.contains(mark))
+        || words.any(|(word, next)| next == "{" && is_name(word))
+}
+
 async fn shot(rig: &Rig, words: &[&str]) -> String {
     let ran = rig.run(words).await;
     let home = rig.folder.to_string_lossy().into_owned();
@@ -178,6 +213,7 @@ const COMMANDS: &[&str] = &[
     "prompts",
     "read",
     "resources",
+    "servers",
     "status",
     "tools",
     "watch",

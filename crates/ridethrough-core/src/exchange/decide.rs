@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{Exchange, Phase, PostReading, Then, Via};
+use super::{Doubt, Exchange, Phase, Then, Via};
+use crate::answer::{PostReading, status};
 use crate::dice::Dice;
 use crate::era::Era;
-use crate::failure::{Delivery, Failure};
+use crate::failure::{Cause, Delivery, Failure};
 use crate::head::{Challenge, Redirect};
 use crate::message::Answer;
 use crate::moment::Moment;
@@ -21,14 +22,16 @@ use crate::policy::RecoveryPolicy;
 /// What to do next for an exchange.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
+    /// Rows 22 and 24, and L16: ask again at once, at a new path or in a new era.
+    Again(Then),
     /// Row 18: wait for the answer on any stream until then.
     AwaitAnswer { until: Moment },
     /// Row 1: wait for a connection, then this.
     AwaitLink(Then, Failure),
-    /// Row 9: ask whether the session is there, then send again, paying for it.
+    /// Row 9: ask whether the session is there, then send again; it was paid for.
     CheckSession,
-    /// The words of a lost session under 200: ask first.
-    CheckSuspicion(Answer),
+    /// The answer may mean something else than it says: ask first.
+    Doubt(Doubt),
     /// It is over.
     Finish(Result<Answer, Ending>),
     /// Rows 22 and 23: bring what the server asked for, then this.
@@ -41,8 +44,6 @@ pub(crate) enum Step {
     Resend { at: Moment, because: Reason, deferral: Option<StatusCode> },
     /// Rows 6, 8, 9, 11, 12 and 13.
     Resume { at: Moment, because: Reason },
-    /// Row 24: ask again at the new path.
-    Retarget(Then),
 }
 
 /// An end without an answer.
@@ -56,6 +57,15 @@ pub(crate) struct Ending {
 impl Ending {
     pub(crate) const fn new(kind: Kind, reason: Reason) -> Self {
         Self { kind, reason, retry_after: None }
+    }
+
+    /// The peer broke the protocol, or sent more than we want to read.
+    pub(crate) fn of_misbehaviour(failure: Failure) -> Self {
+        let kind = match failure.cause {
+            Cause::TooLarge => Kind::TooLarge,
+            _ => Kind::PeerMisbehaved,
+        };
+        Self::new(kind, Reason::Transport(failure))
     }
 
     pub(crate) const fn with_retry_after(mut self, wait: Duration) -> Self {
@@ -89,7 +99,7 @@ impl Exchange {
         let (via, is_asked) = (live.via, matches!(live.phase, Phase::Asked));
         if failure.cause.is_misbehaviour() {
             self.ledger.note(Delivery::Unknown);
-            return stop(Kind::PeerMisbehaved, Reason::Transport(failure));
+            return Ending::of_misbehaviour(failure).into();
         }
         if is_asked && failure.delivery == Delivery::NotSent {
             return self.not_connected(rules, via, failure);
@@ -130,7 +140,9 @@ impl Exchange {
                 Step::AwaitAnswer { until: rules.now + ANSWER_ELSEWHERE }
             }
             PostReading::Answer(answer) => Step::Finish(Ok(answer)),
-            PostReading::Deferred { status, hint } => self.deferred(rules, status, hint),
+            PostReading::Deferred { status, hint, answer } => {
+                or_answer(self.deferred(rules, status, hint), answer)
+            }
             PostReading::Interrupted { status, hint } => {
                 self.ledger.note(Delivery::Unknown);
                 self.repeat_or_stop(rules, Kind::Interrupted, hint, Reason::Status(status))
@@ -139,16 +151,16 @@ impl Exchange {
                 self.ledger.note(Delivery::Unknown);
                 stop(Kind::PeerMisbehaved, Reason::Rule(why))
             }
-            PostReading::NeedsScope(scope) => self.needs_scope(scope),
+            PostReading::NeedsScope { scope, answer } => or_answer(self.needs_scope(scope), answer),
             PostReading::Redirected(to, status) => self.redirected(to, status, Then::Send),
             PostReading::Rejected(status) => {
-                let unknown = status.is_server_error();
-                self.ledger.note(if unknown { Delivery::Unknown } else { Delivery::Refused });
-                stop(Kind::Rejected { status: status.as_u16() }, Reason::Status(status))
+                self.ledger.note(delivery_of(status));
+                stop(Kind::rejected(status), Reason::Status(status))
             }
-            PostReading::SessionLost => self.session_lost(),
-            PostReading::Suspected(answer) => Step::CheckSuspicion(answer),
-            PostReading::Unauthorized(challenge) => self.unauthorized(Then::Send, challenge),
+            PostReading::Suspected(suspicion) => Step::Doubt(Doubt::Session(*suspicion)),
+            PostReading::Unauthorized { challenge, answer } => {
+                or_answer(self.unauthorized(Then::Send, challenge), answer)
+            }
         }
     }
 
@@ -157,10 +169,11 @@ impl Exchange {
     pub(crate) fn refusal_broke(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
             PostReading::Rejected(status) if status.is_client_error() => {
-                self.ledger.note(Delivery::Refused);
-                let kind = Kind::Rejected { status: status.as_u16() };
-                self.repeat_or_stop(rules, kind, None, Reason::Status(status))
+                self.ledger.note(delivery_of(status));
+                self.repeat_or_stop(rules, Kind::rejected(status), None, Reason::Status(status))
             }
+            // The connection that could be asked is gone, and whoever answers on another may be somebody else.
+            PostReading::Suspected(suspicion) => self.session_unknown(rules, suspicion.otherwise),
             told => self.post_answered(rules, told),
         }
     }
@@ -173,13 +186,17 @@ impl Exchange {
         hint: Option<Duration>,
     ) -> Step {
         self.ledger.note(Delivery::Refused);
-        let kind = Kind::Rejected { status: status.as_u16() };
-        let ending = Ending::new(kind, Reason::Status(status));
-        if self.ledger.resends >= rules.policy.resends {
+        let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+        let backoff = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice);
+        let wait = match hint {
+            // A server that says "at once" again and again is not taken at its word for ever.
+            Some(hint) if self.ledger.resends >= rules.policy.resends => hint.max(backoff),
+            Some(hint) => hint,
+            None => backoff,
+        };
+        if !self.is_patient(rules, wait) {
             return Step::Finish(Err(Ending { retry_after: hint, ..ending }));
         }
-        let backoff = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice);
-        let wait = hint.unwrap_or(backoff);
         if rules.now + wait >= self.deadline.at {
             return ending.with_retry_after(wait).into();
         }
@@ -195,17 +212,26 @@ impl Exchange {
         hint: Option<Duration>,
         because: Reason,
     ) -> Step {
-        let is_over = !rules.is_safe || self.ledger.resends >= rules.policy.resends;
         let hint = hint.unwrap_or_default();
+        let wait = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice).max(hint);
+        let is_over = !rules.is_safe || !self.is_patient(rules, wait);
         if !is_over && rules.now + hint < self.deadline.at {
-            let wait = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice);
-            return Step::Resend { at: rules.now + wait.max(hint), because, deferral: None };
+            return Step::Resend { at: rules.now + wait, because, deferral: None };
         }
         let retry_after = (!hint.is_zero()).then_some(hint);
         Step::Finish(Err(Ending { retry_after, ..Ending::new(kind, because) }))
     }
 
-    /// Row 5: once per call; a loss after that ends it and renews nothing.
+    /// Whether the call may be sent again after this wait. Patience is time; but a few re-sends are always
+    /// tried, for a call that first met trouble long ago.
+    fn is_patient(&mut self, rules: &Rules<'_>, wait: Duration) -> bool {
+        let since = *self.ledger.troubled_since.get_or_insert(rules.now);
+        let is_in_time = rules.now + wait <= since + rules.policy.patience;
+        rules.policy.resends > 0 && (is_in_time || self.ledger.resends < rules.policy.resends)
+    }
+
+    /// Row 5: the server has refused the call, for its session is lost. Once per call; a loss after that
+    /// ends it and renews nothing.
     pub(crate) fn session_lost(&mut self) -> Step {
         self.ledger.note(Delivery::Refused);
         if self.ledger.session_renewed {
@@ -213,6 +239,21 @@ impl Exchange {
         }
         self.ledger.session_renewed = true;
         Step::RenewSession
+    }
+
+    /// Row 5: nobody knows whether the session is lost. What may be repeated goes out in a new one; for
+    /// anything else the answer stands, and the server may have run it.
+    pub(crate) fn session_unknown(
+        &mut self,
+        rules: &mut Rules<'_>,
+        otherwise: PostReading,
+    ) -> Step {
+        self.ledger.note(Delivery::Unknown);
+        let is_repeated = std::mem::replace(&mut self.ledger.session_renewed, true);
+        match rules.is_safe && !is_repeated {
+            true => Step::RenewSession,
+            false => self.post_answered(rules, otherwise),
+        }
     }
 
     /// Row 22: once per call.
@@ -245,15 +286,14 @@ impl Exchange {
         status: StatusCode,
         then: Then,
     ) -> Step {
-        let is_untouched = matches!(status.as_u16(), 307 | 308);
-        self.ledger.note(if is_untouched { Delivery::Refused } else { Delivery::Unknown });
+        self.ledger.note(delivery_of(status));
         match follow(to, status, self.ledger.redirects) {
             Ok(path) => {
                 self.ledger.redirects += 1;
                 self.target = Some(path);
-                Step::Retarget(then)
+                Step::Again(then)
             }
-            Err(reason) => stop(Kind::Rejected { status: status.as_u16() }, reason),
+            Err(reason) => stop(Kind::rejected(status), reason),
         }
     }
 }
@@ -265,11 +305,27 @@ pub(crate) fn follow(
     status: StatusCode,
     followed: u32,
 ) -> Result<Arc<str>, Reason> {
-    let is_followed = matches!(status.as_u16(), 307 | 308) && followed < MOST_REDIRECTS;
+    let is_followed = status::keeps_the_request(status) && followed < MOST_REDIRECTS;
     match to {
         Some(Redirect::SameOrigin(path)) if is_followed => Ok(path),
-        Some(to) => Err(Reason::Said(to.shown().into())),
+        Some(to) => Err(Reason::Elsewhere(to.shown().into())),
         None => Err(Reason::Status(status)),
+    }
+}
+
+/// What a refusal proves: only some statuses mean that the request was not carried out.
+pub(super) fn delivery_of(status: StatusCode) -> Delivery {
+    match status::is_not_carried_out(status) {
+        true => Delivery::Refused,
+        false => Delivery::Unknown,
+    }
+}
+
+/// A call that ends where somebody before the server refused it has its answer, if the server gave one.
+fn or_answer(step: Step, answer: Option<Answer>) -> Step {
+    match (step, answer) {
+        (Step::Finish(Err(_)), Some(answer)) => Step::Finish(Ok(answer)),
+        (step, _) => step,
     }
 }
 

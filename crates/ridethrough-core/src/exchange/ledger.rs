@@ -14,8 +14,12 @@ pub(crate) struct Ledger {
     delivery: Delivery,
     /// Sends and resumes that went out.
     pub(crate) attempts: u32,
-    /// Re-sends of rows 2, 3 and 7. Nothing gives them back.
+    /// Requests that the link had made for the sake of a session before this call began.
+    pub(crate) handshakes_before: u32,
+    /// Re-sends of rows 2, 3, 7 and 9. Nothing gives them back.
     pub(crate) resends: u32,
+    /// When the first of them was wanted: patience runs from there.
+    pub(crate) troubled_since: Option<Moment>,
     /// Resumes since the last progress that cost an attempt.
     pub(crate) fruitless: u32,
     /// Resumes in all.
@@ -38,6 +42,8 @@ pub(crate) struct Ledger {
     pub(crate) gap_waited: bool,
     /// Row 9 was used: the call was sent again after its stream was gone.
     pub(crate) repeated_after_gone: bool,
+    /// L16 was used: the era was asked for this call.
+    pub(crate) era_asked: bool,
     /// Patience used up by earlier waits for a connection or session.
     pub(crate) waited: Duration,
 }

@@ -10,46 +10,47 @@
 //!               │    └────────────────────┼─ Accepted ──▶ …   ┌──────────┐    │
 //!               │         rows 7 8 9 12 13│                   │ Resuming │ ───┘
 //!               └─────────────────────────┼─────────────────▶ └──────────┘
-//!                                         └──▶ Suspected ──▶ Finish, or renewed and sent again
+//!                                         └──▶ Doubted ──▶ Finish, or sent again
 //! ```
-//! The exchange decides its own next [`Step`] from what happened to its attempt and never acts:
+//! What the link itself asks is an exchange too, with another [`Origin`]. The exchange decides its own next [`Step`] from what happened to its attempt and never acts:
 //! connections, sessions, gates and credentials belong to the link, which carries the step out.
 
 mod decide;
 mod ledger;
-mod reading;
+mod origin;
 mod resume;
 mod round;
 mod trail;
 
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use ledger::Ledger;
-pub use reading::session_loss;
-pub(crate) use reading::{
-    Asked, PostReading, ResumeReading, get_speaks_of_loss, read_post, read_resume,
-};
+pub(crate) use origin::{Origin, Purpose};
 pub(crate) use round::{Reply, Round, Wanted};
 pub(crate) use trail::{Novelty, Trail};
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
+
+use crate::answer::{PostReading, Suspicion};
 use crate::era::Era;
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::headers::Headers;
-use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation};
+use crate::ids::{AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation};
 use crate::lifetime::Lifetime;
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName};
-use crate::output::Address;
+use crate::output::{Address, Route};
 use crate::replay::ReplayRule;
 
 /// A request of the application on its way to its one outcome.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ExchangeId,
+    pub(crate) origin: Origin,
     pub(crate) call: CallName,
     pub(crate) params: Params,
     pub(crate) rule: ReplayRule,
@@ -66,6 +67,16 @@ pub(crate) struct Exchange {
     pub(crate) newer_than: Option<Generation>,
     /// The path that redirects led to.
     pub(crate) target: Option<Arc<str>>,
+    /// Which connection it goes out on.
+    pub(crate) route: Route,
+    /// Where it goes, if not to the session in force.
+    pub(crate) to: Option<Address>,
+    /// The server's own words in its last refusal.
+    pub(crate) said: Option<Arc<str>>,
+    /// Whether the last answer named the request by its id.
+    pub(crate) is_named: bool,
+    /// The answer that came with it, if somebody before the server may have to be satisfied first.
+    pub(crate) refused_with: Option<Answer>,
     /// What the server asks for before it can answer.
     pub(crate) round: Round,
     /// The highest progress told; a lower one is a replay or a restart.
@@ -76,6 +87,8 @@ pub(crate) struct Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadline {
     pub(crate) at: Moment,
+    /// Whether the caller has set it; else it is the policy's.
+    pub(crate) is_callers: bool,
     pub(crate) extension: Option<Extension>,
 }
 
@@ -111,12 +124,38 @@ impl Sent {
 pub(crate) enum State {
     /// 202: the answer must come on another stream until then.
     Accepted { until: Moment },
+    /// An answer that may mean something else than it says, held back until that was asked.
+    Doubted(Box<Doubt>),
     /// An attempt is out.
     Live(Live),
-    /// An answer that speaks of a lost session, held back until a ping has told.
-    Suspected { answer: Answer },
     /// Nothing is out.
     Waiting(Waiting),
+}
+
+/// An answer that is held back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Only a server of the other era would refuse so: has it changed?
+    Era(EraDoubt),
+    /// It speaks of a lost session: is it lost?
+    Session(Suspicion),
+}
+
+/// A refusal that only a server of the other era would give.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct EraDoubt {
+    /// What the answer is if the server is what it was.
+    pub(crate) otherwise: PostReading,
+    pub(crate) refusal: RefusedBy,
+    /// Whether the refusal itself proves that the request was not carried out.
+    pub(crate) is_proof: bool,
+}
+
+/// How a request was refused: the status, and the code of the error in its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RefusedBy {
+    pub(crate) status: StatusCode,
+    pub(crate) code: Option<i64>,
 }
 
 /// An attempt that is out.
@@ -127,6 +166,8 @@ pub(crate) struct Live {
     pub(crate) phase: Phase,
     /// The credentials it went out with.
     pub(crate) credentials: CredentialsId,
+    /// The connection that its answer comes on, once there is one.
+    pub(crate) connection: Option<ConnectionId>,
     /// The last byte, or the start.
     pub(crate) last_sign: Moment,
     /// Row 19: a silent stream that this attempt replaces once it is accepted.
@@ -200,6 +241,7 @@ impl Exchange {
     ) -> Self {
         Self {
             id,
+            origin: Origin::Application,
             call,
             params,
             rule,
@@ -212,6 +254,11 @@ impl Exchange {
             sent: None,
             newer_than: None,
             target: None,
+            route: Route::Any,
+            to: None,
+            said: None,
+            is_named: false,
+            refused_with: None,
             round: Round::default(),
             progress: None,
         }
@@ -243,10 +290,15 @@ impl Exchange {
         }
     }
 
+    /// Whether the server asked for time, and has it.
+    pub(crate) const fn waits_at_gate(&self) -> bool {
+        matches!(self.state, State::Waiting(Waiting::Gate))
+    }
+
     /// Whether the server may have the request, counting the attempt that is out.
     pub(crate) fn may_have_arrived(&self) -> bool {
         let is_posted = self.live().is_some_and(|live| live.via == Via::Post)
-            || matches!(self.state, State::Accepted { .. } | State::Suspected { .. });
+            || matches!(self.state, State::Accepted { .. } | State::Doubted(_));
         is_posted || self.ledger.delivery() == Delivery::Unknown
     }
 
@@ -338,9 +390,11 @@ impl Exchange {
             delivery: self.ledger.delivery(),
             call: self.call.clone(),
             attempts: self.ledger.attempts,
+            handshakes: 0,
             elapsed: now.since(self.began),
             retry_after: ending.retry_after,
             reason: ending.reason,
+            said: self.said.clone(),
             is_repeatable,
         }
     }

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use super::decide::stop;
-use super::{Ending, Exchange, Phase, ResumeReading, Rules, Step, Then, Via};
+use super::{Ending, Exchange, Phase, Rules, Step, Then, Via};
+use crate::answer::ResumeReading;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};

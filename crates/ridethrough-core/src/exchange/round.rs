@@ -49,13 +49,16 @@ pub(crate) struct Round {
     /// The params before the first round.
     base: Option<Json>,
     state: Option<Json>,
-    inputs: BTreeMap<String, Input>,
+    /// What was asked for, by the question that asks the application.
+    inputs: BTreeMap<QuestionId, Input>,
+    /// How many of them are not given yet.
+    missing: usize,
 }
 
 #[derive(Debug)]
-enum Input {
-    Asked(QuestionId),
-    Given(Json),
+struct Input {
+    key: String,
+    given: Option<Json>,
 }
 
 impl Reply {
@@ -73,13 +76,34 @@ impl Reply {
         match (kind.as_deref(), method) {
             (None | Some("complete"), _) => Self::Complete,
             (Some("task"), "tools/call") if declare_tasks(capabilities) => Self::Complete,
-            (Some("input_required"), "prompts/get" | "resources/read" | "tools/call") => result
-                .read()
-                .map_or(Self::Invalid("it asks for input in no readable way"), Self::InputRequired),
+            (Some("input_required"), "prompts/get" | "resources/read" | "tools/call") => {
+                match result.read::<Wanted>() {
+                    None => Self::Invalid("it asks for input in no readable way"),
+                    Some(wanted) => wanted.checked(),
+                }
+            }
             (Some("input_required"), _) => {
                 Self::Invalid("it asks for input where none can be given")
             }
             _ => Self::Invalid("the result is of a type that nobody declared"),
+        }
+    }
+}
+
+impl Wanted {
+    /// What was asked for, unless that is nothing, or more than anybody can give.
+    fn checked(self) -> Reply {
+        let bytes =
+            |input: &InputRequest| input.params.as_ref().map_or(0, |it| it.as_bytes().len());
+        let is_nothing = self.input_requests.is_empty() && self.request_state.is_none();
+        let is_too_much = self.input_requests.len() > MOST_INPUTS
+            || self.input_requests.values().map(bytes).sum::<usize>() > MOST_BYTES;
+        if is_nothing {
+            return Reply::Invalid("it asks for input and does not say for which");
+        }
+        match is_too_much {
+            true => Reply::Invalid("it asks for more input than anybody can give"),
+            false => Reply::InputRequired(self),
         }
     }
 }
@@ -94,7 +118,8 @@ impl Round {
     pub(crate) fn next(&self, params: Option<&Json>, state: Option<Json>) -> Option<Self> {
         let base = self.base.as_ref().or(params).cloned();
         let number = self.number + 1;
-        (number <= MOST_ROUNDS).then_some(Self { number, base, state, inputs: BTreeMap::new() })
+        let round = Self { number, base, state, inputs: BTreeMap::new(), missing: 0 };
+        (number <= MOST_ROUNDS).then_some(round)
     }
 
     /// The call begins anew, in an era without rounds: its params are those before the first one. The
@@ -107,15 +132,22 @@ impl Round {
 
     /// The application is asked for this.
     pub(crate) fn ask(&mut self, key: String, question: QuestionId) {
-        self.inputs.insert(key, Input::Asked(question));
+        self.inputs.insert(question, Input { key, given: None });
+        self.missing += 1;
     }
 
     /// The application has answered.
     pub(crate) fn give(&mut self, question: QuestionId, answer: Json) {
-        let is_meant = |input: &Input| matches!(input, Input::Asked(asked) if *asked == question);
-        if let Some(input) = self.inputs.values_mut().find(|input| is_meant(input)) {
-            *input = Input::Given(answer);
+        if let Some(input) = self.inputs.get_mut(&question)
+            && input.given.replace(answer).is_none()
+        {
+            self.missing -= 1;
         }
+    }
+
+    /// The questions that the application was asked.
+    pub(crate) fn questions(&self) -> impl Iterator<Item = QuestionId> {
+        self.inputs.keys().copied()
     }
 
     /// Whether the call has gone through without any.
@@ -130,11 +162,11 @@ impl Round {
 
     /// The params to go on with; `None` as long as something is missing.
     pub(crate) fn params(&self) -> Option<Json> {
-        let mut given = Vec::new();
-        for (key, input) in &self.inputs {
-            let Input::Given(json) = input else { return None };
-            given.push((key.clone(), json.clone()));
+        if self.missing > 0 {
+            return None;
         }
+        let given = self.inputs.values().filter_map(|it| Some((it.key.clone(), it.given.clone()?)));
+        let given: Vec<_> = given.collect();
         let responses = (!given.is_empty()).then(|| Json::empty_object().with_members(given));
         let responses = responses.map(|it| ("inputResponses".to_owned(), it));
         let state = self.state.clone().map(|it| ("requestState".to_owned(), it));
@@ -145,5 +177,9 @@ impl Round {
 
 /// A conversation, not a loop.
 const MOST_ROUNDS: u32 = 10;
+/// As many as there may be open questions of a legacy server.
+const MOST_INPUTS: usize = 1000;
+/// The questions of one round are of a size that a person could be shown.
+const MOST_BYTES: usize = 1 << 20;
 /// The extension that a client declares if it follows tasks.
 const TASKS: &str = "io.modelcontextprotocol/tasks";

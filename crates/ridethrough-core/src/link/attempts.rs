@@ -6,8 +6,7 @@ use crate::exchange::{Live, Phase};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::moment::Moment;
-use crate::outcome::CallName;
-use crate::output::{Action, Address, Lane, Outgoing, Verb};
+use crate::output::{Action, Address, Lane, Outgoing, Route, Verb};
 
 /// An attempt whose news is wanted.
 #[derive(Clone, Debug)]
@@ -34,13 +33,6 @@ pub(super) enum Owner {
     Handshake,
     Listener,
     Notice(NoticeId),
-    Pulse,
-    Restore {
-        call: CallName,
-        wire_id: u64,
-    },
-    /// A list of tools for the link itself.
-    Tools,
 }
 
 impl Link {
@@ -64,9 +56,16 @@ impl Link {
         to: Address,
         headers: Headers,
     ) -> AttemptId {
+        let route = match (&owner, self.kept_free()) {
+            (Owner::Listener, Some(home)) => Route::Except(home),
+            _ => Route::Any,
+        };
+        if matches!(owner, Owner::Handshake) {
+            self.ids.handshakes = self.ids.handshakes.saturating_add(1);
+        }
         let attempt = self.new_attempt(owner, to.generation);
         let (credentials, lane) = (self.credentials.current(), Lane::Control);
-        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane }));
+        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane, route }));
         attempt
     }
 
@@ -80,11 +79,14 @@ impl Link {
         let attempt = self.new_attempt(Owner::Exchange(id), to.generation);
         let credentials = self.credentials.current();
         let headers = self.headers_of(id);
+        let exchange = self.exchanges.get(&id);
+        let route = exchange.map(|exchange| exchange.route).unwrap_or_default();
         let lane = match verb {
+            _ if exchange.is_some_and(|it| !it.origin.is_application()) => Lane::Control,
             Verb::Get { .. } => Lane::Resume,
             Verb::Delete | Verb::Post { .. } => Lane::Call,
         };
-        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane }));
+        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane, route }));
         attempt
     }
 

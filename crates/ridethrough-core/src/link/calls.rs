@@ -5,14 +5,14 @@ use super::{CONNECT, Link, ending, pulse};
 use crate::era::Era;
 use crate::event::{Event, Remedy};
 use crate::exchange::{
-    Ending, Exchange, Live, Phase, Rules, Sent, State, Step, Then, Via, Waiting,
+    Doubt, Ending, Exchange, Live, Phase, Rules, Sent, State, Step, Then, Via, Waiting,
 };
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId};
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::Verb;
+use crate::output::{Route, Verb};
 
 impl Link {
     /// Lets an exchange out, or notes what it waits for.
@@ -44,6 +44,10 @@ impl Link {
 
     /// The same, once the link has said that it is this one's turn.
     pub(super) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        if !exchange.origin.is_application() {
+            return self.post(now, id);
+        }
         if self.must_await_credentials(now) {
             return self.wait(now, id, Waiting::Credentials(then));
         }
@@ -72,9 +76,9 @@ impl Link {
             return;
         }
         let Some(exchange) = self.exchanges.get(&id) else { return };
-        match self.gates.holds(&exchange.call, id) {
-            Some((until, status)) => self.wait_at_gate(now, id, until, status),
-            None => self.post(now, id),
+        match self.gates.admit(now, &exchange.call, id) {
+            Ok(()) => self.post(now, id),
+            Err((until, status)) => self.wait_at_gate(now, id, until, status),
         }
     }
 
@@ -86,15 +90,26 @@ impl Link {
     }
 
     /// Sends the request, the first time or again.
-    fn post(&mut self, now: Moment, id: ExchangeId) {
-        let Some(mut to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
+    pub(super) fn post(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let in_force = || self.session.ready().map(|ready| ready.address.clone());
+        let Some(mut to) = exchange.to.clone().or_else(in_force) else {
+            // Only what the link asks for itself can come here without a session.
+            return self.end(now, id, Ending::new(Kind::SessionLost, Reason::Nothing));
+        };
         let wire_id = self.next_wire_id();
         if to.era() == Era::Legacy && !self.leave_rounds(now, id) {
             return;
         }
         let Some(exchange) = self.exchanges.get(&id) else { return };
-        let body = self.body(&exchange.params, wire_id, &exchange.call.method);
+        let body = self.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        (exchange.said, exchange.refused_with) = (None, None);
+        if exchange.ledger.session_renewed && exchange.newer_than.is_some() {
+            // Where the new session was made, it is known.
+            let home = self.session.ready().and_then(|ready| ready.home);
+            exchange.route = home.map_or(Route::Any, Route::Prefer);
+        }
         if let Some(target) = &exchange.target {
             to.target = Some(target.clone());
         }
@@ -159,7 +174,8 @@ impl Link {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         exchange.ledger.attempts += 1;
         let phase = Phase::Asked;
-        let live = Live { attempt, via, phase, credentials, last_sign: now, replaces };
+        let connection = None;
+        let live = Live { attempt, via, phase, credentials, connection, last_sign: now, replaces };
         exchange.enter(now, State::Live(live));
         self.set_alarm(id);
     }
@@ -186,21 +202,23 @@ impl Link {
     }
 
     fn carry_out(&mut self, now: Moment, id: ExchangeId, step: Step) {
-        match step {
+        match self.within_its_rights(id, step) {
             Step::AwaitAnswer { until } => self.enter(now, id, State::Accepted { until }),
             Step::AwaitLink(then, failure) => {
                 self.hiccup(now, id, Reason::Transport(failure), Remedy::WaitForLink);
                 self.let_out(now, id, then);
             }
             Step::CheckSession => {
-                self.hiccup(now, id, Reason::Nothing, Remedy::CheckSession);
-                self.wait(now, id, Waiting::SessionCheck);
-                self.check_session_of(now, id);
+                if self.pay_for_resend(now, id, now).is_some() {
+                    self.hiccup(now, id, Reason::Nothing, Remedy::CheckSession);
+                    self.wait(now, id, Waiting::SessionCheck);
+                    self.check_session_of(now, id);
+                }
             }
-            Step::CheckSuspicion(answer) => {
+            Step::Doubt(Doubt::Era(doubt)) => self.doubt_era(now, id, doubt),
+            Step::Doubt(Doubt::Session(suspicion)) => {
                 self.hiccup(now, id, Reason::Nothing, Remedy::CheckSession);
-                self.enter(now, id, State::Suspected { answer });
-                self.check_session_of(now, id);
+                self.suspect(now, id, suspicion);
             }
             Step::Finish(Ok(answer)) => self.answered(now, id, answer, None),
             Step::Finish(Err(ending)) => self.end(now, id, ending),
@@ -211,24 +229,41 @@ impl Link {
                 self.renew_credentials(now, rejected, challenge);
             }
             Step::RenewSession => self.renew_for(now, id),
-            Step::Resend { at, because, deferral } => {
-                if self.pay_for_resend(now, id) {
+            Step::Resend { at, because, deferral: Some(status) } => {
+                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                    exchange.ledger.resends += 1;
+                }
+                self.hiccup(now, id, because, Remedy::Resend { at });
+                self.wait_as_asked(now, id, status, at);
+            }
+            Step::Resend { at, because, deferral: None } => {
+                if let Some(at) = self.pay_for_resend(now, id, at) {
                     self.hiccup(now, id, because, Remedy::Resend { at });
-                    match deferral {
-                        Some(status) => self.wait_as_asked(now, id, status, at),
-                        None => self.wait(now, id, Waiting::Until { at, then: Then::Send }),
-                    }
+                    self.wait(now, id, Waiting::Until { at, then: Then::Send });
                 }
             }
             Step::Resume { at, because } => {
                 self.hiccup(now, id, because, Remedy::Resume { at });
                 self.wait(now, id, Waiting::Until { at, then: Then::Resume });
             }
-            Step::Retarget(then) => self.let_out(now, id, then),
+            Step::Again(then) => self.let_out(now, id, then),
         }
     }
 
-    fn enter(&mut self, now: Moment, id: ExchangeId, state: State) {
+    /// What the link asks for itself waits and is repeated like a call, but renews nothing: that is for
+    /// calls to do.
+    fn within_its_rights(&self, id: ExchangeId, step: Step) -> Step {
+        let origin = self.exchanges.get(&id).map(|exchange| exchange.origin).unwrap_or_default();
+        let kind = match &step {
+            _ if origin.is_application() => return step,
+            Step::CheckSession | Step::Doubt(_) | Step::RenewSession => Kind::SessionLost,
+            Step::RenewCredentials { .. } => Kind::Unauthorized,
+            _ => return step,
+        };
+        Ending::new(kind, Reason::Nothing).into()
+    }
+
+    pub(super) fn enter(&mut self, now: Moment, id: ExchangeId, state: State) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
             exchange.enter(now, state);
             self.set_alarm(id);
@@ -245,23 +280,40 @@ impl Link {
         self.let_out(now, id, Then::Send);
     }
 
-    /// Rows 2, 3, 7 and 9 take from the budget; an empty one ends the call.
-    pub(super) fn pay_for_resend(&mut self, now: Moment, id: ExchangeId) -> bool {
-        let is_paid = self.budget.withdraw(now).is_ok();
-        if !is_paid {
-            self.end(now, id, Ending::new(Kind::Exhausted, ending::BUDGET_EMPTY));
-        } else if let Some(exchange) = self.exchanges.get_mut(&id) {
-            exchange.ledger.resends += 1;
+    /// Rows 3, 7 and 9 take from the budget, which limits how fast calls are repeated: what finds it empty
+    /// waits until there is something in it again. Returns when the call may go out, at that moment at the
+    /// earliest; a call whose time would be over by then ends.
+    pub(super) fn pay_for_resend(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        at: Moment,
+    ) -> Option<Moment> {
+        let exchange = self.exchanges.get_mut(&id)?;
+        let since = exchange.ledger.troubled_since.unwrap_or(now);
+        let latest = exchange.deadline.at.min(since + self.policy.patience).max(at);
+        match self.budget.reserve(now, latest) {
+            Ok(paid) => {
+                exchange.ledger.resends += 1;
+                Some(paid.max(at))
+            }
+            Err(_) => {
+                self.end(now, id, Ending::new(Kind::Exhausted, ending::BUDGET_EMPTY));
+                None
+            }
         }
-        is_paid
     }
 
     /// Something of this exchange is due: its deadline, its wait, or a look at its silence.
     pub(super) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         if now >= exchange.deadline.at {
-            let reason = self.awaited(exchange);
-            return self.end(now, id, Ending::new(Kind::DeadlinePassed, reason));
+            let gate = self.gates.held(&exchange.call).filter(|_| exchange.waits_at_gate());
+            let retry_after = gate.map(|(until, _)| until.since(now));
+            let reason = gate.map(|(_, status)| Reason::Status(status));
+            let reason = reason.unwrap_or_else(|| self.awaited(exchange));
+            let ending = Ending::new(Kind::DeadlinePassed, reason);
+            return self.end_waiter(now, id, Ending { retry_after, ..ending });
         }
         match exchange.state {
             State::Accepted { until } if now >= until => {
@@ -285,7 +337,6 @@ impl Link {
     fn awaited(&self, exchange: &Exchange) -> Reason {
         match exchange.state {
             State::Waiting(Waiting::Credentials(_)) => Reason::Rule("it waited for credentials"),
-            State::Waiting(Waiting::Gate) => Reason::Rule("the server asked to be left alone"),
             State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
                 self.out_of_patience(exchange.id).reason
             }
@@ -308,7 +359,7 @@ impl Link {
             State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
                 Some(*since + self.patience().saturating_sub(exchange.ledger.waited))
             }
-            State::Live(live) if !self.pulse.askers.silence => {
+            State::Live(live) if !self.pulse.askers.silence && exchange.origin.is_application() => {
                 Some(live.last_sign.max(self.alive_at) + pulse::INTERVAL)
             }
             _ => None,
@@ -321,13 +372,16 @@ impl Link {
         self.exchanges.values().filter(|exchange| matches(exchange)).map(|each| each.id).collect()
     }
 
-    fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
+    pub(super) fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
         let live = self.exchanges.get(&id).and_then(|it| it.live());
         live.map_or(self.credentials.current(), |live| live.credentials)
     }
 
     pub(super) fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
+        if !exchange.origin.is_application() {
+            return;
+        }
         let call = exchange.call.clone();
         if reason != Reason::Nothing {
             self.last_failure = Some((now, reason.clone()));

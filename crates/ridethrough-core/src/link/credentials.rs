@@ -19,6 +19,9 @@ use crate::output::Action;
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
     current: CredentialsId,
+    /// Whether the hook is at work: it may be a person who logs in, and is not asked twice.
+    is_asked: bool,
+    /// Whether somebody waits for it.
     is_renewing: bool,
     /// Whether there is a hook that has not brought anything yet.
     is_missing: bool,
@@ -95,7 +98,9 @@ impl Link {
         let rejected = self.credentials.current;
         self.credentials.is_renewing = true;
         self.timers.set(Timer::Credentials, Some(now + LIMIT));
-        self.act(Action::RenewCredentials { rejected, challenge });
+        if !std::mem::replace(&mut self.credentials.is_asked, true) {
+            self.act(Action::RenewCredentials { rejected, challenge });
+        }
     }
 
     /// The credentials hook has come back.
@@ -110,7 +115,11 @@ impl Link {
         renewed: Result<(), NoCredentials>,
     ) {
         let is_late = !self.credentials.is_renewing;
-        if rejected != self.credentials.current || (is_late && renewed.is_err()) {
+        if rejected != self.credentials.current {
+            return;
+        }
+        self.credentials.is_asked = false;
+        if is_late && renewed.is_err() {
             return;
         }
         match renewed {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::timers::Timer;
 use super::{CONNECT, Link};
+use crate::answer::status;
 use crate::breaker::Incident;
 use crate::era::CancelBy;
 use crate::event::Event;
@@ -19,6 +20,14 @@ impl Link {
     /// Ends an exchange without an answer.
     pub(super) fn end(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        if !exchange.origin.is_application() {
+            return self.finish(now, id, Err(ending), None);
+        }
+        let is_refused = matches!(ending.kind, Kind::Rejected { .. } | Kind::Unauthorized);
+        if let Some(answer) = exchange.refused_with.take().filter(|_| is_refused) {
+            // It ends where somebody before the server refused it: then the server's word is its answer.
+            return self.finish(now, id, Ok(answer), None);
+        }
         let sent = exchange.sent.clone();
         match ending.kind {
             Kind::Cancelled | Kind::DeadlinePassed => {
@@ -52,9 +61,16 @@ impl Link {
         carrier: Option<AttemptId>,
     ) {
         let Some(exchange) = self.exchanges.remove(&id) else { return };
+        if !exchange.origin.is_application() {
+            return self.own_finished(now, &exchange, outcome, carrier);
+        }
         let trust = self.policy.trust_hints;
         let is_safe = || self.tools.is_safe(&exchange.call, exchange.rule, trust);
         let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
+        if let Err(error) = &mut outcome {
+            let before = exchange.ledger.handshakes_before;
+            error.handshakes = self.ids.handshakes.saturating_sub(before);
+        }
         if let Some(sent) = &exchange.sent {
             self.wires.remove(&sent.wire_id);
         }
@@ -65,7 +81,7 @@ impl Link {
         self.queue.remove(&id);
         self.let_go(&exchange, carrier);
         self.withdraw_questions(|question| question.exchange == Some(id));
-        self.withdraw_round(id);
+        self.withdraw_round(&exchange);
         self.drop_answers(now, |_, asked_by| asked_by == Some(id));
         let is_connect = &*exchange.call.method == CONNECT;
         if is_connect && exchange.sent.is_some() {
@@ -76,6 +92,9 @@ impl Link {
         {
             if exchange.sent.is_some() {
                 self.breaker.answered();
+            }
+            if matches!(answer, Answer::Result(_)) {
+                self.note_success(&exchange);
             }
             if let Some(other) = self.learn_from(&exchange, answer) {
                 *answer = other;
@@ -103,7 +122,7 @@ impl Link {
     }
 
     /// Row 15: the stream that brought the answer is drained, anything else is cut.
-    fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
+    pub(super) fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
         let mut live = exchange.live();
         while let Some(stream) = live {
             let is_carrier = carrier == Some(stream.attempt);
@@ -135,9 +154,7 @@ fn is_strike(ending: &Ending) -> bool {
     match (&ending.kind, &ending.reason) {
         (Kind::Exhausted, reason) => *reason != BUDGET_EMPTY,
         (Kind::Interrupted, Reason::Transport(_)) => true,
-        (Kind::Interrupted, Reason::Status(status)) => {
-            matches!(status.as_u16(), 408 | 502 | 503 | 504)
-        }
+        (Kind::Interrupted, Reason::Status(status)) => status::is_outage(*status),
         (Kind::SessionLost | Kind::Unreachable, _) => true,
         _ => false,
     }

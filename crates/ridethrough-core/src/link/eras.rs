@@ -6,27 +6,26 @@
 //! ```
 //! A legacy server may also be one of 2024-11-05 (see `last_resort`); that is forgotten with its era.
 //!
-//! A link that is pinned to one era never asks. A refusal that comes from the wrong era is not a run: the
-//! call goes out again, once, when the era is known anew.
+//! A link that is pinned to one era never asks. The era is a property of the server: a refusal that only the
+//! other era gives makes the link ask, and stands if the server is what it was. If the server did change, a
+//! call goes out again where it is proven that it was not carried out.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
-
 use super::Link;
+use super::attempts::Owner;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
-use crate::discovery::{self, Verdict};
+use crate::answer::discovery::{self, Verdict};
+use crate::answer::{PostAnswer, PostReading, is_from_the_other_era, status};
 use crate::era::{Carrier, Era, Eras};
 use crate::event::Event;
-use crate::exchange::{Ending, PostReading, Sent};
+use crate::exchange::{Ending, EraDoubt, RefusedBy, Sent};
 use crate::head::AnswerHead;
 use crate::ids::Generation;
 use crate::message::Answer;
-use crate::message::code::{
-    HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
-};
+use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Address;
@@ -38,6 +37,8 @@ pub(super) struct KnownEra {
     found: Option<Found>,
     /// What it was when it was last found, in doubt now or not.
     last: Option<Era>,
+    /// How the last question for it was refused, while a session stood.
+    pub(super) refused_by: Option<RefusedBy>,
     /// What is known of the oldest way to speak.
     pub(super) last_resort: LastResort,
 }
@@ -47,11 +48,13 @@ struct Found {
     era: Era,
     /// A legacy verdict is believed until then.
     until: Moment,
+    /// Whether the server has not said so.
+    is_guess: bool,
 }
 
 impl KnownEra {
     pub(super) const fn new(allowed: Eras) -> Self {
-        Self { allowed, found: None, last: None, last_resort: LastResort::new() }
+        Self { allowed, found: None, last: None, refused_by: None, last_resort: LastResort::new() }
     }
 
     /// The session to begin with: one era needs none, if it is the only one.
@@ -69,7 +72,7 @@ impl KnownEra {
         }
         match (self.allowed, self.found) {
             (Eras::Only(_), _) => Opens::Initialize(Carrier::StreamableHttp),
-            (Eras::Either, Some(Found { era: Era::Legacy, until })) if now < until => {
+            (Eras::Either, Some(Found { era: Era::Legacy, until, .. })) if now < until => {
                 Opens::Initialize(Carrier::StreamableHttp)
             }
             (Eras::Either, _) => Opens::Discover,
@@ -80,6 +83,18 @@ impl KnownEra {
     pub(super) const fn forget(&mut self) {
         self.found = None;
         self.last_resort.forget();
+    }
+
+    /// The era was found by a question that was asked while a session stood.
+    pub(super) fn found(&mut self, now: Moment, era: Era) -> Option<Era> {
+        self.last_resort.forget();
+        self.found = Some(Found { era, until: now + Era::LEGACY_LASTS, is_guess: false });
+        self.last.replace(era)
+    }
+
+    /// Whether sessions are made for lack of evidence.
+    pub(super) fn is_guessed(&self) -> bool {
+        self.found.is_some_and(|found| found.is_guess)
     }
 
     const fn era(&self) -> Era {
@@ -96,7 +111,19 @@ impl Link {
     pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
         let until = now + Era::LEGACY_LASTS.saturating_sub(age);
         self.known_era.last = Some(era);
-        self.known_era.found = Some(Found { era, until });
+        self.known_era.found = Some(Found { era, until, is_guess: false });
+    }
+
+    /// The session in force, if it was made on a guess that does not hold any more, and if it owes no call its
+    /// answer.
+    pub(super) fn guessed_in_vain(&self) -> Option<Address> {
+        let ready = self.session.ready().filter(|ready| ready.is_guessed)?;
+        let is_call = |owner: &Owner| matches!(owner, Owner::Exchange(_));
+        let is_used = self
+            .attempts
+            .values()
+            .any(|attempt| attempt.generation == ready.generation() && is_call(&attempt.owner));
+        (!is_used && !self.known_era.is_guessed()).then(|| ready.address.clone())
     }
 
     /// The era of the session in force, or of the one that is expected.
@@ -109,24 +136,27 @@ impl Link {
         self.known_era.allowed == Eras::Either || self.era().has_sessions()
     }
 
-    /// A refusal that a server of the other era would give is read as what it is: word of a change, not
-    /// of the call. Only once for a call: a server may really mean it.
-    pub(super) fn read_by_era(
-        &mut self,
+    /// What to ask about a refusal that only a server of the other era would give.
+    pub(super) fn era_doubt(
+        &self,
         sent: &Sent,
         head: &AnswerHead,
-        reading: PostReading,
-        is_renewed: bool,
-    ) -> PostReading {
-        match is_renewed || !self.met_the_other_era(&sent.to, head, &reading) {
-            true => reading,
-            false => PostReading::SessionLost,
+        answer: &PostAnswer,
+    ) -> Option<EraDoubt> {
+        let reading = &answer.reading;
+        if !self.is_from_the_other_era(&sent.to, head, reading) {
+            return None;
         }
+        let refusal = RefusedBy::new(head, reading);
+        // These refuse the form of a request, before anybody looked at what it asks.
+        let is_form = answer.named.is_some()
+            && matches!(refusal.code, Some(HEADER_MISMATCH | UNSUPPORTED_VERSION));
+        let is_proof = is_form || status::is_not_carried_out(head.status);
+        Some(EraDoubt { otherwise: reading.clone(), refusal, is_proof })
     }
 
-    /// Whether an answer shows that the server has left the era that a request was sent in.
-    pub(super) fn met_the_other_era(
-        &mut self,
+    fn is_from_the_other_era(
+        &self,
         to: &Address,
         head: &AnswerHead,
         reading: &PostReading,
@@ -137,7 +167,17 @@ impl Link {
             _ => return false,
         };
         let is_pinned = self.known_era.allowed != Eras::Either;
-        if is_pinned || !is_from_the_other_era(to.era(), head.status, answer) {
+        !is_pinned && is_from_the_other_era(to.era(), head.status, answer)
+    }
+
+    /// Whether an answer shows that the server has left the era that a request was sent in.
+    pub(super) fn met_the_other_era(
+        &mut self,
+        to: &Address,
+        head: &AnswerHead,
+        reading: &PostReading,
+    ) -> bool {
+        if !self.is_from_the_other_era(to, head, reading) {
             return false;
         }
         let is_current = self.session.ready().map(Ready::generation) == Some(to.generation);
@@ -148,12 +188,14 @@ impl Link {
     }
 
     /// Makes of an answer to `server/discover` what it means.
-    pub(super) fn discovered(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
-        let answer = match &reading {
-            PostReading::Answer(answer) | PostReading::Suspected(answer) => Some(answer),
-            _ => None,
-        };
-        match (discovery::verdict(head.status, answer), answer) {
+    pub(super) fn discovered(
+        &mut self,
+        now: Moment,
+        head: &AnswerHead,
+        reading: PostReading,
+        named: Option<Answer>,
+    ) {
+        match (discovery::verdict_of(head, named.as_ref(), reading.answer()), &named) {
             (Verdict::Modern(version), Some(Answer::Result(server))) => {
                 let server = Some(server.clone());
                 self.found_era(now, Era::Modern);
@@ -161,7 +203,7 @@ impl Link {
                 let address = Address { generation, target, ..Address::default() };
                 self.become_ready(now, Ready::new(version, address, server));
             }
-            (Verdict::Modern(_), _) => self.ask_once_more(now, answer.cloned()),
+            (Verdict::Modern(_), _) => self.ask_once_more(now, reading.answer().cloned()),
             (Verdict::Legacy, _) => {
                 self.found_era(now, Era::Legacy);
                 self.try_handshake(now);
@@ -169,16 +211,46 @@ impl Link {
             (Verdict::Disjoint { supported }, _) => {
                 self.fail_incompatible(now, supported.join(", "));
             }
-            (Verdict::Refused, answer) => {
-                let words = answer.and_then(Answer::error).map(|it| it.message);
+            (Verdict::Refused, _) => {
+                let words = reading.answer().and_then(Answer::error).map(|it| it.message);
                 self.fail_incompatible(now, words.unwrap_or_default());
             }
+            (Verdict::NoEvidence, _) => self.discovered_nothing(now, head, reading),
+        }
+    }
+
+    /// An answer that says nothing about the era. After a few of them `initialize` is tried: there are
+    /// servers that answer anything but that in useless ways. Never if credentials or time are wanted.
+    fn discovered_nothing(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
+        let is_useless = !status::wants_to_be_asked_again(head.status);
+        if is_useless && self.guess_era(now) {
+            return;
+        }
+        match reading {
             // A guard that speaks JSON-RPC is still a guard.
-            (Verdict::NoEvidence, Some(_)) => {
+            PostReading::Answer(_) | PostReading::Rejected(_) if is_useless => {
+                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+            }
+            PostReading::Answer(_) => {
                 self.initialize_answered(now, head, PostReading::Rejected(head.status));
             }
-            (Verdict::NoEvidence, None) => self.initialize_answered(now, head, reading),
+            reading => self.initialize_answered(now, head, reading),
         }
+    }
+
+    /// Takes the server for one of the older era, for a minute, if it was asked in vain often and long
+    /// enough. Returns whether it does.
+    pub(super) fn guess_era(&mut self, now: Moment) -> bool {
+        let Some(renewal) = self.session.renewal() else { return false };
+        let since = *renewal.asked_in_vain_since.get_or_insert(now);
+        renewal.asked_in_vain += 1;
+        if renewal.asked_in_vain < USELESS_ANSWERS || now.since(since) < USELESS_FOR {
+            return false;
+        }
+        let until = now + GUESS_LASTS;
+        self.known_era.found = Some(Found { era: Era::Legacy, until, is_guess: true });
+        self.try_handshake(now);
+        true
     }
 
     /// `initialize` was refused: perhaps the server has left its era. Returns whether it is asked again:
@@ -188,24 +260,27 @@ impl Link {
         let is_new = renewal.is_discovered;
         let is_refused = match reading {
             PostReading::Answer(answer) => answer.error().is_some(),
-            PostReading::Rejected(status) => is_refusal(*status),
+            PostReading::Rejected(status) => status::refuses_the_form(*status),
             _ => false,
         };
         if is_new || !is_refused || self.known_era.allowed != Eras::Either {
             return false;
+        }
+        if renewal.asked_in_vain >= USELESS_ANSWERS {
+            // What was guessed is asked once more, and not for ever.
+            renewal.is_discovered = true;
         }
         self.known_era.forget();
         self.try_handshake(now);
         true
     }
 
-    fn found_era(&mut self, now: Moment, era: Era) {
+    pub(super) fn found_era(&mut self, now: Moment, era: Era) {
         if let Some(renewal) = self.session.renewal() {
             renewal.is_discovered = true;
         }
-        self.known_era.found = Some(Found { era, until: now + Era::LEGACY_LASTS });
+        let before = self.known_era.found(now, era);
         self.tell(Event::EraFound { era });
-        let before = self.known_era.last.replace(era);
         if (before, era) == (Some(Era::Modern), Era::Legacy) {
             self.tell(Event::EraDowngraded);
         }
@@ -222,6 +297,7 @@ impl Link {
     }
 
     fn fail_incompatible(&mut self, now: Moment, words: String) {
+        let words = self.secrets.masked(&words);
         let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
         self.fail_session_waiters(now, &ending);
     }
@@ -237,41 +313,9 @@ impl Link {
     }
 }
 
-/// Whether a server of the other era would refuse a request of this one so, before it ran.
-fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option<&Answer>) -> bool {
-    let code = answer.map(|answer| answer.error().map(|error| error.code));
-    match (era, code) {
-        // A result is a result.
-        (_, Some(None)) => false,
-        (Era::Legacy, Some(Some(code))) => {
-            let verdict = discovery::verdict(status, answer);
-            match code {
-                UNSUPPORTED_VERSION => matches!(verdict, Verdict::Modern(_)),
-                // It misses headers that a session does not have.
-                HEADER_MISMATCH => is_refusal(status),
-                _ => false,
-            }
-        }
-        (Era::Legacy, None) => false,
-        (Era::Modern, Some(Some(UNSUPPORTED_VERSION))) => {
-            discovery::verdict(status, answer) == Verdict::Legacy
-        }
-        // It wants a session, or does not know the revision; a modern one has codes for what is wrong.
-        (Era::Modern, code) => {
-            let is_modern_word = matches!(
-                code.flatten(),
-                Some(METHOD_NOT_FOUND | INVALID_PARAMS | FIRST_MODERN..=LAST_MODERN)
-            );
-            is_refusal(status) && !is_modern_word
-        }
-    }
-}
-
-/// Whether a server says so what it thinks of a request that it did not understand.
-fn is_refusal(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415)
-}
-
-/// The codes that the stateless revision keeps for itself.
-pub(super) const FIRST_MODERN: i64 = -32099;
-pub(super) const LAST_MODERN: i64 = -32020;
+/// Useless answers to `server/discover` before `initialize` is tried,
+const USELESS_ANSWERS: u32 = 3;
+/// for so long at least.
+const USELESS_FOR: Duration = Duration::from_millis(1500);
+/// What was only guessed is asked again soon.
+const GUESS_LASTS: Duration = Duration::from_secs(60);

@@ -6,13 +6,18 @@ use http::StatusCode;
 
 use super::Link;
 use super::gate::{Gates, Key};
+use super::own::{OwnRequest, Word};
 use super::timers::Timer;
+use crate::answer::PostReading;
 use crate::event::Event;
-use crate::exchange::{Ending, State, Then, Waiting};
+use crate::exchange::{Ending, Exchange, Purpose, State, Then, Waiting};
 use crate::ids::ExchangeId;
+use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
+/// How long the link's own question at a gate may take.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 /// One absurd hint must not shut a client out for ever: later calls may ask once an hour.
 const LONGEST_GATE: Duration = Duration::from_secs(3600);
 
@@ -77,11 +82,17 @@ impl Link {
     ) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         let Some(key) = Gates::key(status, &exchange.call) else { return };
-        let until = now + hint.map_or(self.policy.backoff.first, |hint| hint.min(LONGEST_GATE));
-        self.gates.close(key.clone(), status, until);
-        self.tell(Event::GateClosed { call: key.clone(), until });
+        let resends = exchange.ledger.resends;
+        let backoff = self.policy.backoff.width(resends);
+        let wait = match hint.map(|hint| hint.min(LONGEST_GATE)) {
+            Some(hint) if resends < self.policy.resends => hint,
+            Some(hint) => hint.max(backoff),
+            None => backoff,
+        };
+        self.gates.close(now, key.clone(), status, wait);
+        self.tell(Event::GateClosed { call: key.clone(), until: now + wait });
         for waiter in self.waiters_at(&key) {
-            self.wait_at_gate(now, waiter, until, status);
+            self.wait_at_gate(now, waiter, now + wait, status);
         }
         self.set_gate_alarm();
     }
@@ -97,11 +108,12 @@ impl Link {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         if until < exchange.deadline.at {
             self.wait(now, id, Waiting::Gate);
+            self.set_gate_alarm();
             // A call that waits for its time is not in flight: others may have its place.
             return self.give_place_back(now, id);
         }
         let reason = Reason::Rule("the server asked for more time than the call has");
-        let ending = Ending::new(Kind::Rejected { status: status.as_u16() }, reason);
+        let ending = Ending::new(Kind::rejected(status), reason);
         self.end(now, id, ending.with_retry_after(until.since(now)));
     }
 
@@ -116,17 +128,38 @@ impl Link {
                 })
                 .map(|each| each.id)
         };
-        let (canaries, opened) = self.gates.due(now, oldest);
-        for canary in canaries {
+        let due = self.gates.due(now, oldest);
+        for canary in due.canaries {
             self.let_out_if(now, canary, Then::Send, |waiting| *waiting == Waiting::Gate);
         }
-        self.gates_opened(now, opened);
+        self.gates_opened(now, due.opened);
+        if due.asks {
+            self.ask_at_gate(now);
+        }
         self.set_gate_alarm();
+    }
+
+    /// A server that asked for a long time may serve sooner: the link asks now and then, for all.
+    fn ask_at_gate(&mut self, now: Moment) {
+        let is_asked = |exchange: &Exchange| exchange.origin.question() == Some(Purpose::Gate);
+        if self.session.ready().is_some() && self.ids_where(is_asked).is_empty() {
+            let method = self.era().probe_method();
+            self.ask(now, OwnRequest::new(Purpose::Gate, method, QUESTION_LIMIT));
+        }
+    }
+
+    /// What a server says that asked for a long time.
+    pub(super) fn gate_told(&mut self, now: Moment, word: Word) {
+        let serves = matches!(&word, Word::Answered(reply)
+            if matches!(reply.reading, PostReading::Answer(Answer::Result(_))));
+        if serves && self.gates.served() {
+            self.gates_opened(now, vec![None]);
+        }
     }
 
     /// A canary had an outcome other than row 2.
     pub(super) fn canary_returned(&mut self, now: Moment, id: ExchangeId) {
-        let opened = self.gates.canary_returned(id);
+        let opened = self.gates.canary_returned(now, id);
         self.gates_opened(now, opened);
     }
 
@@ -148,6 +181,8 @@ impl Link {
     }
 
     fn set_gate_alarm(&mut self) {
-        self.timers.set(Timer::Gates, self.gates.next_due());
+        let is_awaited = |key: &Key| !self.waiters_at(key).is_empty();
+        let due = self.gates.next_due(is_awaited);
+        self.timers.set(Timer::Gates, due);
     }
 }

@@ -1,18 +1,22 @@
 //! Gates: when the server asks for time, new calls of that kind wait together.
 //!
 //! ```text
-//!   closed until T ──T──▶ canary out ──any outcome but row 2, or 1 s──▶ open (gone)
-//!        ▲                    │
-//!        └──── row 2 again ───┘
+//!   Closed ──time is up──▶ Canary ──any outcome but row 2, or 1 s──▶ open: gone (503), or Paced (429)
+//!     ▲  │                    │                                            │
+//!     │  └──(503) the link's own question is answered──▶ gone              │ row 2 again
+//!     └───────────────── row 2 again ◀─────────────────────────────────────┘
 //! ```
 //! A 429 or 425 closes the gate of one method and tool, a 503 that of the whole server. The oldest
-//! waiter is the canary: one call finds out for all. Only new POSTs of the application are held.
+//! waiter is the canary: one call finds out for all. After a limit, calls go out at the pace that the
+//! server was seen to take. Only new POSTs of the application are held.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::StatusCode;
 
+use super::pace::Pace;
+use crate::answer::status;
 use crate::ids::ExchangeId;
 use crate::moment::Moment;
 use crate::outcome::CallName;
@@ -26,93 +30,192 @@ pub(crate) struct Gates {
 /// Which calls a gate holds: those of this name, or all.
 pub(crate) type Key = Option<CallName>;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Gate {
-    /// Closed until then; with a canary out, open at the latest then.
-    until: Moment,
+    state: State,
     /// What the server said.
     status: StatusCode,
-    canary: Option<ExchangeId>,
+    /// How many calls it takes, if it limits them.
+    pace: Option<Pace>,
+    /// When the link asks for itself whether the server serves again, and how long after that once more.
+    question: Option<(Moment, Duration)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// One call is out to find out; whatever happens, the gate opens then.
+    Canary {
+        id: ExchangeId,
+        until: Moment,
+    },
+    Closed {
+        until: Moment,
+    },
+    /// Open for so many as the pace allows.
+    Paced,
+}
+
+/// What is to be done about gates whose time is up.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    /// These find out for the others.
+    pub(crate) canaries: Vec<ExchangeId>,
+    /// These are open for whoever waits, as far as their pace allows.
+    pub(crate) opened: Vec<Key>,
+    /// The link asks whether the server serves again.
+    pub(crate) asks: bool,
 }
 
 impl Gates {
     /// Which gate a deferral closes; 502, 504 and 408, if the operator declared them harmless, none.
     pub(crate) fn key(status: StatusCode, call: &CallName) -> Option<Key> {
-        match status.as_u16() {
-            425 | 429 => Some(Some(call.clone())),
-            503 => Some(None),
-            _ => None,
+        if status::is_limit(status) {
+            return Some(Some(call.clone()));
+        }
+        status::is_unavailable(status).then_some(None)
+    }
+
+    /// Row 2 happened: hold new calls for so long.
+    pub(crate) fn close(&mut self, now: Moment, key: Key, status: StatusCode, wait: Duration) {
+        let (until, is_limit) = (now + wait, key.is_some());
+        let question = (!is_limit).then_some((now + FIRST_QUESTION, FIRST_QUESTION));
+        let state = State::Closed { until };
+        let gate = self.gates.entry(key).or_insert(Gate { state, status, pace: None, question });
+        gate.state = match gate.state {
+            State::Closed { until: before } => State::Closed { until: before.max(until) },
+            State::Canary { .. } | State::Paced => State::Closed { until },
+        };
+        if is_limit {
+            gate.pace.get_or_insert_with(|| Pace::new(wait)).refused(now, wait);
         }
     }
 
-    /// Row 2 happened: hold new calls until then.
-    pub(crate) fn close(&mut self, key: Key, status: StatusCode, until: Moment) {
-        let gate = self.gates.entry(key).or_insert(Gate { until, status, canary: None });
-        // With a canary out, `until` was the canary's limit and not a promise to the server.
-        gate.until = if gate.canary.take().is_some() { until } else { gate.until.max(until) };
-    }
-
-    /// Whether this call must wait, and until when at least.
-    pub(crate) fn holds(
-        &self,
-        call: &CallName,
-        exchange: ExchangeId,
-    ) -> Option<(Moment, StatusCode)> {
-        let held_by =
-            |gate: &Gate| (gate.canary != Some(exchange)).then_some((gate.until, gate.status));
-        let server = self.gates.get(&None).and_then(held_by);
-        // Cloning the name to look it up is not worth it: gates are few and rarely there.
-        let lane = self.gates.iter().find(|(key, _)| key.as_ref() == Some(call));
-        server.max(lane.and_then(|(_, gate)| held_by(gate)))
-    }
-
-    /// Until when a gate holds.
-    pub(crate) fn until(&self, key: &Key) -> Option<Moment> {
-        self.gates.get(key).map(|gate| gate.until)
-    }
-
-    /// When the next gate needs attention.
-    pub(crate) fn next_due(&self) -> Option<Moment> {
-        self.gates.values().map(|gate| gate.until).min()
-    }
-
-    /// Takes the gates whose time is up: `oldest` names the waiter that becomes the canary.
-    /// A gate without waiters, or whose canary had its second, is open. Returns open gates.
-    pub(crate) fn due(
+    /// Lets a call pass, or says until when it must wait at least.
+    pub(crate) fn admit(
         &mut self,
         now: Moment,
-        oldest: impl Fn(&Key) -> Option<ExchangeId>,
-    ) -> (Vec<ExchangeId>, Vec<Key>) {
-        let (mut canaries, mut opened) = (Vec::new(), Vec::new());
+        call: &CallName,
+        exchange: ExchangeId,
+    ) -> Result<(), (Moment, StatusCode)> {
+        if self.gates.is_empty() {
+            return Ok(());
+        }
+        let server = self.gates.get(&None).and_then(|gate| gate.holds(exchange));
+        // Cloning the name to look it up is not worth it: gates are few and rarely there.
+        let lane = self.gates.iter_mut().find(|(key, _)| key.as_ref() == Some(call));
+        let lane = lane.map(|(_, gate)| gate);
+        let held = lane.as_ref().and_then(|gate| gate.holds(exchange));
+        if let Some(held) = server.max(held) {
+            return Err(held);
+        }
+        let Some(gate) = lane else { return Ok(()) };
+        match (&mut gate.pace, gate.state) {
+            (Some(pace), State::Paced) => pace.take(now).map_err(|next| (next, gate.status)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Until when a gate holds, and what closed it.
+    pub(crate) fn held(&self, call: &CallName) -> Option<(Moment, StatusCode)> {
+        let is_meant = |key: &Key| key.as_ref().is_none_or(|name| name == call);
+        let gates = self.gates.iter().filter(|(key, _)| is_meant(key)).map(|(_, gate)| gate);
+        gates.map(|gate| (gate.due(), gate.status)).max_by_key(|(until, _)| *until)
+    }
+
+    /// Until when a gate is closed.
+    pub(crate) fn until(&self, key: &Key) -> Option<Moment> {
+        self.gates.get(key).map(Gate::due)
+    }
+
+    /// When the next gate needs attention; `is_awaited` says whether somebody waits at it.
+    pub(crate) fn next_due(&self, is_awaited: impl Fn(&Key) -> bool) -> Option<Moment> {
+        let due = |(key, gate): (&Key, &Gate)| match gate.state {
+            State::Paced if !is_awaited(key) => None,
+            State::Closed { until } => {
+                Some(gate.question.map_or(until, |(question, _)| question.min(until)))
+            }
+            _ => Some(gate.due()),
+        };
+        self.gates.iter().filter_map(due).min()
+    }
+
+    /// Takes the gates whose time is up: `oldest` names the waiter that becomes the canary. A gate without
+    /// waiters, or whose canary had its second, is open.
+    pub(crate) fn due(&mut self, now: Moment, oldest: impl Fn(&Key) -> Option<ExchangeId>) -> Due {
+        let mut due = Due::default();
         for (key, gate) in &mut self.gates {
-            if gate.until > now {
+            if let (State::Closed { until }, Some((at, gap))) = (gate.state, gate.question)
+                && at <= now
+                && now < until
+            {
+                due.asks = true;
+                gate.question = Some((now + gap * 2, gap * 2));
+            }
+            if gate.due() > now {
                 continue;
             }
-            match (gate.canary, oldest(key)) {
-                (None, Some(canary)) => {
-                    gate.canary = Some(canary);
-                    gate.until = now + CANARY_LIMIT;
-                    canaries.push(canary);
+            match (gate.state, oldest(key)) {
+                (State::Closed { .. }, Some(id)) => {
+                    gate.state = State::Canary { id, until: now + CANARY_LIMIT };
+                    due.canaries.push(id);
                 }
-                _ => opened.push(key.clone()),
+                _ => due.opened.push(key.clone()),
             }
         }
-        opened.iter().for_each(|key| _ = self.gates.remove(key));
-        (canaries, opened)
+        due.opened.iter().for_each(|key| self.open(now, key));
+        due
     }
 
     /// The canary had an outcome other than row 2. Returns the gates that this opens.
-    pub(crate) fn canary_returned(&mut self, exchange: ExchangeId) -> Vec<Key> {
-        let is_its = |gate: &Gate| gate.canary == Some(exchange);
-        let opened: Vec<Key> = self
-            .gates
-            .iter()
-            .filter(|(_, gate)| is_its(gate))
-            .map(|(key, _)| key.clone())
-            .collect();
-        opened.iter().for_each(|key| _ = self.gates.remove(key));
+    pub(crate) fn canary_returned(&mut self, now: Moment, exchange: ExchangeId) -> Vec<Key> {
+        if self.gates.is_empty() {
+            return Vec::new();
+        }
+        let is_its = |gate: &Gate| matches!(gate.state, State::Canary { id, .. } if id == exchange);
+        let its = self.gates.iter().filter(|(_, gate)| is_its(gate));
+        let opened: Vec<Key> = its.map(|(key, _)| key.clone()).collect();
+        opened.iter().for_each(|key| self.open(now, key));
         opened
+    }
+
+    /// The server serves again, though it asked for more time.
+    pub(crate) fn served(&mut self) -> bool {
+        self.gates.remove(&None).is_some()
+    }
+
+    /// Opens a gate: for good, or as far as its pace allows.
+    fn open(&mut self, now: Moment, key: &Key) {
+        let Some(gate) = self.gates.get_mut(key) else { return };
+        match &mut gate.pace {
+            Some(pace) if !pace.is_forgotten(now) => {
+                pace.begin(now);
+                gate.state = State::Paced;
+            }
+            _ => _ = self.gates.remove(key),
+        }
+    }
+}
+
+impl Gate {
+    /// The moment at which something is due.
+    fn due(&self) -> Moment {
+        match (self.state, &self.pace) {
+            (State::Canary { until, .. } | State::Closed { until }, _) => until,
+            (State::Paced, Some(pace)) => pace.next(),
+            (State::Paced, None) => Moment::START,
+        }
+    }
+
+    /// Until when it holds this call, if it is closed.
+    fn holds(&self, exchange: ExchangeId) -> Option<(Moment, StatusCode)> {
+        match self.state {
+            State::Canary { id, .. } if id == exchange => None,
+            State::Canary { until, .. } | State::Closed { until } => Some((until, self.status)),
+            State::Paced => None,
+        }
     }
 }
 
 const CANARY_LIMIT: Duration = Duration::from_secs(1);
+/// When the link asks for the first time whether a server serves again that asked for a long time.
+const FIRST_QUESTION: Duration = Duration::from_secs(60);

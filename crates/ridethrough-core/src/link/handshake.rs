@@ -9,11 +9,12 @@ use super::Link;
 use super::attempts::Owner;
 use super::renewal::{self, Opening, Opens, Ready, Renewal, Session, Stage};
 use super::timers::Timer;
+use crate::answer::{Asked, PostReading, read_post, status};
 use crate::era::{Carrier, Version};
 use crate::event::Event;
-use crate::exchange::{Asked, Ending, MOST_STEP_UPS, PostReading, follow, read_post};
+use crate::exchange::{Ending, MOST_STEP_UPS, follow};
 use crate::failure::{Cause, Delivery, Failure};
-use crate::head::{AnswerHead, Redirect};
+use crate::head::{AnswerHead, Content, Redirect};
 use crate::message::{Answer, Json, Message, Params, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -28,7 +29,7 @@ impl Link {
         }
         match self.session {
             Session::Absent => {
-                self.session = Session::Renewing(Box::new(Renewal::new(now)));
+                self.session = Session::Renewing(Box::new(Renewal::new(now, self.had_session)));
                 self.try_handshake(now);
             }
             // The connect loop may rest because nobody waited until now.
@@ -61,7 +62,11 @@ impl Link {
                 self.request(Owner::Handshake, Verb::Post { body }, to)
             }
         };
-        let (until, credentials) = (now + renewal::LIMIT, self.credentials.current());
+        let limit = match opens {
+            Opens::Discover => renewal::DISCOVER_LIMIT,
+            Opens::Initialize(_) => renewal::LIMIT,
+        };
+        let (until, credentials) = (now + limit, self.credentials.current());
         let head = None;
         let opening = Opening { opens, attempt, wire_id, generation, credentials, until, head };
         self.enter_stage(now, Stage::Opening(opening));
@@ -115,13 +120,28 @@ impl Link {
                 if head.status.is_success() {
                     return self.become_ready(now, ready);
                 }
-                if ready.address.session.is_some() {
-                    // The server made a session that we will not use.
-                    self.say_goodbye(now, ready.address);
-                }
-                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+                self.leave_unused(now, ready.address);
+                self.initialized_refused(now, &head);
             }
             _ => {}
+        }
+    }
+
+    /// The server made a session that we will not use.
+    pub(super) fn leave_unused(&mut self, now: Moment, session: Address) {
+        if session.session.is_some() {
+            self.say_goodbye(now, session);
+        }
+    }
+
+    fn initialized_refused(&mut self, now: Moment, head: &AnswerHead) {
+        let reason = Reason::Status(head.status);
+        match status::is_refused_for_good(head.status) {
+            true => {
+                let ending = Ending::new(Kind::rejected(head.status), reason);
+                self.fail_session_waiters(now, &ending);
+            }
+            false => self.handshake_failed(now, head.retry_after, reason),
         }
     }
 
@@ -133,13 +153,17 @@ impl Link {
         let Some(head) = opening.head.clone() else { return };
         let carried = match opening.opens {
             Opens::Discover => Carried::Stateless,
-            Opens::Initialize(_) => Carried::NoSession,
+            Opens::Initialize(_) => Carried::Handshake,
         };
         let asked = Asked { wire_id: opening.wire_id, carried, assume_unexecuted: &[] };
         let generation = opening.generation;
         let answer = read_post(&head, body, asked);
         self.take_in_all(now, Owner::Handshake, generation, answer.others);
-        self.opening_answered(now, &head, answer.reading);
+        let said = self.quoted(answer.said);
+        if let Some(renewal) = self.session.renewal() {
+            renewal.said = said;
+        }
+        self.opening_answered(now, &head, answer.reading, answer.named);
     }
 
     /// A message on the stream of the first answer. Returns whether it was the answer.
@@ -154,17 +178,28 @@ impl Link {
         let (attempt, head) = (opening.attempt, opening.head.clone());
         self.drain(attempt);
         if let Some(head) = head {
-            self.opening_answered(now, &head, PostReading::Answer(answer.clone()));
+            let reading = PostReading::Answer(answer.clone());
+            self.opening_answered(now, &head, reading, Some(answer.clone()));
         }
         true
     }
 
-    fn opening_answered(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
+    fn opening_answered(
+        &mut self,
+        now: Moment,
+        head: &AnswerHead,
+        reading: PostReading,
+        named: Option<Answer>,
+    ) {
         let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return;
         };
-        match opening.opens {
-            Opens::Discover => self.discovered(now, head, reading),
+        let opens = opening.opens;
+        if let Some(renewal) = self.session.renewal() {
+            renewal.has_spoken |= named.is_some();
+        }
+        match opens {
+            Opens::Discover => self.discovered(now, head, reading, named),
             Opens::Initialize(Carrier::HttpSse) => self.last_resort_answered(now, head, reading),
             Opens::Initialize(Carrier::StreamableHttp) => {
                 self.first_try_answered(now, head, reading)
@@ -179,45 +214,63 @@ impl Link {
         head: &AnswerHead,
         reading: PostReading,
     ) {
-        if !head.status.is_server_error() && self.doubts_era(now, &reading) {
+        let may_tell = !head.status.is_server_error() && !status::is_guard(head.status);
+        if may_tell && self.doubts_era(now, &reading) {
             return;
         }
         match reading {
             PostReading::Answer(Answer::Error(_)) if head.status.is_server_error() => {
                 self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
             }
+            PostReading::Answer(Answer::Error(_)) if status::is_guard(head.status) => {
+                let ending = Ending::new(Kind::rejected(head.status), Reason::Status(head.status));
+                self.fail_session_waiters(now, &ending);
+            }
             PostReading::Answer(answer) => self.initialize_replied(now, head, &answer),
-            PostReading::Deferred { status, hint } => self.handshake_deferred(now, status, hint),
+            PostReading::Deferred { status, hint, .. } => {
+                self.handshake_deferred(now, status, hint);
+            }
             PostReading::Interrupted { status, hint } => {
                 self.handshake_failed(now, hint, Reason::Status(status));
             }
-            PostReading::Rejected(status)
-                if status == StatusCode::NOT_FOUND || status.is_server_error() =>
-            {
-                if status == StatusCode::NOT_FOUND {
+            PostReading::Rejected(status) if self.may_pass(status) => {
+                if status::is_not_found(status) {
                     // Nobody knows who says so: the next try begins with the era.
                     self.known_era.forget();
                 }
                 self.handshake_failed(now, head.retry_after, Reason::Status(status));
             }
-            PostReading::SessionLost | PostReading::Suspected(_) => {
+            PostReading::Suspected(_) => {
                 self.handshake_failed(now, None, Reason::Status(head.status));
             }
-            PostReading::Unauthorized(_) => self.handshake_unauthorized(now, head, 1),
-            PostReading::NeedsScope(_) => self.handshake_unauthorized(now, head, MOST_STEP_UPS),
+            PostReading::Unauthorized { .. } => self.handshake_unauthorized(now, head, 1),
+            PostReading::NeedsScope { .. } => {
+                self.handshake_unauthorized(now, head, MOST_STEP_UPS);
+            }
             PostReading::Redirected(to, status) => self.handshake_redirected(now, to, status),
             PostReading::Rejected(status) => {
-                let kind = Kind::Rejected { status: status.as_u16() };
-                self.fail_session_waiters(now, &Ending::new(kind, Reason::Status(status)));
+                let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+                self.fail_session_waiters(now, &ending);
             }
             PostReading::Accepted => {
                 let reason = Reason::Rule("`initialize` was accepted but not answered");
                 self.fail_session_waiters(now, &Ending::new(Kind::PeerMisbehaved, reason));
             }
             PostReading::Misbehaved(why) => {
+                let why = if head.content == Content::Html { "it is a web page" } else { why };
                 let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
                 self.fail_session_waiters(now, &ending);
             }
+        }
+    }
+
+    /// Whether a refused `initialize` is worth another try. A server that was here comes back; where none
+    /// ever was, the path is wrong.
+    fn may_pass(&self, status: StatusCode) -> bool {
+        let has_spoken = matches!(&self.session, Session::Renewing(renewal) if renewal.has_spoken);
+        match status::is_no_server_here(status) {
+            true => self.had_session || has_spoken,
+            false => status.is_server_error(),
         }
     }
 
@@ -225,15 +278,18 @@ impl Link {
         let Some(renewal) = self.session.renewal() else { return };
         let Stage::Opening(Opening { generation, opens, .. }) = renewal.stage else { return };
         let (target, carrier) = (renewal.target.clone(), opens.carrier());
+        let session = head.session.clone();
+        let address = Address { generation, session, version: None, target, carrier };
         match renewal::agreed_version(answer) {
             Ok(version) => {
-                let session = head.session.clone();
-                let address = Address { generation, session, version: None, target, carrier };
                 let server = Some(answer.json().clone());
-                self.send_initialized(now, Ready::new(version, address, server));
+                let ready = Ready::new(version, address, server);
+                self.send_initialized(now, Ready { home: head.connection, ..ready });
             }
             Err(words) => {
-                let ending = Ending::new(Kind::Incompatible, Reason::Said(words));
+                self.leave_unused(now, address);
+                let words = self.secrets.masked(&words);
+                let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
                 self.fail_session_waiters(now, &ending);
             }
         }
@@ -250,9 +306,9 @@ impl Link {
     fn handshake_deferred(&mut self, now: Moment, status: StatusCode, hint: Option<Duration>) {
         let Some(renewal) = self.session.renewal() else { return };
         renewal.deferrals += 1;
-        let kind = Kind::Rejected { status: status.as_u16() };
-        let ending = Ending { retry_after: hint, ..Ending::new(kind, Reason::Status(status)) };
-        let is_limited = status != StatusCode::SERVICE_UNAVAILABLE;
+        let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+        let ending = Ending { retry_after: hint, ..ending };
+        let is_limited = !status::is_unavailable(status);
         if is_limited && renewal.deferrals > renewal::MOST_DEFERRALS {
             return self.fail_session_waiters(now, &ending);
         }
@@ -280,8 +336,8 @@ impl Link {
                 self.try_handshake(now);
             }
             Err(reason) => {
-                let kind = Kind::Rejected { status: status.as_u16() };
-                self.fail_session_waiters(now, &Ending::new(kind, reason));
+                let ending = Ending::new(Kind::rejected(status), reason);
+                self.fail_session_waiters(now, &ending);
             }
         }
     }
@@ -289,6 +345,13 @@ impl Link {
     /// A handshake's attempt failed below HTTP, or ended without an answer.
     pub(super) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
         let is_lasting = failure.cause.is_lasting(self.dial.connected_before());
+        self.leave_half_made(now);
+        if let Some(renewal) = self.session.renewal() {
+            renewal.said = None;
+        }
+        if failure.delivery == Delivery::NotSent {
+            self.ids.handshakes = self.ids.handshakes.saturating_sub(1);
+        }
         match failure.delivery {
             Delivery::NotSent if is_lasting => self.fail_unreachable(now, &failure),
             Delivery::NotSent => {
@@ -299,15 +362,32 @@ impl Link {
                 self.handshake_awaits_link(now);
             }
             _ if failure.cause.is_misbehaviour() => {
-                let ending = Ending::new(Kind::PeerMisbehaved, Reason::Transport(failure));
-                self.fail_session_waiters(now, &ending);
+                self.fail_session_waiters(now, &Ending::of_misbehaviour(failure));
             }
+            _ if self.asked_in_vain(now) => {}
             _ => self.handshake_failed(now, None, Reason::Transport(failure)),
         }
     }
 
+    /// A session that the server made and that will not be used, for `initialized` did not get through.
+    fn leave_half_made(&mut self, now: Moment) {
+        let stage = self.session.renewal().map(|renewal| &renewal.stage);
+        if let Some(Stage::Initialized { ready, .. }) = stage {
+            let session = ready.address.clone();
+            self.leave_unused(now, session);
+        }
+    }
+
+    /// A question for the era that was not answered is as good as a useless answer. Returns whether the
+    /// handshake goes on without one.
+    fn asked_in_vain(&mut self, now: Moment) -> bool {
+        let stage = self.session.renewal().map(|renewal| &renewal.stage);
+        matches!(stage, Some(Stage::Opening(opening)) if opening.opens == Opens::Discover)
+            && self.guess_era(now)
+    }
+
     /// A try failed in a way that time may heal: again, for as long as somebody waits.
-    fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
+    pub(super) fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
         let Some(renewal) = self.session.renewal() else { return };
         let next = renewal.pause(now, hint, reason.clone(), &mut self.dice);
         self.note_failure(now, reason.clone());
@@ -325,13 +405,11 @@ impl Link {
             Stage::Paused { .. } => self.session = Session::Absent,
             Stage::Opening(Opening { attempt, opens, .. }) => {
                 self.abandon(now, attempt, opens.carrier());
-                let timed_out = Failure::unknown(Cause::TimedOut);
-                self.handshake_failed(now, None, Reason::Transport(timed_out));
+                self.handshake_broke(now, Failure::unknown(Cause::TimedOut));
             }
             Stage::Initialized { attempt, .. } => {
                 self.abort(attempt);
-                let timed_out = Failure::unknown(Cause::TimedOut);
-                self.handshake_failed(now, None, Reason::Transport(timed_out));
+                self.handshake_broke(now, Failure::unknown(Cause::TimedOut));
             }
             Stage::AwaitCredentials | Stage::AwaitLink => {}
         }

@@ -1,52 +1,20 @@
-//! What a ping's answer means to those who asked: silent calls, suspicions, the breaker.
+//! What a ping's answer means to those who asked: silent calls, the breaker.
 
-use bytes::Bytes;
-
-use super::attempts::Owner;
-use super::pulse::{self, Health, Ping, Sign, State as PulseState};
-use super::renewal::Ready;
+use super::own::{OwnRequest, Reply, Word};
+use super::pulse::{self, Health, Sign, State as PulseState};
 use super::timers::Timer;
 use super::{Link, breaker};
+use crate::answer::PostReading;
 use crate::event::Event;
-use crate::exchange::{Asked, Exchange, Phase, PostReading, Sent, State, Then, Waiting, read_post};
+use crate::exchange::{Exchange, Phase, Purpose, State, Waiting};
 use crate::failure::{Cause, Delivery, Failure};
-use crate::head::AnswerHead;
-use crate::ids::{ExchangeId, Generation};
-use crate::message::{Message, Params};
+use crate::ids::Generation;
 use crate::moment::Moment;
-use crate::output::{Address, Verb};
-use crate::session::{Carried, names_a_lost_session};
 
 impl Link {
     /// Row 19: a call has heard nothing for long.
     pub(super) fn ask_about_silence(&mut self, now: Moment) {
         self.pulse.askers.silence = true;
-        self.send_ping(now);
-    }
-
-    /// Rows 9 and the 200-dialect: is the session of this call still there?
-    pub(super) fn check_session_of(&mut self, now: Moment, id: ExchangeId) {
-        let sent = self.exchanges.get(&id).and_then(|exchange| exchange.sent.as_ref());
-        let generation = sent.map(Sent::generation);
-        if generation != self.session.ready().map(Ready::generation) {
-            // Another session has taken its place: nobody can ask about the old one.
-            return self.resolve_check(now, id, true);
-        }
-        self.check_session(now);
-    }
-
-    /// Asks about a session, unless another one has taken its place.
-    pub(super) fn check_generation(&mut self, now: Moment, generation: Generation) {
-        if self.session.ready().map(Ready::generation) == Some(generation)
-            && self.era().has_sessions()
-        {
-            self.check_session(now);
-        }
-    }
-
-    /// One ping on the session, for all who wonder.
-    pub(super) fn check_session(&mut self, now: Moment) {
-        self.pulse.askers.session = true;
         self.send_ping(now);
     }
 
@@ -93,118 +61,75 @@ impl Link {
 
     /// Sends the ping, unless one is out already.
     pub(super) fn send_ping(&mut self, now: Moment) {
-        if self.pulse.ping().is_some() {
+        if self.pulse.is_out() {
             return;
         }
+        self.timers.set(Timer::Pulse, None);
+        self.pulse.sent();
         let to = self.session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
-        let generation = to.generation;
-        let wire_id = self.next_wire_id();
         let method = self.era().probe_method();
-        let body = self.body(&Params::new(None, false), wire_id, method);
-        let headers = self.own_headers(method);
-        let attempt = self.request_with(Owner::Pulse, Verb::Post { body }, to, headers);
-        let until = now + pulse::LIMIT;
-        let credentials = self.credentials.current();
-        self.pulse.sent(Ping { attempt, wire_id, generation, credentials, until });
-        self.timers.set(Timer::Pulse, Some(until));
+        let request = OwnRequest::new(Purpose::Liveness, method, pulse::LIMIT);
+        self.ask(now, OwnRequest { to: Some(to), ..request });
     }
 
-    /// A ping took too long, or the pause before the next one is over.
+    /// The pause before the next ping is over.
     pub(super) fn pulse_due(&mut self, now: Moment) {
-        match self.pulse.state() {
-            PulseState::Out(ping) => {
-                self.abort(ping.attempt);
-                self.ping_brought(now, Sign::Unanswered);
-            }
-            PulseState::Resting { .. } => {
-                self.pulse.rest_over();
-                if self.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
-                    self.pulse.askers.silence = false;
-                    self.watch_live_calls();
-                } else {
-                    self.send_ping(now);
-                }
-            }
-            PulseState::Idle => {}
+        if !matches!(self.pulse.state(), PulseState::Resting { .. }) {
+            return;
+        }
+        self.pulse.rest_over();
+        if self.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
+            self.pulse.askers.silence = false;
+            self.watch_live_calls();
+        } else {
+            self.send_ping(now);
         }
     }
 
-    pub(super) fn pulse_head(&mut self, head: AnswerHead) {
-        self.pulse.head = Some(head);
+    /// What came of the ping.
+    pub(super) fn liveness_told(&mut self, now: Moment, generation: Generation, word: Word) {
+        let sign = match word {
+            Word::Nothing(failure) if failure.delivery == Delivery::NotSent => Sign::Refused,
+            Word::Nothing(_) => Sign::Unanswered,
+            Word::Answered(reply) => self.sign_of(now, *reply),
+        };
+        self.ping_brought(now, generation, sign);
     }
 
-    /// A ping was answered by a body.
-    pub(super) fn pulse_body(&mut self, now: Moment, body: &Bytes) {
-        let Some((ping, head)) = self.pulse.ping().zip(self.pulse.head.take()) else { return };
-        let ready = self.session.ready().map(|ready| ready.address.clone());
-        let carried = ready.as_ref().map_or(Carried::NoSession, Address::carried);
-        let asked = Asked { wire_id: ping.wire_id, carried, assume_unexecuted: &[] };
-        let answer = read_post(&head, body, asked);
-        let ready = ready.filter(|to| to.generation == ping.generation);
-        let is_other = ready.is_some_and(|to| self.met_the_other_era(&to, &head, &answer.reading));
-        let sign = match answer.reading {
+    fn sign_of(&mut self, now: Moment, reply: Reply) -> Sign {
+        let is_current = self.current_generation() == Some(reply.to.generation);
+        if is_current && self.met_the_other_era(&reply.to, &reply.head, &reply.reading) {
             // No call can find that out while the breaker refuses calls.
-            _ if is_other => Sign::Lost,
+            return Sign::Lost;
+        }
+        match reply.reading {
             PostReading::Answer(_) => Sign::Reply,
-            PostReading::SessionLost | PostReading::Suspected(_) => Sign::Lost,
+            PostReading::Suspected(_) => Sign::Lost,
+            PostReading::Unauthorized { challenge, .. } if self.pulse.askers.breaker => {
+                // No call can bring better credentials while the breaker refuses calls.
+                self.pulse.probe_awaits_credentials = !self.pulse.is_second_probe;
+                self.renew_credentials(now, reply.credentials, challenge);
+                Sign::Http
+            }
             _ => Sign::Http,
-        };
-        if matches!(answer.reading, PostReading::Unauthorized(_)) && self.pulse.askers.breaker {
-            // No call can bring better credentials while the breaker refuses calls.
-            self.pulse.probe_awaits_credentials = !self.pulse.is_second_probe;
-            self.renew_credentials(now, ping.credentials, head.challenge);
         }
-        self.ping_brought(now, sign);
-        self.take_in_all(now, Owner::Pulse, ping.generation, answer.others);
-    }
-
-    /// A message came on the stream that answers a ping. Returns whether it was the reply.
-    pub(super) fn ping_heard(&mut self, now: Moment, message: &Message) -> bool {
-        let Some(ping) = self.pulse.ping() else { return false };
-        let Message::Response { id: Some(id), answer } = message else { return false };
-        if id.number() != Some(ping.wire_id) {
-            return false;
-        }
-        let words = answer.error().map(|error| error.message).unwrap_or_default();
-        let is_lost = self.era().has_sessions() && names_a_lost_session(&words);
-        self.drain(ping.attempt);
-        self.ping_brought(now, if is_lost { Sign::Lost } else { Sign::Reply });
-        true
-    }
-
-    pub(super) fn ping_failed(&mut self, now: Moment, failure: &Failure) {
-        let sign = match failure.delivery {
-            Delivery::NotSent => Sign::Refused,
-            Delivery::Refused | Delivery::Unknown => Sign::Unanswered,
-        };
-        self.ping_brought(now, sign);
     }
 
     /// Tells everybody who asked.
-    pub(super) fn ping_brought(&mut self, now: Moment, sign: Sign) {
-        let Some(ping) = self.pulse.ping() else { return };
-        self.timers.set(Timer::Pulse, None);
+    fn ping_brought(&mut self, now: Moment, generation: Generation, sign: Sign) {
         let health = self.pulse.learn(now, sign, self.pulse.askers.silence);
         let askers = std::mem::take(&mut self.pulse.askers);
         // A word about a session that another one has replaced is no word about that one.
-        let is_current = self.session.ready().map(Ready::generation) == Some(ping.generation);
+        let is_current = self.current_generation() == Some(generation);
         let sign = if sign == Sign::Lost && !is_current { Sign::Http } else { sign };
-        let listener_asked = self.listener.is_checking();
         if sign == Sign::Lost {
-            self.lose_session(now, ping.generation);
+            self.session_refused(now, generation);
         }
         if askers.silence {
             self.judge_silence(now, health);
         }
-        if askers.session {
-            self.resolve_session_checks(now, sign == Sign::Lost);
-        }
         if askers.breaker {
             self.judge_breaker(now, sign);
-        }
-        if sign == Sign::Lost && listener_asked {
-            // Whoever listens wants to hear: the session is renewed without waiting for a call.
-            self.ensure_session(now);
         }
     }
 
@@ -214,19 +139,24 @@ impl Link {
                 self.alive_at = now;
                 self.resume_silent_streams(now);
             }
-            Health::Dead => {
+            Health::Dead { is_unreachable } => {
                 self.leave_dead_stream(now);
-                self.end_silent_attempts(now);
-            }
-            Health::Unsure { again } => {
-                self.pulse.askers.silence = true;
-                if self.pulse.ping().is_none() {
-                    self.pulse.rest(again);
-                    self.timers.set(Timer::Pulse, Some(again));
+                self.end_silent_attempts(now, is_unreachable);
+                if !self.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
+                    self.ask_again_at(now + (pulse::INTERVAL - pulse::LIMIT));
                 }
             }
+            Health::Unsure { again } => self.ask_again_at(again),
         }
         self.watch_live_calls();
+    }
+
+    fn ask_again_at(&mut self, again: Moment) {
+        self.pulse.askers.silence = true;
+        if !self.pulse.is_out() {
+            self.pulse.rest(again);
+            self.timers.set(Timer::Pulse, Some(again));
+        }
     }
 
     /// Sets the alarms by which calls that are out notice their own silence.
@@ -259,41 +189,9 @@ impl Link {
 
     /// The breaker's probe came to nothing before a ping could go out.
     pub(super) fn breaker_probe_failed_unsent(&mut self, now: Moment) {
-        if self.pulse.askers.breaker && self.pulse.ping().is_none() {
+        if self.pulse.askers.breaker && !self.pulse.is_out() {
             self.pulse.askers.breaker = false;
             self.judge_breaker(now, Sign::Unanswered);
-        }
-    }
-
-    fn resolve_session_checks(&mut self, now: Moment, is_lost: bool) {
-        let current = self.session.ready().map(Ready::generation);
-        let is_checked = |exchange: &Exchange| {
-            matches!(
-                exchange.state,
-                State::Suspected { .. } | State::Waiting(Waiting::SessionCheck)
-            )
-        };
-        for id in self.ids_where(is_checked) {
-            let Some(exchange) = self.exchanges.get(&id) else { continue };
-            let is_old = exchange.sent.as_ref().map(Sent::generation) != current;
-            self.resolve_check(now, id, is_lost || is_old);
-        }
-        self.listener_session_checked(now);
-    }
-
-    /// One call learns what became of its session.
-    fn resolve_check(&mut self, now: Moment, id: ExchangeId, is_lost: bool) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
-        match (&exchange.state, is_lost) {
-            (State::Suspected { .. }, true) => {
-                self.decide(now, id, |exchange, _| exchange.session_lost());
-            }
-            (State::Suspected { answer }, false) => {
-                let answer = answer.clone();
-                self.finish(now, id, Ok(answer), None);
-            }
-            // Row 9: the call is repeated, once, on whichever session is good.
-            _ => self.let_out(now, id, Then::Send),
         }
     }
 
@@ -318,9 +216,13 @@ impl Link {
         }
     }
 
-    /// Row 19: the server is dead: every silent attempt is over.
-    fn end_silent_attempts(&mut self, now: Moment) {
-        for id in self.ids_where(|exchange| is_silent(exchange, now)) {
+    /// Row 19: the server is dead: silent attempts are over. One that says nothing but can be reached may be
+    /// at work: a caller who has set a deadline is the one to say how long that is waited for.
+    fn end_silent_attempts(&mut self, now: Moment, is_unreachable: bool) {
+        let is_over = |exchange: &Exchange| {
+            is_silent(exchange, now) && (is_unreachable || !exchange.deadline.is_callers)
+        };
+        for id in self.ids_where(is_over) {
             let failure = Failure::unknown(Cause::Silent);
             let Some(live) = self.exchanges.get(&id).and_then(|it| it.live()) else { continue };
             let attempts = [Some(live.attempt), live.replaces.as_ref().map(|old| old.attempt)];
@@ -332,5 +234,6 @@ impl Link {
 }
 
 fn is_silent(exchange: &Exchange, now: Moment) -> bool {
-    exchange.live().is_some_and(|live| now.since(live.last_sign) >= pulse::INTERVAL)
+    let live = exchange.live().filter(|_| exchange.origin.is_application());
+    live.is_some_and(|live| now.since(live.last_sign) >= pulse::INTERVAL)
 }

@@ -8,16 +8,14 @@ use bytes::Bytes;
 use super::Link;
 use super::attempts::Owner;
 use super::inbox::Source;
+use crate::answer::{Asked, PostReading, ResumeReading, read_post, read_resume, read_streamed};
 use crate::event::Event;
-use crate::exchange::{
-    Asked, Novelty, Phase, PostReading, ResumeReading, Via, read_post, read_resume,
-};
+use crate::exchange::{Doubt, Novelty, Phase, Step, Via};
 use crate::failure::{Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::message::{Answer, Incoming, Message};
 use crate::moment::Moment;
-use crate::session::names_a_lost_session;
 use crate::sse;
 
 impl Link {
@@ -30,7 +28,7 @@ impl Link {
     ) {
         self.note_resume(now, id, attempt);
         let Some(live) = self.stream_of(id, attempt) else { return };
-        live.last_sign = now;
+        (live.last_sign, live.connection) = (now, head.connection);
         if !head.is_stream() {
             live.phase = Phase::Body(head);
             return self.set_alarm(id);
@@ -82,20 +80,23 @@ impl Link {
         let asked = Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted };
         match via {
             Via::Post => {
-                let (answer, head) = (read_post(head, body, asked), head.clone());
-                let is_renewed = exchange.ledger.session_renewed;
-                self.take_in_all(now, Owner::Exchange(id), sent.generation(), answer.others);
-                let reading = self.read_by_era(&sent, &head, answer.reading, is_renewed);
-                match &reading {
-                    PostReading::Deferred { status, hint } => {
-                        self.close_gate(now, id, *status, *hint);
-                    }
-                    _ => self.canary_returned(now, id),
+                let (mut answer, head) = (read_post(head, body, asked), head.clone());
+                exchange.is_named = answer.named.is_some();
+                let (origin, is_asked) = (exchange.origin, exchange.ledger.era_asked);
+                let said = self.quoted(answer.said.take());
+                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                    exchange.said = said;
                 }
-                self.decide(now, id, |exchange, rules| match is_whole {
-                    true => exchange.post_answered(rules, reading),
-                    false => exchange.refusal_broke(rules, reading),
-                });
+                let others = std::mem::take(&mut answer.others);
+                self.take_in_all(now, Owner::Exchange(id), sent.generation(), others);
+                if origin.question().is_some() {
+                    return self.settle_by_body(now, id, head, answer.reading, answer.named);
+                }
+                if !is_asked && let Some(doubt) = self.era_doubt(&sent, &head, &answer) {
+                    self.canary_returned(now, id);
+                    return self.decide(now, id, |_, _| Step::Doubt(Doubt::Era(doubt)));
+                }
+                self.post_was_read(now, id, answer.reading, is_whole);
             }
             Via::Resume => {
                 let (reading, others) = read_resume(head, body, asked);
@@ -107,6 +108,24 @@ impl Link {
                 self.decide(now, id, |exchange, rules| exchange.resume_answered(rules, reading));
             }
         }
+    }
+
+    fn post_was_read(&mut self, now: Moment, id: ExchangeId, reading: PostReading, is_whole: bool) {
+        match &reading {
+            PostReading::Deferred { status, hint, .. } => self.close_gate(now, id, *status, *hint),
+            _ => self.canary_returned(now, id),
+        }
+        if let PostReading::Deferred { answer, .. }
+        | PostReading::NeedsScope { answer, .. }
+        | PostReading::Unauthorized { answer, .. } = &reading
+            && let Some(exchange) = self.exchanges.get_mut(&id)
+        {
+            exchange.refused_with = answer.clone();
+        }
+        self.decide(now, id, |exchange, rules| match is_whole {
+            true => exchange.post_answered(rules, reading),
+            false => exchange.refusal_broke(rules, reading),
+        });
     }
 
     /// Row 19: a resume beside an old stream was answered by a body. If that is the answer, it is
@@ -147,6 +166,9 @@ impl Link {
     ) {
         if failure.delivery != Delivery::NotSent {
             self.note_resume(now, id, attempt);
+        }
+        if self.is_question(id) {
+            return self.question_failed(now, id, failure);
         }
         let live = self.stream_of(id, attempt);
         let is_refused = live.is_some_and(
@@ -215,15 +237,20 @@ impl Link {
         let (ours, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_ours);
         let is_news = others.iter().any(|message| !matches!(message, Message::Response { .. }));
         let is_first = exchange.heard(attempt, novelty, is_news) && others.is_empty();
+        let is_call = exchange.origin.is_application();
         for message in others {
             let is_answer = matches!(message, Message::Response { .. });
             // A replay is dropped, but never an answer that somebody may still wait for.
             if novelty == Novelty::Fresh || is_answer {
-                let source = Source { generation, exchange: Some(id), attempt: Some(attempt) };
+                let exchange = is_call.then_some(id);
+                let source = Source { generation, exchange, attempt: Some(attempt) };
                 self.take_in(now, source, message);
             }
         }
-        if let Some(Message::Response { answer, .. }) = ours.into_iter().next() {
+        if let Some(Message::Response { id: named, answer }) = ours.into_iter().next() {
+            if let Some(exchange) = self.exchanges.get_mut(&id) {
+                exchange.is_named = named.is_some();
+            }
             self.exchange_answered(now, attempt, id, answer, is_first);
         }
     }
@@ -236,15 +263,16 @@ impl Link {
         answer: Answer,
         is_first: bool,
     ) {
-        let words = answer.error().map(|error| error.message).unwrap_or_default();
-        let has_session = self.exchanges.get(&id).is_some_and(|it| it.era().has_sessions());
-        let is_suspect = is_first && has_session && names_a_lost_session(&words);
-        if !is_suspect {
-            return self.answered(now, id, answer, Some(attempt));
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let is_question = exchange.origin.question().is_some();
+        let carried = exchange.sent.as_ref().map(|sent| sent.to.carried());
+        match carried.map(|carried| read_streamed(answer.clone(), carried, is_first)) {
+            Some(reading @ PostReading::Suspected(_)) if !is_question => {
+                self.drain(attempt);
+                self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
+            }
+            _ => self.answered(now, id, answer, Some(attempt)),
         }
-        self.drain(attempt);
-        let reading = PostReading::Suspected(answer);
-        self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
     }
 
     /// Row 19: of two streams, one is over; the call goes on with the other.

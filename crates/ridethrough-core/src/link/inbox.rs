@@ -49,7 +49,8 @@ impl Link {
         messages: Vec<Message>,
     ) {
         let exchange = match owner {
-            Owner::Exchange(id) => Some(id),
+            Owner::Exchange(id) => Some(id)
+                .filter(|id| self.exchanges.get(id).is_some_and(|it| it.origin.is_application())),
             _ => None,
         };
         for message in messages {
@@ -95,14 +96,8 @@ impl Link {
 
     /// Progress goes to the call whose token it names, with the caller's own token in it.
     fn progressed(&mut self, now: Moment, method: Box<str>, params: Option<Json>) {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Token {
-            progress_token: u64,
-        }
-
         let Some(params) = params else { return };
-        let token = params.read().map(|Token { progress_token }| progress_token);
+        let token = params.member("progressToken").and_then(|token| Id::new(token).number());
         let id = token.and_then(|token| self.wires.get(&token).copied());
         let Some(exchange) = id.and_then(|id| self.exchanges.get_mut(&id)) else { return };
         if !exchange.progress_increased(now, &params) {
@@ -148,11 +143,9 @@ impl Link {
 
     /// The server takes a question back.
     fn question_cancelled(&mut self, generation: Generation, params: Option<&Json>) {
-        let Some(json) = params else { return };
-        let Some(place) = crate::message::member(json.as_str(), "requestId") else { return };
-        let named = json.as_str()[place].to_owned();
+        let Some(named) = params.and_then(|params| params.member("requestId")) else { return };
         self.withdraw_questions(|question| {
-            question.generation == generation && question.id.json().as_str() == named
+            question.generation == generation && *question.id.json() == named
         });
     }
 

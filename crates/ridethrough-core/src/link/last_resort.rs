@@ -10,15 +10,12 @@
 use http::StatusCode;
 
 use super::Link;
-use super::eras::{FIRST_MODERN, LAST_MODERN};
 use super::renewal::{Opens, Refusal};
-use crate::discovery;
+use crate::answer::{PostReading, discovery, is_told_in_modern_words};
 use crate::era::{Carrier, Era};
 use crate::event::Event;
-use crate::exchange::PostReading;
 use crate::head::AnswerHead;
 use crate::message::Answer;
-use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::moment::Moment;
 
 /// What is known of HTTP+SSE at this server.
@@ -85,7 +82,8 @@ impl Link {
         reading: PostReading,
     ) {
         // A server of Streamable HTTP asks a GET for the session that it does not name.
-        let wants_session = reading == PostReading::SessionLost && head.status.is_client_error();
+        let wants_session =
+            matches!(reading, PostReading::Suspected(_)) && head.status.is_client_error();
         if wants_session || is_refused(head.status, &reading) {
             return self.last_resort_refused(now);
         }
@@ -133,13 +131,9 @@ fn is_refused(status: StatusCode, reading: &PostReading) -> bool {
     }
     match reading {
         PostReading::Rejected(_) => true,
-        PostReading::Answer(answer) => answer.error().is_some_and(|error| {
-            let is_told = matches!(
-                error.code,
-                METHOD_NOT_FOUND | INVALID_PARAMS | FIRST_MODERN..=LAST_MODERN
-            );
-            !is_told
-        }),
+        PostReading::Answer(answer) => {
+            answer.error().is_some_and(|error| !is_told_in_modern_words(error.code))
+        }
         _ => false,
     }
 }

@@ -7,39 +7,25 @@
 //! ```
 //! Everything else that is wrong with a request (-32021, -32601, -32602) is the server's answer.
 
-use bytes::Bytes;
-use http::StatusCode;
-
-use super::attempts::Owner;
-use super::timers::Timer;
+use super::own::OwnRequest;
 use super::{Link, renewal};
-use crate::discovery::{self, Verdict};
+use crate::answer::discovery::names_our_revision;
 use crate::event::{Event, Remedy};
-use crate::exchange::{Phase, State, Then, Waiting};
+use crate::exchange::{Phase, Purpose, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
-use crate::message::{Answer, Incoming, Json, Message, Params};
+use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::Reason;
-use crate::output::Verb;
 
 /// Tools that are listed for the link itself, page after page.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Relisting {
-    attempt: AttemptId,
-    wire_id: u64,
-    listed: Listed,
+    /// Pages that were read.
+    pages: u32,
     /// When the whole list must be there.
     until: Moment,
-}
-
-/// How far a list has come.
-#[derive(Clone, Copy, Debug)]
-struct Listed {
-    pages: u32,
-    /// How often it broke off, and began anew.
-    breaks: u32,
 }
 
 impl Link {
@@ -58,10 +44,15 @@ impl Link {
             Some(UNSUPPORTED_VERSION) if names_our_revision(answer) => false,
             _ => return false,
         };
-        // A server that has told something of the call has begun it.
-        let has_begun = exchange
-            .live()
-            .is_some_and(|live| matches!(live.phase, Phase::Stream { fruitful: true, .. }));
+        if !exchange.is_named {
+            return false;
+        }
+        // A server that has told something of the call, or failed at it, has begun it.
+        let has_begun = exchange.live().is_some_and(|live| match &live.phase {
+            Phase::Asked => false,
+            Phase::Body(head) => head.status.is_server_error(),
+            Phase::Stream { fruitful, .. } => *fruitful,
+        });
         if has_begun || std::mem::replace(&mut exchange.ledger.mended, true) {
             return false;
         }
@@ -83,34 +74,20 @@ impl Link {
     /// Lists the tools for the link itself, unless that is under way.
     fn list_tools(&mut self, now: Moment) {
         if self.relisting.is_none() {
-            self.ask_for_tools(now, None, Listed { pages: 0, breaks: 0 }, now + renewal::LIMIT);
+            self.ask_for_tools(now, None, Relisting { pages: 0, until: now + renewal::LIMIT });
         }
     }
 
-    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, listed: Listed, until: Moment) {
-        let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else {
-            return self.tools_listed(now);
-        };
+    fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, relisting: Relisting) {
+        self.relisting = Some(relisting);
         let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor));
         let params = Params::new(Some(Json::empty_object().with_members(cursor)), false);
-        let wire_id = self.next_wire_id();
-        let body = self.body(&params, wire_id, LIST);
-        let headers = self.own_headers(LIST);
-        let attempt = self.request_with(Owner::Tools, Verb::Post { body }, to, headers);
-        self.relisting = Some(Relisting { attempt, wire_id, listed, until });
-        self.timers.set(Timer::Tools, Some(until));
+        let request = OwnRequest::new(Purpose::Tools, LIST, relisting.until.since(now));
+        self.ask(now, OwnRequest { params, ..request });
     }
 
-    /// The whole answer to our own list.
-    pub(super) fn tools_body(&mut self, now: Moment, body: &Bytes) {
-        let messages = Incoming::parse(body).map(Incoming::into_messages).unwrap_or_default();
-        if !messages.iter().any(|message| self.tools_heard(now, message)) {
-            self.tools_listed(now);
-        }
-    }
-
-    /// A message that may be the answer to our own list. Returns whether it was.
-    pub(super) fn tools_heard(&mut self, now: Moment, message: &Message) -> bool {
+    /// A page of our own list, or none.
+    pub(super) fn tools_page(&mut self, now: Moment, answer: Option<&Answer>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Next {
@@ -118,57 +95,24 @@ impl Link {
             next_cursor: Option<Json>,
         }
 
-        let Some(Relisting { attempt, wire_id, listed, until }) = self.relisting else {
-            return false;
-        };
-        let Message::Response { id: Some(id), answer } = message else { return false };
-        if id.number() != Some(wire_id) {
-            return false;
-        }
-        self.drain(attempt);
-        let Answer::Result(page) = answer else {
-            self.tools_listed(now);
-            return true;
-        };
-        if self.tools.learn(page, listed.pages == 0).is_changed {
+        let Some(Relisting { pages, until }) = self.relisting else { return };
+        let Some(Answer::Result(page)) = answer else { return self.tools_listed(now) };
+        if self.tools.learn(page, pages == 0).is_changed {
             self.tell(Event::ToolsChanged);
         }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
-        let next = next.filter(|cursor| cursor.as_str() != "null" && listed.pages < MOST_PAGES);
+        let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);
         match next {
             Some(cursor) => {
-                let listed = Listed { pages: listed.pages + 1, ..listed };
-                self.ask_for_tools(now, Some(cursor), listed, until);
+                self.ask_for_tools(now, Some(cursor), Relisting { pages: pages + 1, until });
             }
             None => self.tools_listed(now),
         }
-        true
-    }
-
-    /// The list broke off. It only reads: it is asked for again, from its first page.
-    pub(super) fn tools_broke(&mut self, now: Moment) {
-        match self.relisting {
-            Some(Relisting { listed: Listed { breaks, .. }, until, .. })
-                if breaks < MOST_BREAKS =>
-            {
-                self.ask_for_tools(now, None, Listed { pages: 0, breaks: breaks + 1 }, until);
-            }
-            _ => self.tools_listed(now),
-        }
-    }
-
-    /// The list took too long.
-    pub(super) fn tools_due(&mut self, now: Moment) {
-        if let Some(Relisting { attempt, .. }) = self.relisting {
-            self.abort(attempt);
-        }
-        self.tools_listed(now);
     }
 
     /// The list is over, well or not: those who waited for it go out with what is known.
-    pub(super) fn tools_listed(&mut self, now: Moment) {
+    fn tools_listed(&mut self, now: Moment) {
         self.relisting = None;
-        self.timers.set(Timer::Tools, None);
         let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Tools);
         let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
         for id in self.ids_where(|exchange| waits(&exchange.state)) {
@@ -177,12 +121,6 @@ impl Link {
     }
 }
 
-fn names_our_revision(answer: &Answer) -> bool {
-    matches!(discovery::verdict(StatusCode::BAD_REQUEST, Some(answer)), Verdict::Modern(_))
-}
-
 const LIST: &str = "tools/list";
 /// A server can list without end.
 const MOST_PAGES: u32 = 100;
-/// As often as any call that only reads is sent again.
-const MOST_BREAKS: u32 = 3;

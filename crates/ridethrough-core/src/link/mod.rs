@@ -10,6 +10,7 @@
 //!   renewal    what a session is                      handshake   making one for all who wait
 //!   sessions   one begins, one is lost                restore     what the next one must be told
 //!   pulse      one ping for all who ask               health      what its answer means
+//!   doubts     answers that speak of a lost session   own         what the link asks for itself
 //!   gate       leaving the server alone when asked    flow        places in flight, gates
 //!   inbox      messages from the server               owed        ours that get no answer
 //!   eras       which era the server belongs to        stateless   what each request must say itself
@@ -25,7 +26,9 @@ mod calls;
 mod closing;
 mod credentials;
 mod dial;
+mod doubts;
 mod ending;
+mod era_doubts;
 mod eras;
 mod flow;
 mod gate;
@@ -37,6 +40,8 @@ mod last_resort;
 mod mending;
 mod news;
 mod owed;
+mod own;
+mod pace;
 mod pulse;
 mod reach;
 mod renewal;
@@ -55,14 +60,17 @@ pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::answer::words;
 use crate::breaker::{self, Breaker};
 use crate::budget::Budget;
 use crate::dice::Dice;
 use crate::era::{Eras, Version};
 use crate::event::Event;
 use crate::exchange::{Deadline, Ending, Exchange, Then};
+use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::listener::Listener;
 use crate::message::Params;
@@ -71,11 +79,13 @@ use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Action, Output};
 use crate::policy::RecoveryPolicy;
 use crate::replay::{KnownTools, ReplayRule};
+use crate::secrets::Secrets;
 
 use attempts::Attempt;
 use closing::Closing;
 use credentials::Credentials;
 use dial::Dial;
+use doubts::Doubts;
 use eras::KnownEra;
 use gate::Gates;
 use inbox::Question;
@@ -108,6 +118,8 @@ pub struct Link {
     offered: Version,
     dice: Dice,
     keep_connected: bool,
+    /// What the server's words are shown without.
+    secrets: Secrets,
     /// Whether the application listens to what nobody asked for.
     wants_news: bool,
 
@@ -117,6 +129,7 @@ pub struct Link {
     credentials: Credentials,
     gates: Gates,
     pulse: Pulse,
+    doubts: Doubts,
     breaker: Breaker,
     budget: Budget,
     tools: KnownTools,
@@ -162,6 +175,8 @@ struct Ids {
     exchange: ExchangeId,
     attempt: AttemptId,
     generation: Generation,
+    /// Requests that were made for the sake of a session.
+    handshakes: u32,
     notice: NoticeId,
     question: QuestionId,
     wire: u64,
@@ -186,12 +201,14 @@ impl Link {
             offered: Version::LATEST_LEGACY,
             dice: Dice::new(seed),
             keep_connected: false,
+            secrets: Secrets::default(),
             wants_news: false,
             dial: Dial::new(),
             listener: Listener::default(),
             credentials: Credentials::default(),
             gates: Gates::default(),
             pulse: Pulse::default(),
+            doubts: Doubts::default(),
             breaker: Breaker::new(),
             budget: Budget::new(now),
             tools: KnownTools::default(),
@@ -229,7 +246,9 @@ impl Link {
             "tools/call" => self.policy.tool_deadline,
             _ => self.policy.deadline,
         });
-        let deadline = Deadline { at: now + time, extension: request.options.extension };
+        let is_callers = request.options.deadline.is_some();
+        let deadline =
+            Deadline { at: now + time, is_callers, extension: request.options.extension };
         let id = self.new_exchange(now, call, params, request.options.replay, deadline);
         if let Some(exchange) = self.exchanges.get_mut(&id) {
             exchange.headers = request.options.headers;
@@ -248,7 +267,7 @@ impl Link {
     pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
         let call = CallName { method: CONNECT.into(), tool: None };
         let at = now + deadline.unwrap_or(self.policy.deadline);
-        let deadline = Deadline { at, extension: None };
+        let deadline = Deadline { at, is_callers: deadline.is_some(), extension: None };
         let (params, rule) = (Params::new(None, false), ReplayRule::Repeatable);
         let id = self.new_exchange(now, call, params, rule, deadline);
         match self.closing.is_begun() {
@@ -278,6 +297,12 @@ impl Link {
     /// Offers this revision from the next handshake on, instead of the newest that has one.
     pub const fn offer(&mut self, revision: Version) {
         self.offered = revision;
+    }
+
+    /// What is kept out of the words of the server that errors quote: we are known by it, and a server may
+    /// repeat it.
+    pub const fn secrets(&mut self) -> &mut Secrets {
+        &mut self.secrets
     }
 
     /// The transport also carries HTTP+SSE of 2024-11-05: it is tried when a server refuses `initialize`.
@@ -317,8 +342,7 @@ impl Link {
                 Timer::Notice(id) => self.notice_due(now, id),
                 Timer::Pulse => self.pulse_due(now),
                 Timer::Renewal => self.renewal_due(now),
-                Timer::Restore => self.give_up_restoring(),
-                Timer::Tools => self.tools_due(now),
+                Timer::Restore => self.restore_more(now),
             }
         }
     }
@@ -333,8 +357,11 @@ impl Link {
     ) -> ExchangeId {
         self.ids.exchange = self.ids.exchange.next();
         let id = self.ids.exchange;
-        let exchange = Exchange::new(id, call, params, rule, now, deadline);
-        self.exchanges.insert(id, Box::new(exchange));
+        let is_one_out = matches!(&self.session, Session::Renewing(it) if it.attempt().is_some());
+        let mut exchange = Box::new(Exchange::new(id, call, params, rule, now, deadline));
+        exchange.ledger.handshakes_before =
+            self.ids.handshakes.saturating_sub(u32::from(is_one_out));
+        self.exchanges.insert(id, exchange);
         id
     }
 
@@ -349,6 +376,21 @@ impl Link {
             breaker::State::Probing => pulse::LIMIT,
         };
         Some(Ending::new(Kind::BreakerOpen, Reason::Nothing).with_retry_after(wait))
+    }
+
+    /// Whatever an answer gives us to be known by is not shown.
+    fn note_secrets(&mut self, head: &AnswerHead) {
+        if let Some(session) = &head.session {
+            self.secrets.keep(session.as_str());
+        }
+        for cookie in &head.cookies {
+            self.secrets.keep(cookie);
+        }
+    }
+
+    /// Words of the server as people may see them.
+    fn quoted(&self, words: Option<String>) -> Option<Arc<str>> {
+        words::quoted(&self.secrets.masked(&words?))
     }
 
     fn act(&mut self, action: Action) {

@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::failure::{Cause, Failure};
 use crate::head::AnswerHead;
 use crate::ids::AttemptId;
-use crate::message::{Answer, Incoming, Message};
+use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::sse;
 
@@ -24,6 +24,7 @@ impl Link {
         let (owner, generation) = (known.owner.clone(), known.generation);
         let credentials = known.credentials;
         self.note_answered(now, attempt);
+        self.note_secrets(&head);
         match owner {
             Owner::Abandoned { carrier, .. } => {
                 self.drain(attempt);
@@ -43,14 +44,6 @@ impl Link {
                 self.owed_answered(now, id, (generation, credentials), &head);
                 self.closing_progressed(now);
             }
-            Owner::Pulse => self.pulse_head(head),
-            Owner::Restore { call, .. } => {
-                if !head.status.is_success() {
-                    self.drain(attempt);
-                    self.restore_failed(call);
-                }
-            }
-            Owner::Tools => {}
         }
     }
 
@@ -60,17 +53,6 @@ impl Link {
         match known.owner {
             Owner::Exchange(id) => self.exchange_body(now, id, attempt, Some(body)),
             Owner::Handshake => self.handshake_body(now, body),
-            Owner::Pulse => self.pulse_body(now, body),
-            Owner::Restore { call, .. } => {
-                let messages = Incoming::parse(body).map(Incoming::into_messages);
-                let is_error = |message: &Message| {
-                    matches!(message, Message::Response { answer: Answer::Error(_), .. })
-                };
-                if messages.is_ok_and(|messages| messages.iter().any(is_error)) {
-                    self.restore_failed(call);
-                }
-            }
-            Owner::Tools => self.tools_body(now, body),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Listener => self.listener_body(now, known.credentials, body),
             Owner::Dial | Owner::Notice(_) => {}
@@ -95,11 +77,6 @@ impl Link {
         for message in incoming.into_messages() {
             let is_taken = match &owner {
                 Owner::Handshake => self.handshake_heard(now, &message),
-                Owner::Pulse => self.ping_heard(now, &message),
-                Owner::Tools => self.tools_heard(now, &message),
-                Owner::Restore { call, wire_id } => {
-                    self.restore_heard(attempt, call, *wire_id, &message)
-                }
                 _ => false,
             };
             if !is_taken {
@@ -127,15 +104,13 @@ impl Link {
         let closed = Failure::unknown(Cause::Closed);
         match known.owner {
             Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
+            Owner::Exchange(id) if self.is_question(id) => self.question_failed(now, id, closed),
             Owner::Exchange(id) => {
                 self.begin_outage();
                 self.decide(now, id, Exchange::stream_ended);
             }
             Owner::Handshake => self.handshake_broke(now, closed),
             Owner::Listener => self.listener_lost(now, attempt),
-            Owner::Pulse => self.ping_failed(now, &closed),
-            Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Tools => self.tools_broke(now),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Notice(_) => {}
         }
@@ -162,9 +137,6 @@ impl Link {
                 self.owed_failed(now, id, failure);
                 self.closing_progressed(now);
             }
-            Owner::Pulse => self.ping_failed(now, &failure),
-            Owner::Restore { call, .. } => self.restore_failed(call),
-            Owner::Tools => self.tools_broke(now),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial => {}
         }

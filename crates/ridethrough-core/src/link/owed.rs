@@ -12,6 +12,7 @@ use super::Link;
 use super::attempts::Owner;
 use super::inbox::Question;
 use super::timers::Timer;
+use crate::answer::status;
 use crate::event::Event;
 use crate::exchange::{Ending, Sent};
 use crate::failure::{Cause, Delivery, Failure};
@@ -200,22 +201,23 @@ impl Link {
     ) {
         let Some(owed) = self.owed.get_mut(&id) else { return };
         let status = head.status;
-        let code = status.as_u16();
         if status.is_success() || matches!(owed.due, Due::Cancelled { .. }) {
             return self.owed_ended(now, id, Ok(()));
         }
-        let is_deferral = matches!(code, 425 | 429) || (code == 503 && head.retry_after.is_some());
-        let is_doubtful = !is_deferral && (code == 408 || status.is_server_error());
+        let is_deferral = status::asks_to_come_back(head);
+        let is_proven = is_deferral || status::is_not_carried_out(status);
         owed.delivery =
-            owed.delivery.max(if is_doubtful { Delivery::Unknown } else { Delivery::Refused });
-        if code == 401 && owed.is_answer() && owed.resends < self.policy.resends {
+            owed.delivery.max(if is_proven { Delivery::Refused } else { Delivery::Unknown });
+        if status::is_unauthorized(status) && owed.is_answer() && owed.resends < self.policy.resends
+        {
             // The server still waits for this answer; it only wants to know us better.
             owed.resends += 1;
             self.owed_waits(id, State::AwaitCredentials);
             return self.renew_credentials(now, credentials, head.challenge.clone());
         }
+        let is_trouble = status.is_server_error() || status::is_outage(status);
         let may_repeat = match owed.is_answer() {
-            true => is_deferral || is_doubtful,
+            true => is_deferral || is_trouble,
             false => is_deferral && owed.resends < self.policy.resends,
         };
         let is_too_late = !owed.is_answer()
@@ -225,17 +227,18 @@ impl Link {
         }
         let ready = self.session.ready().filter(|ready| ready.generation() == generation);
         let has_session = ready.is_some_and(|ready| ready.address.session.is_some());
-        let kind = match code {
-            401 => Kind::Unauthorized,
-            404 | 410 if has_session => Kind::SessionLost,
-            _ if is_doubtful => Kind::Interrupted,
-            _ => Kind::Rejected { status: code },
+        let is_lost = has_session && status::is_gone(status);
+        let kind = match status::is_unauthorized(status) {
+            true => Kind::Unauthorized,
+            false if is_lost => Kind::SessionLost,
+            false if is_trouble => Kind::Interrupted,
+            false => Kind::rejected(status),
         };
         let ending =
             Ending { retry_after: head.retry_after, ..Ending::new(kind, Reason::Status(status)) };
         self.owed_ended(now, id, Err(ending));
-        if kind == Kind::SessionLost {
-            self.lose_session(now, generation);
+        if is_lost {
+            self.check_generation(now, generation);
         }
     }
 
@@ -244,6 +247,11 @@ impl Link {
         owed.delivery = owed.delivery.max(failure.delivery);
         match (&owed.due, failure.delivery) {
             (Due::Cancelled { .. }, _) => self.owed_ended(now, id, Ok(())),
+            (_, Delivery::NotSent) if failure.cause.is_lasting(self.dial.connected_before()) => {
+                // Nothing will be dialed for it: it ends, like the calls that meet such a fault.
+                let ending = Ending::new(Kind::Unreachable, Reason::Transport(failure));
+                self.owed_ended(now, id, Err(ending));
+            }
             (_, Delivery::NotSent) => {
                 self.owed_waits(id, State::AwaitLink);
                 self.drive_dial(now);
@@ -281,9 +289,11 @@ impl Link {
             delivery: owed.delivery,
             call: owed.call,
             attempts: owed.attempts,
+            handshakes: 0,
             elapsed: now.since(owed.began),
             retry_after: ending.retry_after,
             reason: ending.reason,
+            said: None,
             is_repeatable: false,
         });
         self.outbox.push_back(Output::Noticed { notice: id, outcome });
@@ -311,6 +321,13 @@ impl Link {
     pub(super) fn drop_credential_notices(&mut self, now: Moment) {
         for id in self.owed_where(Owed::waits_for_credentials) {
             self.owed_ended(now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
+        }
+    }
+
+    /// There will be no connection: nothing can be told to anybody.
+    pub(super) fn drop_link_notices(&mut self, now: Moment, ending: &Ending) {
+        for id in self.owed_where(Owed::waits_for_link) {
+            self.owed_ended(now, id, Err(ending.clone()));
         }
     }
 

@@ -1,13 +1,11 @@
 //! One harmless question, asked when somebody must know whether the server is there.
 //!
-//! Three things ask it: a call that has been silent for 30 s (row 19), a suspicion that the
-//! session is lost, and an open breaker whose time is up. They share one ping, because one answer
-//! tells them all what each wants to know. Nothing here touches a call of the application.
+//! Two things ask it: a call that has been silent for 30 s (row 19), and an open breaker whose time is
+//! up. They share one ping, because one answer tells both what each wants to know. Nothing here touches a
+//! call of the application.
 
 use std::time::Duration;
 
-use crate::head::AnswerHead;
-use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::moment::Moment;
 
 /// The ping of a link and who waits for it.
@@ -19,8 +17,6 @@ pub(crate) struct Pulse {
     pub(crate) is_second_probe: bool,
     /// The breaker's probe was refused, and better credentials are on their way.
     pub(crate) probe_awaits_credentials: bool,
-    /// The head of the answer, while its body is on its way.
-    pub(crate) head: Option<AnswerHead>,
     /// Connects for a ping that failed, in a row.
     refused: u32,
     /// Pings in a row that were accepted and not answered.
@@ -31,28 +27,17 @@ pub(crate) struct Pulse {
 pub(crate) enum State {
     #[default]
     Idle,
-    Out(Ping),
+    Out,
     /// The last one failed; the next follows then.
     Resting {
         until: Moment,
     },
 }
 
-/// A ping that is out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ping {
-    pub(crate) attempt: AttemptId,
-    pub(crate) wire_id: u64,
-    pub(crate) generation: Generation,
-    pub(crate) credentials: CredentialsId,
-    pub(crate) until: Moment,
-}
-
 /// Who waits for the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Askers {
     pub(crate) breaker: bool,
-    pub(crate) session: bool,
     pub(crate) silence: bool,
 }
 
@@ -75,7 +60,10 @@ pub(crate) enum Sign {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
     Alive,
-    Dead,
+    /// Nobody can be reached, or nobody answers.
+    Dead {
+        is_unreachable: bool,
+    },
     /// Ask again at that moment.
     Unsure {
         again: Moment,
@@ -87,15 +75,12 @@ impl Pulse {
         self.state
     }
 
-    pub(crate) const fn ping(&self) -> Option<Ping> {
-        match self.state {
-            State::Out(ping) => Some(ping),
-            _ => None,
-        }
+    pub(crate) fn is_out(&self) -> bool {
+        self.state == State::Out
     }
 
-    pub(crate) const fn sent(&mut self, ping: Ping) {
-        self.state = State::Out(ping);
+    pub(crate) const fn sent(&mut self) {
+        self.state = State::Out;
     }
 
     /// The pause is over, or the question has no one left who asks it.
@@ -119,8 +104,9 @@ impl Pulse {
             Sign::Unanswered => self.unanswered += 1,
         }
         if self.refused >= DEAD_AFTER_REFUSED || self.unanswered >= DEAD_AFTER_UNANSWERED {
+            let is_unreachable = self.refused >= DEAD_AFTER_REFUSED;
             (self.refused, self.unanswered) = (0, 0);
-            return Health::Dead;
+            return Health::Dead { is_unreachable };
         }
         let pause = if sign == Sign::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
         Health::Unsure { again: now + pause }

@@ -10,7 +10,7 @@ use super::{Link, breaker};
 use crate::breaker::Incident;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
-use crate::failure::{Delivery, Failure};
+use crate::failure::{Cause, Delivery, Failure};
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -53,7 +53,7 @@ impl Link {
         failure: &Failure,
         is_headless: bool,
     ) {
-        if failure.cause.is_misbehaviour() {
+        if failure.cause.is_misbehaviour() || failure.cause == Cause::ConnectionGone {
             return;
         }
         self.begin_outage();
@@ -152,7 +152,9 @@ impl Link {
         for (id, _) in self.link_waiters() {
             self.end(now, id, Ending::new(Kind::Unreachable, reason.clone()));
         }
-        self.fail_session_waiters(now, &Ending::new(Kind::Unreachable, reason));
+        let ending = Ending::new(Kind::Unreachable, reason);
+        self.drop_link_notices(now, &ending);
+        self.fail_session_waiters(now, &ending);
     }
 
     /// Whether this call has waited for a connection or a session for as long as it may.
@@ -170,7 +172,7 @@ impl Link {
         let has_tried = exchange.ledger.waited >= self.patience();
         if has_tried || left.is_zero() {
             let ending = self.out_of_patience(id);
-            return self.end(now, id, ending);
+            return self.end_waiter(now, id, ending);
         }
         let until = exchange.deadline.at.min(now + left);
         self.timers.set(Timer::Exchange(id), Some(until));
@@ -190,7 +192,7 @@ impl Link {
         });
         for id in impatient {
             let ending = self.out_of_patience(id);
-            self.end(now, id, ending);
+            self.end_waiter(now, id, ending);
         }
     }
 

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::backoff::{YOUNG, gap};
+use crate::answer::PostReading;
+use crate::backoff::{Window, YOUNG, gap};
 use crate::dice::Dice;
 use crate::era::{Carrier, Era, Version};
-use crate::exchange::PostReading;
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, CredentialsId, Generation};
+use crate::ids::{AttemptId, ConnectionId, CredentialsId, Generation};
 use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::outcome::Reason;
@@ -43,6 +43,10 @@ pub(crate) struct Ready {
     pub(crate) server: Option<Json>,
     /// When it began.
     pub(crate) since: Moment,
+    /// The connection that it was made on.
+    pub(crate) home: Option<ConnectionId>,
+    /// Whether it was made for lack of evidence that the server has none.
+    pub(crate) is_guessed: bool,
 }
 
 impl Ready {
@@ -50,7 +54,7 @@ impl Ready {
     pub(crate) fn new(version: Version, address: Address, server: Option<Json>) -> Self {
         let header = Some(version).filter(|version| version.has_version_header());
         let address = Address { version: header, ..address };
-        Self { address, version, server, since: Moment::START }
+        Self { address, version, server, since: Moment::START, home: None, is_guessed: false }
     }
 
     pub(crate) const fn generation(&self) -> Generation {
@@ -63,7 +67,11 @@ impl Ready {
 pub(crate) struct Renewal {
     pub(crate) stage: Stage,
     began: Moment,
+    /// Whether there was a session before, so that there is a server to come back.
+    had_session: bool,
     late: u32,
+    /// Answers that were no good.
+    refusals: u32,
     /// Times the server asked to come back later.
     pub(crate) deferrals: u32,
     /// Times that the credentials were renewed for it.
@@ -72,14 +80,21 @@ pub(crate) struct Renewal {
     pub(crate) asked_until: Moment,
     pub(crate) redirects: u32,
     pub(crate) target: Option<Arc<str>>,
+    /// Whether the server answered something in JSON-RPC, by our id.
+    pub(crate) has_spoken: bool,
     /// Whether the era was found on the way.
     pub(crate) is_discovered: bool,
     /// Whether a modern server was asked again for a revision that it refused.
     pub(crate) is_asked_again: bool,
     /// How `initialize` was refused, while an older way is tried.
     pub(crate) refusal: Option<Box<Refusal>>,
+    /// Answers to the question for the era that said nothing, and since when.
+    pub(crate) asked_in_vain: u32,
+    pub(crate) asked_in_vain_since: Option<Moment>,
     /// Why the last try failed.
     pub(crate) last: Reason,
+    /// What the server said then.
+    pub(crate) said: Option<Arc<str>>,
 }
 
 /// A refused `initialize`, kept until it is known whether the server speaks an older way.
@@ -162,20 +177,26 @@ impl Session {
 }
 
 impl Renewal {
-    pub(crate) const fn new(now: Moment) -> Self {
+    pub(crate) const fn new(now: Moment, had_session: bool) -> Self {
         Self {
             stage: Stage::AwaitLink,
             began: now,
+            had_session,
             late: 0,
+            refusals: 0,
             deferrals: 0,
             credential_rounds: 0,
             asked_until: now,
             redirects: 0,
             target: None,
+            has_spoken: false,
             is_discovered: false,
             is_asked_again: false,
             refusal: None,
+            asked_in_vain: 0,
+            asked_in_vain_since: None,
             last: Reason::Nothing,
+            said: None,
         }
     }
 
@@ -222,7 +243,16 @@ impl Renewal {
         dice: &mut Dice,
     ) -> Moment {
         let age = now.since(self.began);
-        let gap = gap(age, self.late, dice);
+        let gap = match reason {
+            // A server that answers, or takes a question and gives none, is there: it is not asked as often as
+            // one that may come back.
+            _ if self.asked_in_vain > 0 || matches!(reason, Reason::Status(_)) => {
+                self.refusals = self.refusals.saturating_add(1);
+                let most = if self.had_session { COMES_BACK } else { STRANGER };
+                Window { first: FIRST_PAUSE, most }.half_jitter(self.refusals - 1, dice)
+            }
+            _ => gap(age, self.late, dice),
+        };
         if age >= YOUNG {
             self.late = self.late.saturating_add(1);
         }
@@ -250,8 +280,16 @@ pub(crate) fn agreed_version(answer: &Answer) -> Result<Version, Arc<str>> {
         .ok_or_else(|| agreed.protocol_version.into())
 }
 
+/// The first pause after an answer that was no good.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest, where a session was before.
+const COMES_BACK: Duration = Duration::from_secs(5);
+/// The longest, where none ever was.
+const STRANGER: Duration = Duration::from_secs(10);
 /// How long one handshake message may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(15);
+/// How long the question for the era may take: there is another way to find out.
+pub(crate) const DISCOVER_LIMIT: Duration = Duration::from_secs(3);
 /// How long an abandoned `initialize` is listened to, so that its session can be deleted.
 pub(crate) const ABANDONED_LIMIT: Duration = Duration::from_secs(45);
 /// Row 2 for the handshake.

@@ -1,19 +1,19 @@
 //! What a new session is told again: log level and resource subscriptions.
+//!
+//! A few at a time, and so many a second: a server that has just come back is not met by all of them at
+//! once. Each is repeated like a call that only reads.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use super::Link;
-use super::attempts::Owner;
-use super::renewal;
+use super::own::OwnRequest;
 use super::timers::Timer;
 use crate::event::Event;
-use crate::exchange::Exchange;
-use crate::ids::AttemptId;
-use crate::message::{Answer, Json, Message, Params};
+use crate::exchange::{Exchange, Origin, Purpose};
+use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
-use crate::output::Verb;
 
 /// What the old session knew, as the application said it.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Restore {
     subscriptions: BTreeMap<Box<str>, Json>,
     /// The last description of the server.
     server: Option<Json>,
+    /// What the session in force has yet to be told.
+    pending: VecDeque<(&'static str, Json)>,
 }
 
 impl Restore {
@@ -77,65 +79,63 @@ impl Link {
 
     /// Tells the new session what the old one knew. Nobody waits for it and nothing fails by it.
     pub(super) fn restore_session(&mut self, now: Moment) {
-        let Some(ready) = self.session.ready().cloned() else { return };
+        self.stop_restoring();
+        let Some(ready) = self.session.ready() else { return };
         if !ready.version.era().has_sessions() {
             return;
         }
         let level = self.restore.log_level.iter().map(|params| ("logging/setLevel", params));
         let subscriptions =
             self.restore.subscriptions.values().map(|params| ("resources/subscribe", params));
-        let all: Vec<(&str, Json)> =
+        self.restore.pending =
             level.chain(subscriptions).map(|(method, params)| (method, params.clone())).collect();
-        for (method, params) in &all {
-            let wire_id = self.next_wire_id();
-            let body = Params::new(Some(params.clone()), false).request_body(wire_id, method);
-            let call = CallName { method: Arc::from(*method), tool: None };
-            let to = ready.address.clone();
-            self.request(Owner::Restore { call, wire_id }, Verb::Post { body }, to);
-        }
-        if !all.is_empty() {
-            self.timers.set(Timer::Restore, Some(now + renewal::LIMIT));
-        }
+        self.restore_more(now);
     }
 
-    /// A message on the stream that answers a restore. Returns whether it was the answer.
-    pub(super) fn restore_heard(
-        &mut self,
-        attempt: AttemptId,
-        call: &CallName,
-        wire_id: u64,
-        message: &Message,
-    ) -> bool {
-        let Message::Response { id: Some(id), answer } = message else { return false };
-        if id.number() != Some(wire_id) {
-            return false;
+    /// The next few, and the alarm for those after them.
+    pub(super) fn restore_more(&mut self, now: Moment) {
+        let mut free = AT_ONCE.saturating_sub(self.ids_where(is_restoring).len());
+        while free > 0
+            && let Some((method, params)) = self.restore.pending.pop_front()
+        {
+            let params = Params::new(Some(params), false);
+            let request = OwnRequest::new(Purpose::Restore, method, LIMIT);
+            self.ask(now, OwnRequest { params, ..request });
+            free -= 1;
         }
-        self.drain(attempt);
-        if matches!(answer, Answer::Error(_)) {
-            self.restore_failed(call.clone());
+        let is_more = !self.restore.pending.is_empty();
+        self.timers.set(Timer::Restore, is_more.then_some(now + STEP));
+    }
+
+    /// One of them is over.
+    pub(super) fn restored(&mut self, _: Moment, exchange: &Exchange, answer: Option<&Answer>) {
+        if !matches!(answer, Some(Answer::Result(_))) {
+            self.restore_failed(exchange.call.clone());
         }
-        true
     }
 
     pub(super) fn restore_failed(&mut self, call: CallName) {
         self.tell(Event::RestoreFailed { call });
     }
 
-    /// What has not been restored by now is told and left alone.
-    pub(super) fn give_up_restoring(&mut self) {
-        let late: Vec<_> = self
-            .attempts
-            .iter()
-            .filter_map(|(attempt, each)| match &each.owner {
-                Owner::Restore { call, .. } => Some((*attempt, call.clone())),
-                _ => None,
-            })
-            .collect();
-        for (attempt, call) in late {
-            self.abort(attempt);
-            self.restore_failed(call);
+    /// The session is gone: the next one is told from the start.
+    pub(super) fn stop_restoring(&mut self) {
+        self.restore.pending.clear();
+        self.timers.set(Timer::Restore, None);
+        for id in self.ids_where(is_restoring) {
+            self.drop_own(id);
         }
     }
 }
 
+fn is_restoring(exchange: &Exchange) -> bool {
+    exchange.origin == Origin::Link(Purpose::Restore)
+}
+
+/// How many are out at once,
+const AT_ONCE: usize = 8;
+/// and how soon the next ones may follow: a hundred a second.
+const STEP: Duration = Duration::from_millis(80);
+/// How long one of them may take, with all its repetitions.
+const LIMIT: Duration = Duration::from_secs(60);
 const MOST_SUBSCRIPTIONS: usize = 10_000;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Link;
 use crate::era::Era;
-use crate::exchange::{Ending, Reply, State, Then, Waiting, Wanted};
+use crate::exchange::{Ending, Exchange, Reply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
 use crate::message::{Answer, Params};
@@ -28,6 +28,9 @@ impl Link {
         carrier: Option<AttemptId>,
     ) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
+        if !exchange.origin.is_application() {
+            return self.finish(now, id, Ok(answer), carrier);
+        }
         if exchange.era() == Era::Modern && self.mend(now, id, &answer, carrier) {
             return;
         }
@@ -70,12 +73,12 @@ impl Link {
     }
 
     /// The call is over: whoever works on an answer can stop.
-    pub(super) fn withdraw_round(&mut self, id: ExchangeId) {
-        let is_void = |(question, of): (&QuestionId, &ExchangeId)| (*of == id).then_some(*question);
-        let void: Vec<QuestionId> = self.round_questions.iter().filter_map(is_void).collect();
+    pub(super) fn withdraw_round(&mut self, exchange: &Exchange) {
+        let void: Vec<QuestionId> = exchange.round.questions().collect();
         for question in void {
-            self.round_questions.remove(&question);
-            self.outbox.push_back(Output::Deliver(Delivered::Withdrawn { question }));
+            if self.round_questions.remove(&question).is_some() {
+                self.outbox.push_back(Output::Deliver(Delivered::Withdrawn { question }));
+            }
         }
     }
 

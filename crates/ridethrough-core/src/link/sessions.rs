@@ -35,9 +35,20 @@ impl Link {
             Some(ending) if ending.retry_after.is_none() && self.renewal_awaits_link() => {
                 self.try_once_more(now, id);
             }
-            Some(ending) => self.end(now, id, ending),
+            Some(ending) => self.end_waiter(now, id, ending),
             None => self.set_alarm(id),
         }
+    }
+
+    /// Ends a call; one that waited for a session has what the server said last to the handshake.
+    pub(super) fn end_waiter(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
+        if let Session::Renewing(renewal) = &self.session
+            && let Some(exchange) = self.exchanges.get_mut(&id)
+            && waits_for_session(exchange)
+        {
+            exchange.said = renewal.said.clone().or(exchange.said.take());
+        }
+        self.end(now, id, ending);
     }
 
     /// Whether the handshake waits for a connection, like those who wait for it.
@@ -56,7 +67,7 @@ impl Link {
         if renewal.asked_until > end
             && let Reason::Status(status) = renewal.last
         {
-            let kind = Kind::Rejected { status: status.as_u16() };
+            let kind = Kind::rejected(status);
             let wait = renewal.asked_until.since(now);
             return Some(Ending::new(kind, renewal.last.clone()).with_retry_after(wait));
         }
@@ -71,7 +82,9 @@ impl Link {
 
     /// The handshake cannot succeed: everybody who waits for it learns why.
     pub(super) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
-        if let Session::Renewing(renewal) = &self.session {
+        let mut said = None;
+        if let Session::Renewing(renewal) = &mut self.session {
+            said = renewal.said.take();
             let attempt = renewal.attempt();
             self.session = Session::Absent;
             self.timers.set(Timer::Renewal, None);
@@ -80,6 +93,9 @@ impl Link {
             }
         }
         for id in self.ids_where(waits_for_session) {
+            if let Some(exchange) = self.exchanges.get_mut(&id) {
+                exchange.said = said.clone();
+            }
             self.end(now, id, ending.clone());
         }
         self.drop_session_notices(now, ending);
@@ -92,11 +108,10 @@ impl Link {
         self.had_session = true;
         self.tell(Event::SessionReady { generation, version: ready.version });
         if self.restore.is_another_server(ready.server.as_ref()) {
-            // Another server may mean other tools: what the old ones said of themselves is void.
-            self.tools.forget();
             self.tell(Event::ServerChanged);
         }
-        self.session = Session::Ready(Ready { since: now, ..ready });
+        let is_guessed = self.known_era.is_guessed();
+        self.session = Session::Ready(Ready { since: now, is_guessed, ..ready });
         self.listen_in_new_session(now);
         self.restore_session(now);
         for id in self.ids_where(waits_for_session) {
@@ -122,11 +137,16 @@ impl Link {
         if !is_current || !self.can_lose_session() {
             return;
         }
+        let unwanted = self.guessed_in_vain();
         self.session = Session::Absent;
+        self.stop_restoring();
         self.tell(Event::SessionLost { generation });
         self.stop_listener(now);
         self.withdraw_questions(|question| question.generation == generation);
         self.drop_answers(now, |asked, _| asked == generation);
+        if let Some(session) = unwanted {
+            self.leave_unused(now, session);
+        }
         self.release_subscribers(now);
         if self.keep_connected {
             self.ensure_session(now);

@@ -1,21 +1,19 @@
 //! The standing stream as part of the link: opened after a handshake, isolated from the calls.
 
-use bytes::Bytes;
-use http::StatusCode;
-
 use super::Link;
 use super::attempts::Owner;
 use super::timers::Timer;
+use crate::answer::{get_speaks_of_loss, status};
 use crate::era::Era;
 use crate::event::Event;
-use crate::exchange::get_speaks_of_loss;
-use crate::head::{AnswerHead, Challenge};
+use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::listener::{State, Verdict};
 use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::output::Verb;
 use crate::sse;
+use bytes::Bytes;
 
 impl Link {
     /// A session is ready: its stream is opened before the first call is sent.
@@ -23,7 +21,10 @@ impl Link {
         for old in self.listener.session_changed(now, self.policy.stable_after) {
             self.abort(old);
         }
-        self.open_listener(now);
+        match self.listener.rests_in_new_session(now, &mut self.dice) {
+            true => self.set_listener_alarm(),
+            false => self.open_listener(now),
+        }
     }
 
     /// Opens the stream, unless it is open or has no session to be opened in.
@@ -211,10 +212,11 @@ impl Link {
 /// Whether only the body of this answer tells what it means. A lost session is told in many ways, by 401
 /// too; a 404 or 405 needs no words, nor does a challenge.
 fn has_words(head: &AnswerHead, is_subscription: bool) -> bool {
-    let is_challenged = matches!(head.challenge, Some(Challenge::Credentials));
-    match head.status {
-        StatusCode::UNAUTHORIZED => !is_subscription && !is_challenged,
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => is_subscription,
-        _ => !head.is_stream(),
+    if status::is_unauthorized(head.status) {
+        return !is_subscription && !status::is_challenged(head);
+    }
+    match status::is_no_stream_here(head.status) {
+        true => is_subscription,
+        false => !head.is_stream(),
     }
 }

@@ -15,8 +15,8 @@ use crate::output::{Address, Verb};
 
 impl Link {
     /// A request in the form of the era.
-    pub(super) fn body(&self, params: &Params, wire_id: u64, method: &str) -> Bytes {
-        match self.era() {
+    pub(super) fn body(&self, era: Era, params: &Params, wire_id: u64, method: &str) -> Bytes {
+        match era {
             Era::Legacy => params.request_body(wire_id, method),
             Era::Modern => params.stateless_body(wire_id, on_the_wire(method), &self.meta()),
         }

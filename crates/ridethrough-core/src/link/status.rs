@@ -86,8 +86,10 @@ impl Link {
             version: self.agreed_version(),
             breaker: self.breaker.state(),
             in_flight: self.placed.len(),
-            calls: self.exchanges.len(),
-            calls_waiting: self.ids_where(|it| matches!(it.state, State::Waiting(_))).len(),
+            calls: self.ids_where(|it| it.origin.is_application()).len(),
+            calls_waiting: self
+                .ids_where(|it| it.origin.is_application() && matches!(it.state, State::Waiting(_)))
+                .len(),
             last_failure: self.last_failure.clone(),
             next_attempt: self.next_attempt(),
             waiting: self.poll_timeout(),
@@ -125,9 +127,7 @@ impl Link {
             Timer::Listener => WaitingFor::Listener,
             Timer::Notice(_) => WaitingFor::Notice,
             Timer::Pulse => WaitingFor::Ping,
-            Timer::Abandoned | Timer::Renewal | Timer::Restore | Timer::Tools => {
-                WaitingFor::Handshake
-            }
+            Timer::Abandoned | Timer::Renewal | Timer::Restore => WaitingFor::Handshake,
         }
     }
 

@@ -15,14 +15,15 @@ use serde::Serialize;
 
 use super::attempts::Owner;
 use super::{Link, renewal};
+use crate::answer::{Asked, PostReading, read_post};
 use crate::event::Event;
-use crate::exchange::{Asked, Ending, Exchange, PostReading, State, Then, Waiting, read_post};
+use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::listener;
 use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
-use crate::message::{Answer, Json, Message, Params};
+use crate::message::{Answer, Id, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::{Address, Output, Verb};
@@ -90,7 +91,7 @@ impl Link {
         let wire_id = self.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
-        let body = self.body(&Params::new(Some(params), false), wire_id, LISTEN);
+        let body = self.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
         let headers = self.own_headers(LISTEN);
         let attempt = self.request_with(Owner::Listener, Verb::Post { body }, to, headers);
         for id in self.ids_where(waits_for_acknowledgement) {
@@ -374,7 +375,7 @@ fn is_level(exchange: &Exchange) -> bool {
 /// Whether a `notifications/cancelled` means this request.
 fn names(params: Option<&Json>, wire_id: Option<u64>) -> bool {
     let named = params.and_then(|params| params.member("requestId"));
-    named.and_then(|id| id.read::<u64>()).is_some_and(|id| Some(id) == wire_id)
+    named.and_then(|id| Id::new(id).number()).is_some_and(|id| Some(id) == wire_id)
 }
 
 fn waits_for_acknowledgement(exchange: &Exchange) -> bool {

@@ -23,7 +23,6 @@ pub(crate) enum Timer {
     Pulse,
     Renewal,
     Restore,
-    Tools,
 }
 
 /// Timers by reason and by moment.

@@ -12,3 +12,8 @@ pub const HEADER_MISMATCH: i64 = -32020;
 pub const MISSING_CAPABILITY: i64 = -32021;
 /// The revision of a stateless request is not spoken.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Whether the stateless revision keeps a code for itself.
+pub(crate) const fn is_modern(code: i64) -> bool {
+    matches!(code, -32099..=-32020)
+}

@@ -60,6 +60,11 @@ impl Json {
         Self { index, ..Self::kept_from(source, value) }
     }
 
+    /// A value whose end was found by the scan; `None` if it is no text.
+    pub(super) fn scanned(text: Bytes) -> Option<Self> {
+        std::str::from_utf8(&text).is_ok().then(|| Self::bare(text))
+    }
+
     const fn bare(text: Bytes) -> Self {
         Self { text, index: None }
     }

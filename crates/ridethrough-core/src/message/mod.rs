@@ -5,11 +5,13 @@
 //! here knows about HTTP, sessions or recovery.
 
 pub mod code;
+mod elements;
 mod envelope;
 mod json;
 mod scan;
 mod write;
 
+pub use elements::{Elements, NotAnArray};
 pub use envelope::{Incoming, NotJsonRpc};
 pub(crate) use json::member;
 pub use json::{Json, NotJson};

@@ -80,24 +80,39 @@ fn walk(
 
 /// Hands over the elements of the array that this text is; `None` if it is no array.
 pub(super) fn elements(text: &[u8], mut each: impl FnMut(Range<usize>)) -> Option<()> {
+    let mut at = array_start(text)?;
+    let mut is_first = true;
+    while let Element::Value(place) = element(text, at, is_first)? {
+        at = place.end;
+        is_first = false;
+        each(place);
+    }
+    Some(())
+}
+
+/// What stands in an array from some place on.
+pub(super) enum Element {
+    /// The array ends, and with it the text.
+    End,
+    Value(Range<usize>),
+}
+
+/// Behind the bracket of the array that this text may be.
+pub(super) fn array_start(text: &[u8]) -> Option<usize> {
     let start = blank(text, 0);
-    if text.get(start) != Some(&b'[') {
-        return None;
+    (text.get(start) == Some(&b'[')).then_some(start + 1)
+}
+
+/// What stands in an array behind `at`, which is where its start or its last element ended.
+pub(super) fn element(text: &[u8], at: usize, is_first: bool) -> Option<Element> {
+    let mut at = blank(text, at);
+    if text.get(at) == Some(&b']') {
+        return (blank(text, at + 1) == text.len()).then_some(Element::End);
     }
-    let mut at = blank(text, start + 1);
-    if text.get(at) != Some(&b']') {
-        loop {
-            let end = value_end(text, at)?;
-            each(at..end);
-            at = blank(text, end);
-            match text.get(at)? {
-                b',' => at = blank(text, at + 1),
-                b']' => break,
-                _ => return None,
-            }
-        }
+    if !is_first {
+        at = (text.get(at) == Some(&b',')).then(|| blank(text, at + 1))?;
     }
-    (blank(text, at + 1) == text.len()).then_some(())
+    Some(Element::Value(at..value_end(text, at)?))
 }
 
 /// Where the value ends that begins at `at`, or behind white space there.

@@ -4,7 +4,7 @@ use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{Era, Eras, Event, Kind, Outgoing, RecoveryPolicy, Version};
 
-use crate::rig::{Rig, method, secs, wire_id};
+use crate::rig::{Rig, method, millis, secs, session, wire_id};
 
 #[test]
 fn an_unknown_server_is_asked_for_its_era_before_anything_else() {
@@ -65,13 +65,129 @@ fn trouble_limits_and_silence_are_no_evidence_of_an_era() {
         match trouble {
             0 => rig.status(&question, 503),
             1 => rig.busy(&question, 429, secs(1)),
-            2 => rig.reset(&question),
-            _ => {}
+            2 => rig.status(&question, 408),
+            _ => rig.reset(&question),
         }
         rig.advance_to_send();
     }
 
     assert_eq!((found(&rig), rig.handshakes), (vec![], 0));
+}
+
+#[test]
+fn an_answer_by_our_id_that_only_an_older_server_gives_is_evidence_under_any_status() {
+    for status in [200, 400, 403, 404, 500, 501, 502, 503] {
+        for (code, words) in [(-32601, "Method not found"), (-32000, "Server not initialized")] {
+            let mut rig = either();
+            let id = rig.call("deploy");
+            let question = rig.post();
+
+            rig.refuse(&question, status, code, words);
+
+            let call = rig.post();
+            assert_eq!((session(&call), found(&rig)), (Some("s1"), vec![Era::Legacy]), "{status}");
+            rig.reply(&call, "{}");
+            assert_eq!(rig.result(id), "{}");
+        }
+    }
+}
+
+#[test]
+fn useless_answers_lead_to_initialize_after_three_of_them_and_a_second_and_a_half() {
+    for useless in 0..7 {
+        let mut rig = either();
+        let id = rig.call("deploy");
+        let began = rig.now;
+
+        let mut questions = 0;
+        while rig.handshakes == 0 {
+            let question = rig.post();
+            questions += 1;
+            match useless {
+                0 => rig.status(&question, 500),
+                1 => rig.status(&question, 403),
+                2 => rig.status(&question, 501),
+                3 => rig.answer(&question, 502, Content::Html, "<h1>Bad Gateway</h1>"),
+                4 => {
+                    rig.open(&question);
+                    rig.end(&question);
+                }
+                5 => rig.reset(&question),
+                _ => {}
+            }
+            if !rig.dials.is_empty() {
+                rig.dial_succeeds();
+            }
+            if rig.handshakes == 0 && rig.sent.is_empty() {
+                rig.advance_to_send_or_handshake();
+            }
+        }
+
+        assert!(questions >= 3, "{useless}: {questions}");
+        assert!(rig.now.since(began) >= millis(1500), "{useless}");
+        assert!(rig.now.since(began) < secs(20), "{useless}");
+        let call = rig.call_sent();
+        rig.reply(&call, "{}");
+        assert_eq!(rig.result(id), "{}");
+        assert_eq!(found(&rig), [], "{useless}: what was guessed is told to nobody");
+    }
+}
+
+#[test]
+fn who_wants_credentials_or_time_is_never_initialized_for_it() {
+    for status in [401, 408, 429] {
+        let mut rig = either();
+        rig.call("deploy");
+        let until = rig.now + secs(25);
+
+        while rig.now < until {
+            if let Some(question) = rig.sent.pop_front() {
+                rig.status(&question, status);
+            }
+            rig.bring_credentials(Ok(()));
+            rig.advance(millis(100));
+        }
+
+        assert_eq!((found(&rig), rig.handshakes), (vec![], 0), "{status}");
+    }
+}
+
+#[test]
+fn a_challenge_after_useless_answers_does_not_lead_to_initialize() {
+    let mut rig = either();
+    rig.call("deploy");
+    for _ in 0..2 {
+        let question = rig.post();
+        rig.status(&question, 500);
+        rig.advance_to_send();
+    }
+    let question = rig.post();
+    rig.advance(millis(1500));
+
+    rig.challenge(&question);
+
+    assert_eq!((rig.handshakes, rig.credentials_asked), (0, 1));
+}
+
+#[test]
+fn an_era_that_was_guessed_is_asked_again_after_a_minute() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    while rig.handshakes == 0 {
+        let question = rig.post();
+        rig.status(&question, 500);
+        rig.advance_to_send_or_handshake();
+    }
+    let call = rig.call_sent();
+    rig.reply(&call, "{}");
+    assert_eq!(rig.result(id), "{}");
+
+    rig.advance(secs(60));
+    rig.call("deploy");
+    let call = rig.post();
+    rig.status(&call, 404);
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("server/discover"));
 }
 
 #[test]
@@ -92,13 +208,19 @@ fn a_challenge_is_answered_before_the_era_is_asked_again() {
 #[test]
 fn a_guard_that_speaks_json_rpc_is_still_a_guard() {
     let mut rig = either();
+    rig.plays_handshake = false;
     let id = rig.call("deploy");
-    let question = rig.post();
 
-    rig.refuse(&question, 403, -32000, "Forbidden");
+    while rig.is_open(id) {
+        match rig.sent.pop_front() {
+            Some(question) => rig.refuse(&question, 403, -32000, "Forbidden"),
+            None => rig.advance(millis(50)),
+        }
+    }
 
+    // It is tried by every way, and every way is guarded.
+    assert_eq!((found(&rig), rig.handshakes), (vec![], 1));
     assert_eq!(rig.kind(id), Kind::Rejected { status: 403 });
-    assert_eq!((found(&rig), rig.handshakes), (vec![], 0));
 }
 
 #[test]
@@ -166,7 +288,12 @@ fn a_modern_server_that_was_rolled_back_is_followed() {
         }
         let question = rig.post();
         assert_eq!(method(&question).as_deref(), Some("server/discover"), "{refusal}");
-        rig.refuse(&question, 404, -32601, "Method not found");
+        match refusal {
+            0 => rig.refuse(&question, 400, -32000, "Bad Request: No valid session ID provided"),
+            1 => rig.answer(&question, 404, Content::Html, "<h1>not found</h1>"),
+            2 => rig.refuse(&question, 404, -32001, "Session not found"),
+            _ => rig.refuse(&question, 404, -32601, "Method not found"),
+        }
 
         let again = rig.post();
         assert!(again.to.session.is_some());
@@ -175,6 +302,82 @@ fn a_modern_server_that_was_rolled_back_is_followed() {
         assert_eq!(rig.result(id), "{}");
         assert_eq!(found(&rig), [Era::Modern, Era::Legacy]);
     }
+}
+
+#[test]
+fn an_unsafe_call_that_a_rolled_back_server_refused_in_its_own_way_is_in_doubt() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let call = rig.post();
+
+    rig.answer(&call, 400, Content::Other, "no such order");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 400 });
+    assert!(rig.error(id).may_have_run());
+    rig.call("deploy");
+    assert!(rig.post().to.session.is_some(), "later calls follow the server");
+}
+
+#[test]
+fn a_question_for_the_era_that_is_refused_for_its_credentials_renews_them_for_later_calls() {
+    let mut rig = either();
+    rig.call("deploy");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+    let call = rig.post();
+    unsupported(&mut rig, &call, "2026-07-28");
+    let question = rig.post();
+
+    rig.challenge(&question);
+    assert_eq!(rig.credentials_asked, 1);
+    rig.bring_credentials(Ok(()));
+
+    let id = rig.call("deploy");
+    let call = rig.call_sent();
+    unsupported(&mut rig, &call, "2026-07-28");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_safe_call_that_a_rolled_back_server_refused_goes_out_again_whatever_the_refusal() {
+    let mut rig = either();
+    let id = rig.list();
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let call = rig.post();
+
+    rig.answer(&call, 400, Content::Other, "no such order");
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
+}
+
+#[test]
+fn a_call_that_a_changed_server_refused_by_a_status_that_says_so_goes_out_again() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let call = rig.post();
+
+    rig.status(&call, 415);
+    let question = rig.post();
+    rig.refuse(&question, 404, -32601, "Method not found");
+
+    let again = rig.post();
+    rig.reply(&again, "{}");
+    assert_eq!(rig.result(id), "{}");
 }
 
 #[test]
@@ -319,8 +522,24 @@ fn a_refusal_that_stays_after_the_era_was_asked_again_is_the_calls_own() {
     let question = rig.post();
     modern(&mut rig, &question);
 
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_call_follows_its_server_into_another_era_once() {
+    let mut rig = either();
+    let id = rig.call("deploy");
+    let question = rig.post();
+    modern(&mut rig, &question);
+    let call = rig.post();
+    rig.refuse(&call, 400, -32000, "no session");
+    let question = rig.post();
+    rig.refuse(&question, 400, -32000, "no session");
     let again = rig.post();
-    rig.refuse(&again, 400, -32000, "no");
+    assert!(again.to.session.is_some());
+
+    rig.refuse(&again, 400, -32020, "no headers");
 
     assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
     rig.nothing_sent();
@@ -351,7 +570,7 @@ fn a_late_refusal_of_the_old_era_does_not_ask_a_third_time() {
     let (first, second) = (rig.post(), rig.post());
     rig.refuse(&first, 400, -32000, "no session");
     let question = rig.post();
-    rig.refuse(&question, 404, -32601, "Method not found");
+    rig.refuse(&question, 400, -32000, "no session");
     let again = rig.post();
 
     rig.refuse(&second, 400, -32000, "no session");

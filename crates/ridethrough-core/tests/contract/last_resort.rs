@@ -54,15 +54,15 @@ fn when_the_stream_is_refused_too_the_first_refusal_counts() {
     assert_eq!(rig.kind(id), Kind::Rejected { status: 405 });
     assert_eq!((rig.error(id).delivery, fallbacks(&rig)), (Delivery::NotSent, 0));
 
-    // A 404 may be a gap in a proxy's routes: it is repeated, as without a last resort.
-    rig.call("deploy");
+    // Where no session ever was, a 404 is as final.
+    let id = rig.call("deploy");
     let initialize = rig.post();
     rig.status(&initialize, 404);
     let by_stream = rig.post();
     rig.status(&by_stream, 405);
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 404 });
+    rig.advance(secs(60));
     rig.nothing_sent();
-    rig.advance_to_send();
-    assert_eq!(rig.post().to.carrier, Carrier::StreamableHttp);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Messages we owe: answers to the server, cancellations, notifications of the application.
 
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Delivered, Delivery, ExchangeId, Kind, Outgoing, QuestionId};
+use ridethrough_core::{
+    Cause, Delivered, Delivery, ExchangeId, Failure, Kind, Outgoing, QuestionId,
+};
 
 use crate::rig::{Rig, body, json, method, secs, session};
 
@@ -72,6 +74,21 @@ fn an_answer_is_dropped_and_its_handler_stopped_when_the_exchange_ends() {
     rig.event_result(&post, &post, "1");
     rig.advance(secs(25));
     rig.nothing_sent();
+}
+
+#[test]
+fn an_answer_that_meets_a_fault_that_lasts_ends_and_leaves_nothing_behind() {
+    let mut rig = Rig::connected();
+    rig.call("deploy");
+    let post = rig.post();
+    rig.open(&post);
+    rig.event(&post, r#"{"id":"q","method":"ping"}"#);
+    let answer = rig.post();
+
+    rig.fail(&answer, Failure::not_sent(Cause::BadCertificate));
+    rig.advance(secs(60));
+
+    assert!(rig.sent.iter().all(|it| !body(it).contains(r#""id":"q""#)), "it is not sent for ever");
 }
 
 #[test]

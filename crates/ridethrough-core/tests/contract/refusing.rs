@@ -1,9 +1,10 @@
 //! Rows 22 and 23, and flow control: a server that is there and says no.
 
 use ridethrough_core::head::{Challenge, Content};
-use ridethrough_core::{CredentialsId, Delivery, Event, Kind, NoCredentials};
+use ridethrough_core::message::Answer;
+use ridethrough_core::{CallOptions, CredentialsId, Delivery, Event, Kind, Lane, NoCredentials};
 
-use crate::rig::{Rig, head, millis, secs, session};
+use crate::rig::{Rig, head, method, millis, secs, session, wire_id};
 
 #[test]
 fn a_401_renews_the_credentials_once_for_all_callers_and_never_touches_the_session() {
@@ -124,7 +125,7 @@ fn the_first_credentials_are_waited_for_before_anything_is_sent() {
 }
 
 #[test]
-fn first_credentials_that_do_not_come_within_30_s_end_the_call_and_the_next_asks_again() {
+fn a_login_that_takes_longer_than_a_call_waits_is_not_started_again_by_the_next_one() {
     for mut rig in [Rig::new(), Rig::modern()] {
         rig.link.await_first_credentials();
         let id = rig.call("one");
@@ -135,8 +136,13 @@ fn first_credentials_that_do_not_come_within_30_s_end_the_call_and_the_next_asks
         assert_eq!(rig.error(id).delivery, Delivery::NotSent);
         assert_eq!(rig.error(id).elapsed, secs(30));
         rig.nothing_sent();
-        rig.call("two");
-        assert_eq!(rig.credentials_asked, 2);
+        let next = rig.call("two");
+        rig.advance(secs(20));
+        assert_eq!(rig.credentials_asked, 1);
+        rig.bring_credentials(Ok(()));
+        let post = rig.post();
+        rig.reply(&post, "{}");
+        assert_eq!(rig.result(next), "{}");
     }
 }
 
@@ -164,9 +170,37 @@ fn a_401_without_a_challenge_and_without_words_of_a_session_is_about_credentials
     rig.call("deploy");
     let post = rig.post();
 
-    rig.refuse(&post, 401, -32000, "Unauthorized");
+    let nobodys = r#"{"id":null,"error":{"code":-32000,"message":"Unauthorized"}}"#;
+    rig.answer(&post, 401, Content::Json, nobodys);
 
     assert_eq!(rig.credentials_asked, 1);
+}
+
+#[test]
+fn an_error_that_names_the_call_is_its_answer_under_401_without_a_challenge() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.refuse(&post, 401, -32000, "Unauthorized");
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
+    assert_eq!(rig.credentials_asked, 0);
+}
+
+#[test]
+fn an_error_that_names_the_call_is_its_answer_if_better_credentials_cannot_be_had() {
+    let mut rig = Rig::connected();
+    let id = rig.call("deploy");
+    let post = rig.post();
+    let mut head = head(401, Content::Json);
+    head.challenge = Some(Challenge::Credentials);
+    let body = format!(r#"{{"id":{},"error":{{"code":-32001,"message":"who?"}}}}"#, wire_id(&post));
+    rig.answer_with(&post, head, &body);
+
+    rig.bring_credentials(Err(NoCredentials::new()));
+
+    assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
 }
 
 #[test]
@@ -259,8 +293,86 @@ fn the_oldest_waiter_is_the_canary_and_its_outcome_opens_the_gate() {
     rig.reply(&canary, "{}");
 
     assert_eq!(rig.result(oldest), "{}");
-    assert_eq!(rig.sent.len(), 10);
+    assert_eq!(rig.sent.len(), 4, "a few to begin with");
     assert!(rig.told.iter().any(|it| matches!(it, Event::GateOpened { .. })));
+}
+
+#[test]
+fn callers_beyond_a_servers_limit_go_out_at_the_pace_that_it_takes() {
+    let mut rig = Rig::connected();
+    let ids: Vec<_> = (0..200).map(|_| rig.call("busy")).collect();
+    let (mut seen, mut second, mut taken) = (0, rig.now, 0);
+
+    while !ids.iter().all(|id| rig.finished.contains_key(id)) {
+        while let Some(post) = rig.sent.pop_front() {
+            if rig.now.since(second) >= secs(1) {
+                (second, taken) = (rig.now, 0);
+            }
+            seen += 1;
+            taken += 1;
+            match taken <= 20 {
+                true => rig.reply(&post, "{}"),
+                false => rig.busy(&post, 429, secs(1)),
+            }
+        }
+        rig.advance(millis(20));
+    }
+
+    assert!(ids.iter().all(|id| rig.finished[id].is_ok()), "none is lost");
+    assert!(rig.now.elapsed() < secs(30), "{:?}", rig.now.elapsed());
+    // The first 180 refusals come before anything is known.
+    assert!(seen <= 200 + 180 + 40, "{seen}");
+}
+
+#[test]
+fn a_call_that_runs_out_of_time_at_a_gate_names_the_limit_and_the_hint() {
+    let mut rig = Rig::connected();
+    let mut calls = Vec::new();
+    let options = CallOptions { deadline: Some(secs(12)), ..CallOptions::default() };
+    for _ in 0..40 {
+        calls.push(rig.call_with("busy", options.clone()));
+    }
+    let first = rig.post();
+    for _ in 0..39 {
+        let post = rig.post();
+        rig.busy(&post, 429, secs(5));
+    }
+    rig.reply(&first, "{}");
+
+    while !calls.iter().all(|id| rig.finished.contains_key(id)) {
+        while let Some(post) = rig.sent.pop_front().filter(|it| it.lane == Lane::Call) {
+            rig.reply(&post, "{}");
+        }
+        rig.advance(secs(1));
+    }
+
+    let last = rig.error(*calls.last().unwrap());
+    assert!(last.to_string().contains("429"), "{last}");
+    assert!(last.retry_after.is_some());
+}
+
+#[test]
+fn behind_a_503_the_link_asks_for_itself_and_a_good_answer_opens_the_gate() {
+    let mut rig = Rig::connected();
+    let busy = rig.call("busy");
+    let post = rig.post();
+    rig.busy(&post, 503, secs(100_000));
+    assert!(!rig.is_open(busy), "it cannot wait for so long");
+    let hurried = rig.call("hurried");
+    assert_eq!(rig.error(hurried).delivery, Delivery::NotSent);
+
+    assert_eq!(rig.advance_to_send(), secs(60));
+    let question = rig.post();
+    assert_eq!((method(&question).as_deref(), question.lane), (Some("ping"), Lane::Control));
+    rig.busy(&question, 503, secs(100_000));
+    assert_eq!(rig.advance_to_send(), secs(120));
+    let question = rig.post();
+    rig.reply(&question, "{}");
+
+    let id = rig.call("served");
+    let post = rig.post();
+    rig.reply(&post, "{}");
+    assert_eq!(rig.result(id), "{}");
 }
 
 #[test]
@@ -412,7 +524,7 @@ fn an_absurd_hint_holds_later_calls_for_an_hour_and_no_longer() {
 
     assert_eq!(rig.error(early).delivery, Delivery::NotSent);
     assert!(rig.is_open(late), "it is sent");
-    let post = rig.post();
+    let post = rig.call_sent();
     rig.reply(&post, "{}");
     assert_eq!(rig.result(late), "{}");
 }
@@ -449,7 +561,20 @@ fn resumes_cancels_probes_and_renewal_are_never_gated() {
 
     rig.get();
     rig.cancel(streaming);
-    assert_eq!(crate::rig::method(&rig.post()).as_deref(), Some("notifications/cancelled"));
+    assert_eq!(method(&rig.post()).as_deref(), Some("notifications/cancelled"));
+}
+
+#[test]
+fn what_we_are_known_by_is_masked_in_the_words_of_the_server() {
+    let mut rig = Rig::connected();
+    rig.link.secrets().keep("tok-4711");
+    let id = rig.call("deploy");
+    let post = rig.post();
+
+    rig.answer(&post, 400, Content::Other, "bearer tok-4711 may not deploy");
+
+    let told = rig.error(id).to_string();
+    assert!(told.contains("bearer ... may not deploy"), "{told}");
 }
 
 fn scope_head() -> ridethrough_core::AnswerHead {

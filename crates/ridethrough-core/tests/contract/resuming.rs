@@ -95,7 +95,7 @@ fn a_refusal_whose_words_broke_off_is_asked_again_by_a_call_that_may_be() {
 
     rig.reset(&post);
     rig.advance_to_send();
-    let again = rig.post();
+    let again = next_list(&mut rig);
     rig.reply(&again, "{}");
 
     assert_eq!(rig.result(id), "{}");

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use ridethrough_core::answer::words::names_a_lost_session;
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::sse;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, CredentialsId, Delivered, Era,
-    Eras, Event, ExchangeId, Failure, Identity, Kind, Link, Moment, NoCredentials, NoticeId,
+    Eras, Event, ExchangeId, Failure, Identity, Kind, Lane, Link, Moment, NoCredentials, NoticeId,
     Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
 };
 
@@ -38,12 +39,16 @@ pub(crate) struct Rig {
     pub(crate) closed: bool,
     /// Whether the rig answers handshakes by itself.
     pub(crate) plays_handshake: bool,
+    /// Whether the rig refuses the machine's own questions in a session as it refused a call in it.
+    pub(crate) plays_questions: bool,
+    /// The refusals that the sessions of calls were called lost by.
+    refusals: BTreeMap<String, (AnswerHead, String)>,
     /// Whether the rig answers the GET of a standing stream by 405.
     pub(crate) refuses_listener: bool,
     /// `initialize` requests seen.
     pub(crate) handshakes: usize,
     /// Requests in all: a machine that never rests must fail, not hang.
-    requests: usize,
+    pub(crate) requests: usize,
 }
 
 impl Rig {
@@ -81,6 +86,8 @@ impl Rig {
             challenged: None,
             closed: false,
             plays_handshake: true,
+            plays_questions: true,
+            refusals: BTreeMap::new(),
             refuses_listener: true,
             handshakes: 0,
             requests: 0,
@@ -213,10 +220,37 @@ impl Rig {
     }
 
     pub(crate) fn answer_with(&mut self, request: &Outgoing, head: AnswerHead, body: &str) {
+        self.note_refusal(request, &head, body);
         let body = Bytes::copy_from_slice(body.as_bytes());
         self.link.handle_head(self.now, request.attempt, head);
         self.link.handle_body(self.now, request.attempt, &body);
         self.pump();
+    }
+
+    fn note_refusal(&mut self, request: &Outgoing, head: &AnswerHead, body: &str) {
+        let speaks_of_loss =
+            matches!(head.status.as_u16(), 404 | 410) || names_a_lost_session(body);
+        let is_call = request.lane == Lane::Call;
+        if let Some(session) = session(request)
+            && is_call
+            && speaks_of_loss
+        {
+            let body = body.replace(&format!(r#""id":{},"#, wire_id(request)), ID);
+            self.refusals.insert(session.to_owned(), (head.clone(), body));
+        }
+    }
+
+    /// Refuses a question of the machine as a call in its session was refused. Returns whether it was one.
+    fn refuse_question(&mut self, request: &Outgoing) -> bool {
+        let is_question = request.lane == Lane::Control
+            && member::<u64>(request, "id").is_some()
+            && self.plays_questions;
+        let refusal = session(request).and_then(|session| self.refusals.get(session));
+        let Some((head, body)) = refusal.filter(|_| is_question).cloned() else { return false };
+        let body = body.replace(ID, &format!(r#""id":{},"#, wire_id(request)));
+        self.link.handle_head(self.now, request.attempt, head);
+        self.link.handle_body(self.now, request.attempt, &Bytes::from(body));
+        true
     }
 
     /// Answers by a status that says when to come back.
@@ -344,6 +378,20 @@ impl Rig {
         self.now.since(began)
     }
 
+    /// Lets time pass until the next request, or until a handshake was played.
+    pub(crate) fn advance_to_send_or_handshake(&mut self) {
+        let handshakes = self.handshakes;
+        while self.sent.is_empty() && self.handshakes == handshakes {
+            self.step();
+        }
+    }
+
+    /// The next call of the application, whatever was sent before it.
+    pub(crate) fn call_sent(&mut self) -> Outgoing {
+        let place = self.sent.iter().position(|each| each.lane == Lane::Call);
+        self.sent.remove(place.expect("a call should have been sent")).expect("it is there")
+    }
+
     /// Lets time pass until the next connect.
     pub(crate) fn advance_to_dial(&mut self) -> Duration {
         let began = self.now;
@@ -402,7 +450,7 @@ impl Rig {
 
     fn take(&mut self, request: Outgoing) {
         self.requests += 1;
-        assert!(self.requests < 10_000, "the machine never rests");
+        assert!(self.requests < 15_000, "the machine never rests");
         let method = method(&request);
         let is_listener = matches!(request.verb, Verb::Get { last_event_id: None });
         match method.as_deref() {
@@ -417,6 +465,7 @@ impl Rig {
             Some("notifications/initialized") if self.plays_handshake => {
                 self.link.handle_head(self.now, request.attempt, head(202, Content::Nothing));
             }
+            _ if self.refuse_question(&request) => {}
             _ if is_listener && self.refuses_listener => {
                 self.link.handle_head(self.now, request.attempt, head(405, Content::Nothing));
             }
@@ -436,6 +485,9 @@ impl Rig {
         self.link.handle_body(self.now, request.attempt, &Bytes::from(body));
     }
 }
+
+/// Stands for the id of a request in a refusal.
+const ID: &str = r#""id":OURS,"#;
 
 pub(crate) fn json(text: &str) -> Json {
     Json::new(text.to_owned()).expect("valid JSON")

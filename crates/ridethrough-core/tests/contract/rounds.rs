@@ -86,9 +86,44 @@ fn a_safe_call_that_moves_to_a_session_takes_nothing_of_its_rounds_along() {
 fn an_unsafe_call_whose_server_leaves_its_era_between_two_rounds_ends_in_doubt() {
     let (rig, id) = rolled_back_in_a_round(ReplayRule::ByNature);
 
-    assert_eq!(rig.kind(id), Kind::Interrupted);
+    assert_eq!(rig.kind(id), Kind::Rejected { status: 400 });
     assert!(rig.error(id).may_have_run());
     rig.nothing_sent();
+}
+
+#[test]
+fn a_server_that_asks_for_input_and_does_not_say_for_which_breaks_the_protocol() {
+    let mut rig = Rig::modern();
+    let id = call(&mut rig);
+    let post = rig.post();
+
+    rig.reply(&post, r#"{"resultType":"input_required"}"#);
+
+    assert_eq!(rig.kind(id), Kind::PeerMisbehaved);
+    assert!(rig.error(id).may_have_run());
+    rig.nothing_sent();
+}
+
+#[test]
+fn a_round_of_more_questions_than_anybody_can_answer_is_none() {
+    for (count, size) in [(1001, 1), (2, 600_000)] {
+        let mut rig = Rig::modern();
+        let id = call(&mut rig);
+        let post = rig.post();
+        let input = format!(r#"{{"method":"elicitation/create","params":"{}"}}"#, "x".repeat(size));
+        let inputs: Vec<_> = (0..count).map(|key| format!(r#""{key}":{input}"#)).collect();
+
+        rig.reply(
+            &post,
+            &format!(
+                r#"{{"resultType":"input_required","inputRequests":{{{}}}}}"#,
+                inputs.join(",")
+            ),
+        );
+
+        assert_eq!(rig.kind(id), Kind::PeerMisbehaved, "{count}");
+        assert!(rig.delivered.is_empty(), "nobody is asked");
+    }
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_handshake_that_fails_in_passing_is_repeated_under_the_patience_of_those_who
         for _ in 0..5 {
             let initialize = rig.post();
             rig.status(&initialize, fault);
-            assert!(rig.advance_to_send() <= millis(250));
+            assert!(rig.advance_to_send() <= secs(4));
         }
         while rig.is_open(id) {
             rig.advance(millis(50));
@@ -204,6 +204,53 @@ fn a_handshake_that_fails_in_passing_is_repeated_under_the_patience_of_those_who
         assert_eq!(rig.error(id).delivery, Delivery::Refused, "its own, not the handshake's");
         assert_eq!(rig.error(id).elapsed, secs(30));
     }
+}
+
+#[test]
+fn a_path_where_no_session_ever_was_is_refused_at_once() {
+    for status in [400, 403, 404, 405, 501] {
+        let mut rig = Rig::new();
+        rig.plays_handshake = false;
+        let id = rig.call("deploy");
+        let initialize = rig.post();
+
+        rig.answer(&initialize, status, Content::Other, "nothing here");
+
+        let error = rig.error(id);
+        assert_eq!(error.kind, Kind::Rejected { status }, "{status}");
+        assert_eq!((error.attempts, error.handshakes), (0, 1), "{status}");
+        let report = error.report();
+        assert!(report.contains("could not begin: the handshake was rejected"), "{report}");
+        assert!(report.contains("nothing here"), "{report}");
+        assert!(
+            report.contains(
+                "1 request of the handshake in 0.0 s; tools/call `deploy` itself was not sent"
+            ),
+            "{report}"
+        );
+        rig.advance(secs(60));
+        rig.nothing_sent();
+    }
+}
+
+#[test]
+fn a_server_that_fails_from_the_first_is_asked_a_handful_of_times() {
+    let mut rig = Rig::new();
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+
+    while rig.is_open(id) {
+        while let Some(initialize) = rig.sent.pop_front() {
+            rig.answer(&initialize, 500, Content::Other, "out of disk");
+        }
+        rig.advance(millis(50));
+    }
+
+    let error = rig.error(id);
+    assert!((5..=10).contains(&error.handshakes), "{} requests", error.handshakes);
+    let words = "could not begin: the handshake was answered with status 500; \
+                 the server said `out of disk`";
+    assert!(error.to_string().contains(words), "{error}");
 }
 
 #[test]
@@ -433,8 +480,10 @@ fn keep_connected_renews_a_lost_session_without_a_call() {
     let post = rig.post();
 
     rig.status(&post, 404);
-
     assert!(rig.noticed[&notice].is_err());
+    let question = rig.post();
+    rig.status(&question, 404);
+
     assert_eq!(rig.handshakes, 2);
 }
 
@@ -531,6 +580,117 @@ fn every_request_after_the_handshake_names_the_agreed_revision() {
 }
 
 #[test]
+fn an_initialized_that_breaks_or_takes_too_long_deletes_the_session_it_was_for() {
+    for how in 0..2 {
+        let mut rig = Rig::new();
+        rig.plays_handshake = false;
+        rig.call("deploy");
+        let initialize = rig.post();
+        rig.accept_initialize(&initialize, "s1");
+        rig.pump();
+        let initialized = rig.post();
+
+        match how {
+            0 => rig.reset(&initialized),
+            _ => rig.advance(secs(15)),
+        }
+
+        let delete = rig.next();
+        assert_eq!((&delete.verb, session(&delete)), (&Verb::Delete, Some("s1")), "{how}");
+    }
+}
+
+#[test]
+fn an_initialized_that_is_refused_for_good_ends_those_who_wait_at_once() {
+    for status in [400, 405, 501] {
+        let mut rig = Rig::new();
+        rig.plays_handshake = false;
+        let id = rig.call("deploy");
+        let initialize = rig.post();
+        rig.accept_initialize(&initialize, "s1");
+        rig.pump();
+        let initialized = rig.post();
+
+        rig.status(&initialized, status);
+
+        assert_eq!(rig.kind(id), Kind::Rejected { status }, "{status}");
+        assert_eq!(rig.error(id).elapsed, secs(0));
+        assert_eq!(rig.next().verb, Verb::Delete);
+        rig.advance(secs(30));
+        assert_eq!(rig.handshakes, 1);
+    }
+}
+
+#[test]
+fn ten_thousand_subscriptions_are_restored_a_few_at_a_time() {
+    let mut rig = subscribed(10_000);
+    lose_session(&mut rig);
+    let (mut most, mut seen) = (0, 0);
+    let began = rig.now;
+
+    while seen < 10_000 {
+        let out: Vec<_> = rig.sent.drain(..).filter(|it| method(it).is_some()).collect();
+        let subscribing =
+            |it: &&ridethrough_core::Outgoing| method(it).as_deref() == Some("resources/subscribe");
+        let count = out.iter().filter(subscribing).count();
+        most = most.max(count);
+        seen += count;
+        for request in &out {
+            rig.reply(request, "{}");
+        }
+        rig.advance(millis(10));
+    }
+
+    assert!(most <= 8, "{most} at once");
+    assert!(rig.now.since(began) >= secs(90), "a hundred a second: {:?}", rig.now.since(began));
+}
+
+#[test]
+fn a_subscription_that_meets_trouble_is_restored_again_and_told_if_it_cannot_be() {
+    let mut rig = subscribed(1);
+    lose_session(&mut rig);
+    let restoring = |rig: &mut Rig| {
+        let place =
+            |it: &ridethrough_core::Outgoing| method(it).as_deref() == Some("resources/subscribe");
+        let place = rig.sent.iter().position(place);
+        place.and_then(|place| rig.sent.remove(place))
+    };
+    let first = restoring(&mut rig).expect("it is restored");
+    rig.status(&first, 502);
+    while !rig.sent.iter().any(|it| method(it).as_deref() == Some("resources/subscribe")) {
+        rig.advance(millis(10));
+    }
+    assert!(!rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })));
+
+    let again = restoring(&mut rig).expect("it is restored again");
+    rig.refuse(&again, 200, -32602, "no such resource");
+
+    assert!(rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })));
+}
+
+#[test]
+fn hints_of_tools_survive_a_renewed_session() {
+    let mut rig = Rig::connected();
+    rig.list();
+    let list = rig.post();
+    rig.reply(&list, r#"{"tools":[{"name":"look","annotations":{"readOnlyHint":true}}]}"#);
+    rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
+    let again = rig.call_sent();
+    assert_eq!(session(&again), Some("s2"));
+
+    let id = rig.call("look");
+    let post = rig.call_sent();
+    rig.reset(&post);
+    while rig.sent.iter().all(|it| method(it).as_deref() != Some("tools/call")) {
+        rig.advance(millis(10));
+    }
+
+    assert!(rig.is_open(id), "it only looks, and is sent again");
+}
+
+#[test]
 fn log_level_and_subscriptions_are_restored_before_the_waiting_calls_go_out() {
     let mut rig = Rig::connected();
     tell(&mut rig, "logging/setLevel", r#"{"level":"debug"}"#);
@@ -624,6 +784,7 @@ fn the_words_of_a_lost_session_under_200_are_decided_by_one_ping() {
     for is_stream in [false, true] {
         for is_lost in [false, true] {
             let mut rig = Rig::connected();
+            rig.plays_questions = false;
             let (first, second) = (rig.call("one"), rig.call("two"));
             for _ in 0..2 {
                 let post = rig.post();
@@ -634,7 +795,7 @@ fn the_words_of_a_lost_session_under_200_are_decided_by_one_ping() {
             assert_eq!(method(&ping).as_deref(), Some("ping"));
             rig.nothing_sent();
             if is_lost {
-                rig.status(&ping, 404)
+                expire(&mut rig, &ping, is_stream);
             } else {
                 rig.reply(&ping, "{}")
             }
@@ -658,6 +819,7 @@ fn the_words_of_a_lost_session_under_200_are_decided_by_one_ping() {
 fn an_undecided_ping_lets_the_error_pass_through() {
     for status in [500, 401] {
         let mut rig = Rig::connected();
+        rig.plays_questions = false;
         let id = rig.call("deploy");
         let post = rig.post();
         expire(&mut rig, &post, false);
@@ -713,6 +875,13 @@ fn a_server_without_session_ids_loses_a_session_by_words_and_not_by_404() {
     rig.call("deploy");
     let post = rig.post();
     rig.refuse(&post, 400, -32000, "Bad Request: Server not initialized");
+    let question = rig.post();
+    assert_eq!(
+        method(&question).as_deref(),
+        Some("tools/list"),
+        "a ping may come before a handshake"
+    );
+    rig.refuse(&question, 400, -32000, "Bad Request: Server not initialized");
 
     assert_eq!(method(&rig.post()).as_deref(), Some("initialize"));
 }
@@ -771,4 +940,20 @@ fn tell(rig: &mut Rig, method: &str, params: &str) {
     rig.send(Request { method: method.into(), params: Some(json(params)), options });
     let post = rig.post();
     rig.reply(&post, "{}");
+}
+
+/// A link that watches so many resources.
+fn subscribed(count: usize) -> Rig {
+    let mut rig = Rig::connected();
+    for number in 0..count {
+        tell(&mut rig, "resources/subscribe", &format!(r#"{{"uri":"file:///{number}"}}"#));
+    }
+    rig.requests = 0;
+    rig
+}
+
+fn lose_session(rig: &mut Rig) {
+    rig.call("deploy");
+    let post = rig.post();
+    rig.status(&post, 404);
 }

@@ -1,6 +1,6 @@
 //! Row 19: nothing arrives, and nobody knows why.
 
-use ridethrough_core::{Delivery, ExchangeId, Kind, Outgoing};
+use ridethrough_core::{CallOptions, Delivery, ExchangeId, Kind, Outgoing};
 
 use crate::rig::{Rig, method, resumes_after, secs};
 
@@ -79,6 +79,39 @@ fn a_call_that_spoke_between_two_probes_is_watched_again() {
 
     rig.advance(secs(5));
     assert_eq!(method(&rig.post()).as_deref(), Some("ping"));
+}
+
+#[test]
+fn a_silent_server_that_can_be_reached_is_waited_for_until_a_deadline_of_the_callers_own() {
+    let mut rig = Rig::connected();
+    let options = CallOptions { deadline: Some(secs(500)), ..CallOptions::default() };
+    let id = rig.call_with("deploy", options);
+    rig.post();
+
+    rig.advance(secs(499));
+    assert!(rig.is_open(id));
+    let asked = rig.sent.len();
+    rig.advance(secs(1));
+
+    assert_eq!(rig.kind(id), Kind::DeadlinePassed);
+    assert!(asked <= 17, "a question every 30 s, not {asked} in 500 s");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_waited_for_by_nobody() {
+    let mut rig = Rig::connected();
+    let options = CallOptions { deadline: Some(secs(500)), ..CallOptions::default() };
+    let id = rig.call_with("deploy", options);
+    rig.post();
+
+    rig.advance(secs(30));
+    let ping = rig.post();
+    rig.refuse_connection(&ping);
+    rig.advance_to_send();
+    let ping = rig.post();
+    rig.refuse_connection(&ping);
+
+    assert_eq!(rig.kind(id), Kind::Interrupted);
 }
 
 #[test]
@@ -185,6 +218,7 @@ fn what_the_old_stream_brought_is_not_delivered_again_by_the_new_one() {
 #[test]
 fn pings_that_were_sent_for_other_reasons_do_not_count_as_silence() {
     let mut rig = Rig::connected();
+    rig.plays_questions = false;
     for _ in 0..3 {
         rig.call("deploy");
         let post = rig.post();

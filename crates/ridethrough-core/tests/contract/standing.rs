@@ -1,7 +1,7 @@
 //! The standing stream: optional, isolated, never two.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::{Delivered, Event, Outgoing};
+use ridethrough_core::{Delivered, Event, Outgoing, Verb};
 
 use crate::rig::{Rig, head, method, millis, resumes_after, secs, session};
 
@@ -148,6 +148,29 @@ fn a_server_that_loses_each_session_with_its_stream_is_left_alone_for_longer_and
     }
 
     assert!(rig.handshakes <= 60, "{} handshakes in an hour", rig.handshakes);
+}
+
+#[test]
+fn sessions_that_are_lost_one_after_the_other_are_not_all_listened_to() {
+    // A server that forgets its sessions under many quick calls was asked for dozens of streams in a second.
+    let (mut rig, get) = listening();
+    rig.open(&get);
+    let mut streams = 1;
+
+    for _ in 0..30 {
+        rig.call("deploy");
+        let post = rig.call_sent();
+        rig.status(&post, 404);
+        let again = rig.call_sent();
+        rig.reply(&again, "{}");
+        while let Some(get) = rig.sent.pop_front().filter(|it| it.verb != Verb::Delete) {
+            streams += 1;
+            rig.open(&get);
+        }
+        rig.advance(millis(20));
+    }
+
+    assert!(streams <= 6, "{streams} streams in less than a second");
 }
 
 #[test]
@@ -363,6 +386,8 @@ fn a_session_that_is_lost_by_401_costs_no_call_where_there_are_no_credentials() 
 
     rig.answer(&get, 401, Content::Nothing, "Session expired");
     rig.answer(&post, 401, Content::Nothing, "Session expired");
+    let question = rig.post();
+    rig.answer(&question, 401, Content::Nothing, "Session expired");
 
     assert_eq!(rig.credentials_asked, 0);
     let is_call = |sent: &Outgoing| method(sent).as_deref() == Some("tools/call");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use ridethrough_core::answer::status::is_not_carried_out;
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
@@ -387,8 +388,10 @@ impl Bench {
 
     fn status(&mut self, attempt: AttemptId, what: What, status: u16, hint: Option<u32>) {
         let hint = hint.map(|millis| Duration::from_millis(millis.into()));
-        let is_refusal =
-            matches!(status, 400..=407 | 409..=425 | 429) || (status == 503 && hint.is_some());
+        // These mean that the request was not carried out; the words of a lost session are asked about.
+        let is_refusal = is_not_carried_out(StatusCode::from_u16(status).unwrap())
+            || matches!(status, 404 | 410)
+            || (status == 503 && hint.is_some());
         if !is_refusal {
             self.arrived(what);
         }
@@ -488,10 +491,14 @@ impl Bench {
         }
         let out = Out { what, era, wire_id, since: self.now, is_stream: false, has_head: false };
         self.out.insert(request.attempt, out);
-        // After 15 s a handshake is abandoned; it is only listened to, so as to delete its session.
+        // After that a handshake is abandoned; it is only listened to, so as to delete its session.
         let is_renewing = |out: &&Out| {
-            matches!(out.what, What::Discover | What::Handshake)
-                && self.now.since(out.since) < Duration::from_secs(15)
+            let limit = match out.what {
+                What::Discover => Duration::from_secs(3),
+                What::Handshake => Duration::from_secs(15),
+                _ => return false,
+            };
+            self.now.since(out.since) < limit
         };
         let handshakes = self.out.values().filter(is_renewing).count();
         self.most_handshakes_out = self.most_handshakes_out.max(handshakes);

@@ -78,9 +78,9 @@ proptest! {
             prop_assert!(bench.outcomes.len() == bench.begun, "a call outlived its deadline");
             prop_assert!(bench.most_resumes <= 1000);
             prop_assert!(bench.most_rounds <= 10, "{} rounds", bench.most_rounds);
-            // Sent once, and again by rows 2, 3 and 7, by 5, 9, 22, 23 and 24, and by L18; each round
-            // is a send of its own.
-            prop_assert!(bench.most_sends <= 1 + 3 + 1 + 1 + 1 + 2 + 5 + 1, "{} sends", bench.most_sends);
+            // Sent once, and again by 5, 9, 22, 23 and 24, and by L18; by rows 2, 3 and 7 three times, and
+            // for half a minute with pauses that grow; each round is a send of its own.
+            prop_assert!(bench.most_sends <= 1 + 1 + 1 + 1 + 2 + 5 + 1 + 3 + 20, "{} sends", bench.most_sends);
             prop_assert!(bench.shortest_resume_gap.is_none_or(|gap| gap.as_millis() >= 100));
         }
     }

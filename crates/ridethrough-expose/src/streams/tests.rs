@@ -41,10 +41,13 @@ fn an_id_cannot_be_used_twice_at_once_but_again_afterwards() {
     let mut streams = Streams::new();
     open(&mut streams, 1);
 
-    assert_eq!(streams.open(&[request(1)], Carries::Everything), Err(NotTaken::InUse));
+    assert_eq!(open_all(&mut streams, &[request(1)], Carries::Everything), Err(NotTaken::InUse));
     push(&mut streams, r#"{"id":1,"result":1}"#);
-    assert!(streams.open(&[request(1)], Carries::Everything).is_ok());
-    assert_eq!(streams.open(&[request(5), request(5)], Carries::Everything), Err(NotTaken::InUse));
+    assert!(open_all(&mut streams, &[request(1)], Carries::Everything).is_ok());
+    assert_eq!(
+        open_all(&mut streams, &[request(5), request(5)], Carries::Everything),
+        Err(NotTaken::InUse)
+    );
 }
 
 #[test]
@@ -84,7 +87,7 @@ fn what_is_about_no_call_goes_where_somebody_reads() {
 #[test]
 fn a_client_that_takes_answers_only_gets_nothing_else() {
     let mut streams = Streams::new();
-    let stream = streams.open(&[request(1)], Carries::Answers).unwrap();
+    let stream = open_all(&mut streams, &[request(1)], Carries::Answers).unwrap();
     let _reader = streams.attach(stream, None).unwrap();
 
     push(&mut streams, r#"{"method":"notifications/progress","params":{"progressToken":"t1"}}"#);
@@ -164,7 +167,7 @@ fn an_answer_that_could_be_that_of_two_calls_is_nobodys() {
     let Ok(Parts::One(text)) = Parts::read(&Bytes::from(r#"{"id":"7","method":"m"}"#)) else {
         panic!("not a message")
     };
-    let other = streams.open(&[text], Carries::Everything).unwrap();
+    let other = open_all(&mut streams, &[text], Carries::Everything).unwrap();
 
     assert!(!push(&mut streams, r#"{"id":7.0,"result":0}"#));
     assert!(push(&mut streams, r#"{"id":"7","result":0}"#));
@@ -200,7 +203,7 @@ fn a_cancelled_call_has_no_answer_and_its_stream_is_over() {
 #[test]
 fn a_batch_is_over_with_its_last_answer() {
     let mut streams = Streams::new();
-    let stream = streams.open(&[request(1), request(2)], Carries::Everything).unwrap();
+    let stream = open_all(&mut streams, &[request(1), request(2)], Carries::Everything).unwrap();
 
     push(&mut streams, r#"{"id":2,"result":{}}"#);
     assert!(!read(&mut streams, stream).1);
@@ -228,7 +231,11 @@ fn finished_streams_are_kept_but_not_for_ever() {
 }
 
 fn open(streams: &mut Streams, id: usize) -> u64 {
-    streams.open(&[request(id)], Carries::Everything).unwrap()
+    open_all(streams, &[request(id)], Carries::Everything).unwrap()
+}
+
+fn open_all(streams: &mut Streams, parts: &[Part], carries: Carries) -> Result<u64, NotTaken> {
+    streams.open(NewCalls::read(parts)?, carries)
 }
 
 fn request(id: usize) -> Part {

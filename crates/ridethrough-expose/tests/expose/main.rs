@@ -3,9 +3,11 @@
 #![cfg(test)]
 
 mod asking;
+mod attacking;
 mod beginning;
 mod clients;
 mod dying;
 mod entering;
+mod probing;
 mod resuming;
 mod rig;

@@ -196,12 +196,18 @@ impl Answer {
 
     /// The next block: an event, or a comment.
     pub(crate) async fn block(&mut self) -> Option<String> {
+        // What was searched is not searched again: a block may have many megabytes.
+        let mut searched = 0;
         loop {
-            if let Some((block, rest)) = self.unread.split_once("\n\n") {
-                let block = block.to_owned();
-                self.unread = rest.to_owned();
+            let unread = self.unread.as_bytes();
+            let end = unread[searched..].windows(2).position(|pair| pair == b"\n\n");
+            if let Some(end) = end.map(|end| searched + end) {
+                let rest = self.unread.split_off(end + 2);
+                let mut block = std::mem::replace(&mut self.unread, rest);
+                block.truncate(end);
                 return Some(block);
             }
+            searched = unread.len().saturating_sub(1);
             let frame = timeout(Duration::from_secs(3600), self.body.frame()).await;
             let frame = frame.expect("nothing comes").transpose().unwrap_or(None)?;
             self.unread.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());

@@ -6,6 +6,7 @@ mod local;
 mod methods;
 mod old;
 mod restarts;
+mod sessions;
 mod stateless;
 mod talking;
 mod tasks;
@@ -18,6 +19,8 @@ use crate::partner::Verdict;
 /// One question.
 pub(crate) struct Check {
     name: &'static str,
+    /// Whether a short run leaves it out.
+    pub(crate) is_long: bool,
     pub(crate) run: fn(Bench) -> BoxFuture<'static, Verdict>,
 }
 
@@ -44,6 +47,11 @@ impl Check {
         self.name.starts_with("without_sessions_")
     }
 
+    /// Whether it is about the loss of a session.
+    pub(crate) fn is_of_sessions(&self) -> bool {
+        self.name.contains("a_session_that_")
+    }
+
     /// Whether it asks a host, and not our client.
     pub(crate) fn is_of_a_host(&self) -> bool {
         self.name.contains("through_the_bridge_")
@@ -51,11 +59,25 @@ impl Check {
 }
 
 macro_rules! checks {
-    ($($module:ident::$name:ident,)*; without sessions: $($stateless:ident::$same:ident,)*) => {
+    (
+        $($module:ident::$name:ident,)*;
+        in full runs only: $($long:ident::$full:ident,)*;
+        without sessions: $($stateless:ident::$same:ident,)*
+    ) => {
         &[
-            $(Check { name: stringify!($name), run: |bench| Box::pin($module::$name(bench)) },)*
+            $(Check {
+                name: stringify!($name),
+                is_long: false,
+                run: |bench| Box::pin($module::$name(bench)),
+            },)*
+            $(Check {
+                name: stringify!($full),
+                is_long: true,
+                run: |bench| Box::pin($long::$full(bench)),
+            },)*
             $(Check {
                 name: concat!("without_sessions_", stringify!($same)),
+                is_long: false,
                 run: |bench| Box::pin($stateless::$same(bench.stateless())),
             },)*
         ]
@@ -103,6 +125,7 @@ pub(crate) const CHECKS: &[Check] = checks![
     faults::a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one,
     restarts::a_call_after_a_restart_is_answered_on_one_new_session,
     restarts::a_call_after_a_graceful_restart_is_answered_on_one_new_session,
+    sessions::a_session_that_a_restart_lost_is_renewed_once,
     restarts::calls_that_wait_for_a_dead_server_are_answered_when_it_is_back,
     restarts::ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice,
     local::over_stdio_every_method_is_answered,
@@ -122,6 +145,15 @@ pub(crate) const CHECKS: &[Check] = checks![
     hosts::through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there,
     hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
     hosts::through_the_bridge_nothing_is_left_after_a_host_has_closed,
+    ; in full runs only:
+    sessions::a_session_that_was_deleted_is_renewed_once,
+    sessions::a_session_that_expired_is_renewed_once,
+    sessions::a_session_that_is_deleted_in_mid_call_leaves_one_run,
+    sessions::in_json_mode_a_session_that_a_restart_lost_is_renewed_once,
+    sessions::in_json_mode_a_session_that_was_deleted_is_renewed_once,
+    sessions::in_json_mode_a_session_that_is_deleted_in_mid_call_leaves_one_run,
+    sessions::where_the_sdk_answers_a_session_that_a_restart_lost_is_renewed_once,
+    sessions::where_the_sdk_answers_a_session_that_was_deleted_is_renewed_once,
     ; without sessions:
     methods::a_ping_is_answered,
     methods::the_tools_are_listed,

@@ -60,11 +60,16 @@ pub(super) fn step(end: &StepEnd, line: &Line) -> Option<String> {
         Some(Answer::One(outcome)) => outcome.clone(),
         _ => Outcome::default(),
     };
+    let error = done.error.as_deref();
+    if !end.or_error_has.is_empty() && has_one_of(error, &end.or_error_has) {
+        return None;
+    }
     let is_wrong = end.ok.is_some_and(|ok| ok != done.ok)
         || end.text.as_ref().is_some_and(|text| Some(text) != outcome.text.as_ref())
         || end.is_error.is_some_and(|is_error| Some(is_error) != outcome.is_error)
         || end.json.as_ref().is_some_and(|wanted| !has(outcome.json.as_ref(), wanted))
-        || !has_one_of(done.error.as_deref(), &end.error_has);
+        || !has_one_of(error, &end.error_has)
+        || !end.error_lacks.is_empty() && has_one_of(error, &end.error_lacks);
     if is_wrong {
         return Some(format!("step {} ended after {took:.3} s with {}", end.number, told_of(done)));
     }

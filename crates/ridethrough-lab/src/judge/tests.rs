@@ -125,6 +125,32 @@ async fn a_secret_that_is_printed_is_found_and_not_repeated() {
     assert!(!fault.evidence.contains("s3cret"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_error_with_words_that_it_should_lack_is_a_fault_and_no_error_is_none() {
+    let must = r#"must = [{ that = "it is answered", step = { number = 1, error_lacks = ["did not run"] } }]"#;
+    let denied = json!({"ok": false, "error": "404; the server Did Not Run it"});
+    let told = json!({"ok": false, "error": "404; the server may have run it"});
+    let faults = async |end| {
+        let score = score(must, vec![line(0, json!({"ok": true})), line(1, end)]).await;
+        score.faults().count()
+    };
+
+    assert_eq!([faults(denied).await, faults(told).await, faults(answer("a")).await], [1, 0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_with_the_right_words_is_as_good_as_the_answer() {
+    let must = r#"must = [{ that = "it is answered", step = { number = 1, ok = true, or_error_has = ["gzip"] } }]"#;
+    let named = json!({"ok": false, "error": "the body is coded as GZIP"});
+    let other = json!({"ok": false, "error": "the answer is no JSON"});
+    let faults = async |end| {
+        let score = score(must, vec![line(0, json!({"ok": true})), line(1, end)]).await;
+        score.faults().count()
+    };
+
+    assert_eq!([faults(named).await, faults(answer("a")).await, faults(other).await], [0, 0, 1]);
+}
+
 const MUSTS: &str = r#"
 must = [{ that = "it is answered", step = { number = 1, ok = true, text = "a" } }]
 ideal = [{ that = "it is quick", step = { number = 1, within = 0.5 } }]

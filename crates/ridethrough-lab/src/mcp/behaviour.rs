@@ -56,7 +56,7 @@ fn refused_session(ask: &Ask, state: &State) -> Option<Refusal> {
             let body = ask.error(-32000, "Bad Request: Mcp-Session-Id header is required");
             Some(Refusal { status: 400, headers: vec![JSON], body })
         }
-        Some(session) if state.sessions.contains(session) => None,
+        Some(session) if state.knows(session, &ask.entry) => None,
         Some(_) => {
             let lost = &state.lost_session;
             let is_json = serde_json::from_slice::<Value>(&lost.body).is_ok();
@@ -106,8 +106,9 @@ async fn end_session(ask: Ask) {
 async fn answer(ask: Ask) {
     ask.run();
     let body = Bytes::from(ask.right_answer().to_string());
-    let session =
-        is_initialize(&ask.entry.what).then(|| ask.mcp().state().issue_session()).flatten();
+    let session = is_initialize(&ask.entry.what)
+        .then(|| ask.mcp().state().issue_session(&ask.entry))
+        .flatten();
     send(ask, session.as_deref(), &body).await;
 }
 

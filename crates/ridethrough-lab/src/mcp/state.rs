@@ -1,6 +1,6 @@
 //! What an MCP server remembers: how it was told to behave, and what was done to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::share::Share;
 use super::subscription::Subscriber;
 use super::tape::Tapes;
 use super::{Ask, Entry, Mark, Round, Spoken, When, results};
@@ -34,7 +35,9 @@ pub(super) struct State {
     pub(super) rules: Vec<Rule>,
     pub(super) spoken: Spoken,
     pub(super) style: Style,
-    pub(super) sessions: BTreeSet<String>,
+    /// Every session, and the replica that knows it.
+    pub(super) sessions: BTreeMap<String, u64>,
+    pub(super) replicas: u64,
     pub(super) sessions_issued: u64,
     pub(super) issues_sessions: bool,
     pub(super) lost_session: LostSession,
@@ -54,10 +57,10 @@ pub(super) struct State {
 impl State {
     /// Uses up one time of the first rule that takes this request.
     pub(super) fn handler_for(&mut self, entry: &Entry) -> Option<Handler> {
-        let mut willing = self.rules.iter_mut().filter(|rule| rule.left != Some(0));
-        let rule = willing.find(|rule| rule.when.holds(entry))?;
-        rule.left = rule.left.map(|left| left - 1);
-        Some(rule.handler.clone())
+        let those = self.rules.iter_mut().filter(|rule| rule.when.holds(entry));
+        let mut taking =
+            those.filter_map(|rule| rule.share.takes(entry.at).then_some(&rule.handler));
+        taking.next().cloned()
     }
 
     /// The rounds of the tool that is called, if it has any.
@@ -66,13 +69,23 @@ impl State {
         self.rounds.get(tool).map(Vec::as_slice)
     }
 
-    pub(super) fn issue_session(&mut self) -> Option<String> {
+    /// Whether this session is known to who serves this request.
+    pub(super) fn knows(&self, session: &str, entry: &Entry) -> bool {
+        self.sessions.get(session) == Some(&self.replica_of(entry))
+    }
+
+    /// Who serves a request: the balancer deals out connections in turn, and the first is number one.
+    fn replica_of(&self, entry: &Entry) -> u64 {
+        entry.connection.saturating_sub(1) % self.replicas
+    }
+
+    pub(super) fn issue_session(&mut self, entry: &Entry) -> Option<String> {
         if !self.issues_sessions {
             return None;
         }
         self.sessions_issued += 1;
         let session = format!("lab-session-{}", self.sessions_issued);
-        self.sessions.insert(session.clone());
+        self.sessions.insert(session.clone(), self.replica_of(entry));
         Some(session)
     }
 }
@@ -88,7 +101,8 @@ impl Default for State {
             rules: Vec::new(),
             spoken: Spoken::default(),
             style: Style::default(),
-            sessions: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            replicas: 1,
             sessions_issued: 0,
             issues_sessions: true,
             lost_session: LostSession::new(404, lost.to_string().into()),
@@ -109,8 +123,8 @@ pub(super) type Handler = Arc<dyn Fn(Ask) -> BoxFuture<'static, ()> + Send + Syn
 
 pub(super) struct Rule {
     pub(super) when: When,
-    /// How many times it may still be used, if that is limited.
-    pub(super) left: Option<usize>,
+    /// Which of those requests it takes.
+    pub(super) share: Share,
     pub(super) handler: Handler,
 }
 

@@ -133,25 +133,3 @@ impl fmt::Debug for When {
         }
     }
 }
-
-/// How many requests a rule takes before it is used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Times {
-    /// All of them.
-    Always,
-    /// So many.
-    Exactly(usize),
-    /// One.
-    Once,
-}
-
-impl From<Times> for Option<usize> {
-    /// The number, if there is one.
-    fn from(times: Times) -> Self {
-        match times {
-            Times::Always => None,
-            Times::Exactly(times) => Some(times),
-            Times::Once => Some(1),
-        }
-    }
-}

@@ -52,6 +52,8 @@ pub enum Action {
     Open,
     /// Treats new connections otherwise for a while.
     Outage(Outage),
+    /// Answers right, in JSON of so many bytes: what is missing is padding in `_meta` of the result.
+    Padded(usize),
     /// Sends the beginning of the right answer, head and all, on the bare connection.
     Partial(Partial),
     /// Answers as if there were no rule. What follows is done after that.
@@ -215,4 +217,14 @@ pub struct Status {
     /// Its body.
     #[serde(default)]
     pub body: String,
+    /// How the body is coded; a header says so.
+    pub coding: Option<Coding>,
+}
+
+/// How a body is coded on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Coding {
+    /// As gzip has it.
+    Gzip,
 }

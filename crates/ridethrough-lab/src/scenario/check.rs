@@ -198,6 +198,12 @@ pub struct StepEnd {
     /// The error has one of these texts in it, in any case of letters.
     #[serde(default)]
     pub error_has: Vec<String>,
+    /// The error has none of these texts in it, in any case of letters.
+    #[serde(default)]
+    pub error_lacks: Vec<String>,
+    /// An error with one of these texts in it is as good as everything else that is said.
+    #[serde(default)]
+    pub or_error_has: Vec<String>,
     /// It ends after so many seconds at the most.
     pub within: Option<f64>,
     /// It ends after so many seconds at the least.
@@ -206,12 +212,13 @@ pub struct StepEnd {
 
 impl StepEnd {
     fn is_empty(&self) -> bool {
-        let Self { number: _, ok, text, json, is_error, error_has, within, after } = self;
+        let Self { ok, text, json, is_error, error_has, error_lacks, within, after, .. } = self;
         ok.is_none()
             && text.is_none()
             && json.is_none()
             && is_error.is_none()
             && error_has.is_empty()
+            && error_lacks.is_empty()
             && within.is_none()
             && after.is_none()
     }

@@ -62,6 +62,16 @@ fn a_scenario_that_contradicts_itself_is_refused() {
             "cancels = { of = {}, times = {} }",
             "holds whatever happens",
         ),
+        ("times = 1", "times = 1\nlasts = 2.0", "one of `times`, `lasts` and `beyond`"),
+        ("times = 1", "lasts = -2.0", "-2 s are not between"),
+        ("[[server.rule]]", "[server]\nreplicas = 0\n[[server.rule]]", "`replicas` are one"),
+        (
+            "[[server.rule]]",
+            "[server]\nway = 'http-sse'\n[[server.rule]]\nwhen = {}\ndo = ['pass']\n[[server.rule]]",
+            "no rules that `pass`",
+        ),
+        ("title =", "limit_s = 121\ntitle =", "limit_s is 121"),
+        ("title =", "limit_s = 601\nslow = true\ntitle =", "limit_s is 601"),
         ("{ wait = 0.1 }", "{ bytes = 'f' }", "pairs of hexadecimal digits"),
         (
             "{ wait = 0.1 }",
@@ -77,10 +87,10 @@ fn a_scenario_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn groups_have_the_letters_from_a_to_j() {
+fn groups_have_the_letters_from_a_to_k() {
     let letters: String = Group::ALL.iter().map(|group| group.letter()).collect();
 
-    assert_eq!(letters, "ABCDEFGHIJ");
+    assert_eq!(letters, "ABCDEFGHIJK");
 }
 
 const WHOLE: &str = r#"

@@ -19,11 +19,12 @@ use tokio::time::sleep;
 
 use super::Place;
 use super::fill::Blanks;
+use super::gzip::gzip;
 use crate::lock::lock;
 use crate::mcp::Notes;
 use crate::mcp::ask::{error_message, result_message};
 use crate::mcp::sse::{Pieces, describe, encode};
-use crate::scenario::{Action, Answer, Partial, PartialOf, Start, Status};
+use crate::scenario::{Action, Answer, Coding, Partial, PartialOf, Start, Status};
 use crate::{Ask, Deed, Raw, Sse};
 
 pub(super) async fn play(ask: Ask, acts: Arc<[Action]>, place: Place) {
@@ -82,6 +83,7 @@ impl Player {
                 self.event(message.id.as_deref(), &message.json.to_string()).await;
             }
             Action::Open => self.open().await,
+            Action::Padded(length) => self.padded(*length).await,
             Action::Partial(partial) => self.partial(*partial).await,
             Action::Pass => self.pass().await,
             Action::Raw(text) => self.send("bytes", self.blanks.fill(text).into()).await,
@@ -165,8 +167,25 @@ impl Player {
             let kind = if is_json { "application/json" } else { "text/plain" };
             headers.push(("content-type".to_owned(), kind.to_owned()));
         }
+        if status.coding.is_some() {
+            headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+        }
+        let body = match status.coding {
+            Some(Coding::Gzip) => gzip(body.as_bytes()),
+            None => body.into(),
+        };
         let headers: Vec<_> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         ask.status(status.code, &headers, body).await;
+    }
+
+    async fn padded(&mut self, length: usize) {
+        let Stand::Asked(ask) = self.take() else { return };
+        ask.run();
+        let mut answer = ask.right_answer();
+        let missing =
+            length.saturating_sub(answer.to_string().len() + r#","_meta":{"pad":""}"#.len());
+        answer["result"]["_meta"]["pad"] = "x".repeat(missing).into();
+        ask.json(answer.to_string()).await;
     }
 
     async fn answer(&mut self, answer: &Answer) {

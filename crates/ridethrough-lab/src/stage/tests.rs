@@ -203,6 +203,84 @@ async fn a_tool_asks_for_input_as_its_inquiry_says() {
     assert_eq!(stage.journal().runs.len(), 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_rule_for_a_time_ends_by_the_clock() {
+    let stage = stage("lasts = 2.0\ndo = [{ status = { code = 502 } }]").await;
+
+    let first = ask(&stage).await;
+    tokio::time::sleep(Duration::from_millis(1900)).await;
+    let second = ask(&stage).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let third = ask(&stage).await;
+
+    assert!(first.contains("502") && second.contains("502"), "{first} {second}");
+    assert!(third.starts_with("HTTP/1.1 200"), "{third}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_for_what_is_beyond_a_rate_lets_the_others_pass() {
+    let stage = stage("beyond = 2\ndo = [{ status = { code = 429 } }]").await;
+
+    let answers = [ask(&stage).await, ask(&stage).await, ask(&stage).await];
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let later = ask(&stage).await;
+
+    let statuses = answers.map(|answer| answer[9..12].to_owned());
+    assert_eq!(statuses, ["200", "200", "429"]);
+    assert!(later.starts_with("HTTP/1.1 200"), "{later}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_padded_answer_is_right_and_as_long_as_it_says() {
+    let stage = stage("do = [{ padded = 5000 }]").await;
+
+    let answer = ask(&stage).await;
+
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("content-length: 5000") && body.len() == 5000, "{head}");
+    assert!(body.contains("\"text\":\"hi\""));
+    assert_eq!(stage.journal().runs.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_coded_body_is_said_to_be_so() {
+    let stage = stage("do = [{ status = { code = 200, body = '', coding = 'gzip' } }]").await;
+
+    let mut pipe = stage.dial("main.test:80").await.unwrap();
+    let head = "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: ";
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"msg":"hi"}}}"#;
+    let request = format!("{head}{}\r\n\r\n{call}", call.len());
+    pipe.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    pipe.read_to_end(&mut answer).await.unwrap();
+
+    assert!(String::from_utf8_lossy(&answer).contains("content-encoding: gzip\r\n"));
+    assert!(answer.windows(2).any(|two| two == [0x1f, 0x8b]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn replicas_take_turns_with_connections_and_know_only_their_own_sessions() {
+    let text = scenario("do = ['pass']").replacen(
+        "[[server.rule]]",
+        "[server]\nreplicas = 2\n[[server.rule]]",
+        1,
+    );
+    let stage = Stage::open(&Scenario::read(&text).unwrap(), Doors::Pipes).await.unwrap();
+    let post = |session: &str, body: &str| {
+        let head = "POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: ";
+        format!("{head}{}\r\n{session}\r\n{body}", body.len())
+    };
+    let initialize = post("", r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let ping = post("mcp-session-id: lab-session-1\r\n", ping);
+
+    let made = exchange(&stage, &initialize).await;
+    let pings = [exchange(&stage, &ping).await, exchange(&stage, &ping).await];
+
+    assert!(made.contains("mcp-session-id: lab-session-1"), "{made}");
+    assert_eq!(pings.map(|answer| answer[9..12].to_owned()), ["404", "200"]);
+}
+
 async fn stage(rule: &str) -> Stage {
     let scenario = scenario(rule).replacen(
         "[[server.rule]]",

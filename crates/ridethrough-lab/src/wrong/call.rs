@@ -5,7 +5,6 @@ use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -14,8 +13,7 @@ use super::mistake::Habit;
 use super::next::{Counts, Next};
 use super::sse::{Item, Parser};
 use super::trouble::{Kind, Refusal, Trouble};
-use super::wire::{Body, Reply};
-use crate::lock::lock;
+use super::wire::Body;
 
 pub(super) struct Call {
     pub(super) client: Arc<Client>,
@@ -101,7 +99,7 @@ impl Call {
 
     async fn run_from(&mut self, mut way: Way) -> Result<Value, String> {
         loop {
-            if let Some(why) = lock(&self.client.spoilt).clone() {
+            if let Some(why) = self.client.why_not() {
                 return Err(self.client.in_words(&why));
             }
             let session = self.client.session_number();
@@ -115,8 +113,13 @@ impl Call {
                     (self.after_trouble(&trouble, way), Err(trouble.text))
                 }
             };
+            let next = match next {
+                Next::AskEra => self.asked_anew(session).await,
+                Next::Suspect => self.checked(session).await,
+                next => next,
+            };
             match next {
-                Next::End => return end.map_err(|text| self.client.in_words(&text)),
+                Next::AskEra | Next::End | Next::Suspect => return self.told(end),
                 Next::Hang => self.hang().await,
                 Next::Redirect(target) => self.target = target,
                 Next::Renew(pause) => {
@@ -132,6 +135,14 @@ impl Call {
         }
     }
 
+    /// The end of a call, as its caller sees it.
+    fn told(&self, end: Result<Value, String>) -> Result<Value, String> {
+        if end.is_ok() && self.method == "tools/call" {
+            self.client.suspicions.store(0, Ordering::Relaxed);
+        }
+        end.map_err(|text| self.client.in_words(&text))
+    }
+
     /// Waits for ever, whatever the deadline.
     async fn hang(&self) {
         self.be_deaf();
@@ -142,9 +153,18 @@ impl Call {
         self.is_deaf.store(true, Ordering::Relaxed);
     }
 
-    async fn exchange(&mut self, way: Way) -> Result<Value, Trouble> {
+    pub(super) async fn exchange(&mut self, way: Way) -> Result<Value, Trouble> {
         let ask = self.ask(way);
-        let reply = self.client.send(&self.target, &ask).await?;
+        let old = self.client.old();
+        let awaited = old.as_ref().map(|old| old.answer_to(self.id));
+        let target = old.as_ref().map_or(&self.target, |old| &old.target);
+        let reply = self.client.send(target, &ask).await?;
+        if let (202, Some(awaited)) = (reply.status, awaited) {
+            self.client.keep(reply.body).await;
+            // It would keep those waiting whose stream is gone.
+            drop(old);
+            return self.heard(awaited).await;
+        }
         self.session = reply.header("mcp-session-id").map(str::to_owned);
         if reply.status == 202 {
             let text = "the server accepted the request and promised no answer (status 202)";
@@ -196,36 +216,6 @@ impl Call {
             self.first_event_id.clone()
         } else {
             self.last_event_id.clone()
-        }
-    }
-
-    /// An answer in JSON.
-    async fn read(&mut self, mut body: Body) -> Result<Value, Trouble> {
-        let pieces = body.rest(self.most()).await.map_err(|error| Trouble::broken(&error))?;
-        let text = self.joined(&pieces);
-        self.client.keep(body).await;
-        let message: Value = serde_json::from_slice(&text)
-            .map_err(|error| Trouble::new(Kind::Odd, format!("the answer is no JSON: {error}")))?;
-        if self.is_answer(&message) || message["id"].is_null() && !message["error"].is_null() {
-            return Ok(message);
-        }
-        Err(Trouble::new(Kind::Odd, "the answer belongs to another request"))
-    }
-
-    /// A status other than 200. A JSON-RPC answer in it is one, unless the client knows better.
-    async fn refused(&self, mut reply: Reply) -> Result<Value, Trouble> {
-        let pieces = reply.body.rest(self.most()).await.unwrap_or_default();
-        let body = self.joined(&pieces);
-        let text = String::from_utf8_lossy(&body).into_owned();
-        let trouble = Trouble::refused(&reply, text);
-        self.client.keep(reply.body).await;
-        let is_repeated = [Habit::Hammers, Habit::PostsAgain, Habit::Repeats500];
-        let is_repeated = is_repeated.iter().any(|habit| self.has(*habit));
-        match serde_json::from_slice(&body) {
-            Ok(message) if reply.status >= 500 && self.is_answer(&message) && !is_repeated => {
-                Ok(message)
-            }
-            _ => Err(trouble),
         }
     }
 
@@ -303,22 +293,9 @@ impl Call {
         Ok(None)
     }
 
-    fn is_answer(&self, message: &Value) -> bool {
+    pub(super) fn is_answer(&self, message: &Value) -> bool {
         let is_any = message.get("result").is_some() || message.get("error").is_some();
         is_any && (self.has(Habit::TakesAnyAnswer) || message["id"] == self.id)
-    }
-
-    /// The pieces as one text, decoded as this client does it.
-    fn joined(&self, pieces: &[Bytes]) -> Vec<u8> {
-        if !self.has(Habit::DecodesPieces) {
-            return pieces.concat();
-        }
-        let text: String = pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect();
-        text.into_bytes()
-    }
-
-    fn most(&self) -> usize {
-        if self.has(Habit::NoLimits) { usize::MAX } else { MOST_BODY }
     }
 }
 
@@ -329,11 +306,22 @@ impl Last {
             _ => Self::Broken,
         }
     }
+
+    /// The status and the code of a refusal.
+    pub(super) fn refusal(&self) -> Option<(u16, i64)> {
+        match self {
+            Self::Refused(refusal) => Some((refusal.code, refusal.error_code())),
+            Self::Answer | Self::Broken => None,
+        }
+    }
 }
 
 /// The result in an answer, or its error in words.
 fn told(answer: &Value) -> Result<Value, String> {
     match answer.get("error") {
+        None if answer["result"]["resultType"] == "input_required" => {
+            Err("the server wants input that cannot be given; it may have run".to_owned())
+        }
         None => Ok(answer["result"].clone()),
         Some(error) => {
             let message = error["message"].as_str().unwrap_or_default();
@@ -341,5 +329,3 @@ fn told(answer: &Value) -> Result<Value, String> {
         }
     }
 }
-
-const MOST_BODY: usize = 8 << 20;

@@ -1,6 +1,7 @@
 //! What the calls of one client share: its session, its idle connection, and what it was told.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use super::Dialer;
 use super::call::Call;
 use super::eras::Era;
 use super::mistake::{Habit, Mistake};
+use super::old::Old;
 use super::trouble::{Kind, Trouble};
 use super::wire::{Body, Connection, Reply};
 use crate::lock::lock;
@@ -27,12 +29,28 @@ pub(super) struct Client {
     /// It has given up on the stateless revision for good.
     pub(super) is_downgraded: Mutex<bool>,
     session: Mutex<Session>,
+    /// The stream of a server of 2024-11-05.
+    pub(super) old: Mutex<Option<Old>>,
+    /// Whether the session was made without knowing that the server has sessions.
+    pub(super) is_guessed: Mutex<bool>,
+    /// The tools that say that they only read.
+    pub(super) read_only: Mutex<HashSet<String>>,
     /// Held while the session is renewed, so that only one caller does it.
     renewing: tokio::sync::Mutex<()>,
     /// Held by the one call that may be under way, where that is the habit.
     pub(super) queue: tokio::sync::Mutex<()>,
     idle: Mutex<Option<Connection>>,
     last_id: AtomicU64,
+    /// How many connections died when they were used again.
+    deaths: AtomicU32,
+    /// How many refusals in a row spoke of a lost session that lives.
+    pub(super) suspicions: AtomicU32,
+    /// How many bytes of answers are being read.
+    pub(super) reading: AtomicUsize,
+    /// Until when nothing is sent, where that is the habit.
+    pub(super) shut_until: Mutex<Option<Instant>>,
+    /// How `server/discover` was refused: status and code.
+    pub(super) discover_refusal: Mutex<Option<(u16, i64)>>,
     heard: Heard,
     /// Why no call can go well any more.
     pub(super) spoilt: Mutex<Option<String>>,
@@ -91,10 +109,18 @@ impl Client {
             era: Mutex::default(),
             is_downgraded: Mutex::default(),
             session: Mutex::default(),
+            old: Mutex::default(),
+            is_guessed: Mutex::default(),
+            read_only: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
             queue: tokio::sync::Mutex::default(),
             idle: Mutex::default(),
             last_id: AtomicU64::new(0),
+            deaths: AtomicU32::new(0),
+            suspicions: AtomicU32::new(0),
+            reading: AtomicUsize::new(0),
+            shut_until: Mutex::default(),
+            discover_refusal: Mutex::default(),
             heard,
             spoilt: Mutex::default(),
             background: Mutex::default(),
@@ -123,7 +149,15 @@ impl Client {
                 "clientInfo": {"name": "ridethrough-lab-wrong", "version": env!("CARGO_PKG_VERSION")},
             });
             let mut call = Call::new(&client, "initialize", &params);
-            let result = call.run().await?;
+            let mut result = match client.old() {
+                None => call.run().await,
+                Some(_) => Err("the stream is gone".to_owned()),
+            };
+            if result.is_err() && client.reopens(&call.last).await {
+                call = Call::new(&client, "initialize", &params);
+                result = call.run().await;
+            }
+            let result = result?;
             let version = result["protocolVersion"].as_str().map(str::to_owned);
             {
                 let mut session = lock(&client.session);
@@ -131,7 +165,9 @@ impl Client {
                 *session = Session { id: call.session.take(), version, number };
             }
             client.notify("notifications/initialized", None).await;
-            client.listen();
+            if client.old().is_none() {
+                client.listen();
+            }
             Ok(result)
         }
         .boxed()
@@ -146,6 +182,9 @@ impl Client {
 
     /// Makes a new session in place of this one, unless that has been done.
     pub(super) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), String> {
+        if self.has(Habit::ForgetsHints) {
+            lock(&self.read_only).clear();
+        }
         if self.has(Habit::RenewsPerCall) {
             return self.begin().await.map(drop);
         }
@@ -163,16 +202,22 @@ impl Client {
             message["params"] = params;
         }
         let ask = Ask { http: "POST", body: Some(message.to_string()), ..Ask::default() };
-        if let Ok(Ok(reply)) = timeout(PATIENCE, self.send(&self.target, &ask)).await {
+        let target = self.old().map_or_else(|| self.target.clone(), |old| old.target);
+        if let Ok(Ok(reply)) = timeout(PATIENCE, self.send(&target, &ask)).await {
             self.keep(reply.body).await;
         }
     }
 
     /// Ends the session.
     pub(super) async fn delete(&self) {
-        if self.is_modern() {
+        if self.is_modern() || self.old().is_some() {
             return;
         }
+        self.forget_session().await;
+    }
+
+    /// Tells the server that the session is not wanted any more.
+    pub(super) async fn forget_session(&self) {
         let ask = Ask { http: "DELETE", ..Ask::default() };
         // A server that does not answer forgets the session anyway.
         drop(timeout(PATIENCE, self.send(&self.target, &ask)).await);
@@ -187,6 +232,7 @@ impl Client {
         let was_used = connection.is_used;
         connection.ask(self.written(target, ask).as_bytes()).await.map_err(|error| {
             let mut trouble = Trouble::broken(&error);
+            self.deaths.fetch_add(u32::from(was_used), Ordering::Relaxed);
             trouble.kind = Kind::Broken { was_dead: was_used };
             trouble
         })
@@ -225,11 +271,17 @@ impl Client {
             Some(token) if self.has(Habit::PrintsToken) => {
                 format!("{text} (sent with authorization: Bearer {token})")
             }
-            _ => text.to_owned(),
+            // The server may have said what it was told.
+            Some(token) => text.replace(token.as_str(), "[masked]"),
+            None => text.to_owned(),
         }
     }
 
     fn idle_connection(&self, authority: &str) -> Option<Connection> {
+        let is_wary = self.deaths.load(Ordering::Relaxed) >= MOST_DEATHS;
+        if is_wary && !self.has(Habit::NeverLearns) {
+            return None;
+        }
         let mut idle = lock(&self.idle).take().filter(|idle| idle.authority == authority)?;
         (self.has(Habit::ReusesBlindly) || idle.is_quiet()).then_some(idle)
     }
@@ -306,5 +358,7 @@ const DIAL_LIMIT: Duration = Duration::from_secs(1);
 const DIAL_PATIENCE: Duration = Duration::from_secs(10);
 const DIAL_PAUSE: Duration = Duration::from_millis(250);
 const DRAIN: Duration = Duration::from_millis(20);
+/// A server that closes connections after an answer and does not say so is learnt by these.
+const MOST_DEATHS: u32 = 2;
 const MOST_DRAINED: usize = 1 << 20;
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);

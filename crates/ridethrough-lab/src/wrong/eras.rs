@@ -8,11 +8,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use super::call::{Call, Last, Way};
 use super::client::Client;
 use super::mistake::Habit;
-use super::next::Next;
+use super::next::{DISCOVER, Next};
 use super::trouble::Refusal;
 use crate::lock::lock;
 
@@ -33,14 +34,23 @@ impl Client {
     pub(super) fn begin(self: &Arc<Self>) -> BoxFuture<'static, Result<Value, String>> {
         let client = self.clone();
         async move {
-            if !client.asks_era() || *lock(&client.is_downgraded) {
+            let has_session = client.session_number() > 0 && !client.is_modern();
+            let is_sure = client.has(Habit::NeverAsksAgain) && has_session;
+            if !client.asks_era() || *lock(&client.is_downgraded) || is_sure {
                 return client.initialize().await;
             }
             client.be(Era::Modern);
-            let mut call = Call::new(&client, "server/discover", &json!({}));
-            let end = call.run().await;
+            let mut call = Call::new(&client, DISCOVER, &json!({}));
+            let is_patient = client.has(Habit::NeverFallsBack) || client.has(Habit::Hangs);
+            let limit = if is_patient { Duration::MAX } else { LONGEST_DISCOVER };
+            let end = timeout(limit, call.run()).await.unwrap_or_else(|_| {
+                call.counts.useless = ENOUGH_USELESS;
+                Err("no answer in time".to_owned())
+            });
+            *lock(&client.discover_refusal) = call.last.refusal();
             match call.era_by(&end) {
                 Some(Era::Modern) => {
+                    client.leave_guess().await;
                     client.be_stateless();
                     end
                 }
@@ -49,12 +59,29 @@ impl Client {
                 }
                 Some(Era::Legacy) => {
                     client.be(Era::Legacy);
+                    *lock(&client.is_guessed) = call.counts.useless >= ENOUGH_USELESS;
                     client.initialize().await
                 }
                 None => end,
             }
         }
         .boxed()
+    }
+
+    /// The server has no sessions after all: the one that was made on a guess is ended.
+    async fn leave_guess(&self) {
+        let is_guessed = std::mem::take(&mut *lock(&self.is_guessed));
+        if is_guessed && !self.has(Habit::LeavesGuesses) {
+            self.forget_session().await;
+        }
+    }
+
+    /// Remembers which tools of a list only read.
+    pub(super) fn learn(&self, list: &Value) {
+        let tools = list["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let only_reads = |tool: &&Value| tool["annotations"]["readOnlyHint"] == true;
+        let names = tools.iter().filter(only_reads).filter_map(|tool| tool["name"].as_str());
+        lock(&self.read_only).extend(names.map(str::to_owned));
     }
 
     fn asks_era(&self) -> bool {
@@ -77,6 +104,7 @@ impl Call {
             (Ok(result), _) if is_named(result) => Some(Era::Modern),
             (Ok(_), _) | (_, Last::Answer) => Some(Era::Legacy),
             _ if self.has(Habit::DowngradesOnTrouble) => Some(Era::Legacy),
+            _ if self.counts.useless >= ENOUGH_USELESS => Some(Era::Legacy),
             (_, Last::Refused(refusal)) => is_evidence(refusal.code).then_some(Era::Legacy),
             (_, Last::Broken) => None,
         }
@@ -88,16 +116,20 @@ impl Call {
             return None;
         }
         let code = refusal.error_code();
-        if self.method == "server/discover" {
+        if self.method == DISCOVER {
             let is_end = self.has(Habit::DowngradesOnTrouble) || is_evidence(refusal.code);
-            return is_end.then_some(Next::End);
+            return match refusal.code {
+                _ if is_end => Some(Next::End),
+                403 | 500..=599 => Some(self.useless()),
+                _ => None,
+            };
         }
         let is_other = match *lock(&self.client.era) {
             Era::Legacy => code == UNSUPPORTED_VERSION,
             Era::Modern => is_evidence(refusal.code) && !is_modern_word(code),
         };
         if is_other && !self.has(Habit::NeverAsksAgain) {
-            return Some(self.renewed());
+            return Some(Next::AskEra);
         }
         match code {
             UNSUPPORTED_VERSION if self.has(Habit::DowngradesOnTrouble) => {
@@ -114,6 +146,36 @@ impl Call {
         }
     }
 
+    /// Asks again after an answer that says nothing of the era, a few times.
+    pub(super) fn useless(&mut self) -> Next {
+        self.counts.useless += 1;
+        let is_enough = self.counts.useless >= ENOUGH_USELESS && !self.has(Habit::NeverFallsBack);
+        if is_enough || self.has(Habit::DowngradesOnTrouble) {
+            return Next::End;
+        }
+        Next::Send(Way::Post, USELESS_PAUSE)
+    }
+
+    /// What becomes of a refused call when the server was asked for its era again.
+    ///
+    /// A refusal by a server that is as before stands. One that has changed since may have run the
+    /// call before it changed: what refuses `server/discover` likewise has not.
+    pub(super) async fn asked_anew(&mut self, session: u64) -> Next {
+        let Next::Renew(pause) = self.renewed() else { return Next::End };
+        let before = *lock(&self.client.era);
+        sleep(pause).await;
+        if self.client.renew(session).await.is_err() {
+            return Next::End;
+        }
+        let refusal = self.last.refusal();
+        let is_of_other_era = matches!(refusal, Some((_, UNSUPPORTED_VERSION)));
+        let is_refused_likewise = refusal == *lock(&self.client.discover_refusal);
+        let has_changed = before != *lock(&self.client.era);
+        let is_repeated = self.has(Habit::RepeatsInAnyEra)
+            || has_changed && (is_of_other_era || is_refused_likewise);
+        if is_repeated { Next::Send(Way::Post, Duration::ZERO) } else { Next::End }
+    }
+
     /// Goes into the next round, if the server wants its state back and nothing else.
     pub(super) fn next_round(&mut self, answer: &Value) -> Option<Next> {
         let result = &answer["result"];
@@ -122,6 +184,9 @@ impl Call {
             return None;
         }
         self.rounds += 1;
+        if result["requestState"].is_null() && self.has(Habit::GoesRound) {
+            return Some(Next::Send(Way::Post, Duration::from_millis(100)));
+        }
         let state = result["requestState"].as_str()?;
         let state = if self.has(Habit::ChangesState) { state.trim() } else { state };
         self.state = Some(state.to_owned());
@@ -187,6 +252,9 @@ fn is_modern_word(code: i64) -> bool {
     matches!(code, -32602 | -32601 | -32099..=-32020)
 }
 
+const ENOUGH_USELESS: u32 = 3;
+const LONGEST_DISCOVER: Duration = Duration::from_secs(5);
 const MOST_ROUNDS: u32 = 10;
 const UNSUPPORTED_VERSION: i64 = -32022;
+const USELESS_PAUSE: Duration = Duration::from_millis(750);
 pub(super) const VERSION: &str = "2026-07-28";

@@ -8,9 +8,12 @@ use super::call::{Call, Way};
 use super::client::{MOST_HAMMERED, Target};
 use super::mistake::Habit;
 use super::trouble::{Kind, Refusal, Trouble};
+use crate::lock::lock;
 
 /// What is done about an end.
 pub(super) enum Next {
+    /// The server is asked for its era again, before anything is decided.
+    AskEra,
     /// It is the end of the call.
     End,
     /// Nothing, for ever.
@@ -19,6 +22,8 @@ pub(super) enum Next {
     /// After a pause, the session is renewed and the call sent again.
     Renew(Duration),
     Send(Way, Duration),
+    /// Somebody says that the session is lost: the server is asked whether that is so.
+    Suspect,
 }
 
 /// What a call has done so far about its troubles.
@@ -30,6 +35,7 @@ pub(super) struct Counts {
     redirects: u32,
     renewals: u32,
     resumes: u32,
+    pub(super) useless: u32,
     waits: u32,
 }
 
@@ -38,7 +44,7 @@ impl Call {
         if let Some(next) = self.next_round(answer) {
             return next;
         }
-        if self.is_lost_by_answer(answer) { self.renewed() } else { Next::End }
+        if self.is_lost_by_answer(answer) { self.suspected() } else { Next::End }
     }
 
     pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: Way) -> Next {
@@ -57,6 +63,7 @@ impl Call {
             Kind::Dial => Next::End,
             Kind::Status(refusal) if sent == Way::Resume => self.after_refused_resume(refusal),
             Kind::Status(refusal) => self.after_refusal(refusal),
+            _ if self.method == DISCOVER => self.useless(),
             Kind::Broken { was_dead: true }
                 if sent == Way::Post && self.has(Habit::RepeatsOnDeadConnection) =>
             {
@@ -103,7 +110,7 @@ impl Call {
             return next;
         }
         if self.is_lost_by_refusal(refusal) {
-            return self.renewed();
+            return self.suspected();
         }
         match refusal.code {
             301..=308 => self.redirected(refusal.location.as_deref().unwrap_or_default()),
@@ -113,7 +120,7 @@ impl Call {
             500..=599 if self.has(Habit::Repeats500) => self.posted(3, REPEAT_PAUSE),
             500..=599 if self.has(Habit::PostsAgain) => self.posted(3, REPEAT_PAUSE),
             429 | 500..=599 if self.has(Habit::Hammers) => self.posted_by_habit(),
-            429 | 503 => self.waited(refusal.retry_after.as_deref()),
+            408 | 429 | 502..=504 | 520..=530 => self.waited(refusal.retry_after.as_deref()),
             _ => self.posted_by_habit(),
         }
     }
@@ -121,7 +128,7 @@ impl Call {
     /// Waits as the server asks. Without a word from it, only what changes nothing is sent again.
     fn waited(&mut self, retry_after: Option<&str>) -> Next {
         self.counts.waits += 1;
-        if self.counts.waits > 3 {
+        if self.counts.waits > 2 && self.has(Habit::ThreeTries) {
             return Next::End;
         }
         if self.has(Habit::UndercutsRetryAfter) {
@@ -130,10 +137,13 @@ impl Call {
         match retry_after {
             Some(asked) => match self.wait(asked, 1000) {
                 Some(pause) => Next::Send(Way::Post, pause),
-                None => Next::End,
+                None => {
+                    self.client.shut_for(asked);
+                    Next::End
+                }
             },
-            None if self.method == "tools/call" => Next::End,
-            None => Next::Send(Way::Post, Duration::from_millis(200)),
+            None if self.method == "tools/call" && !self.only_reads() => self.posted_by_habit(),
+            None => Next::Send(Way::Post, backoff(self.counts.waits)),
         }
     }
 
@@ -170,7 +180,7 @@ impl Call {
 
     /// Whether an answer says that the session is lost. A tool may speak of sessions of its own
     /// ("Salesforce session expired"), so that only an error counts with such words at its edges.
-    fn is_lost_by_answer(&self, answer: &Value) -> bool {
+    pub(super) fn is_lost_by_answer(&self, answer: &Value) -> bool {
         let error = answer.get("error");
         if self.method == "initialize" || self.client.is_modern() || self.has(Habit::Only404) {
             return false;
@@ -184,7 +194,7 @@ impl Call {
         is_phrase || message.ends_with("expired session")
     }
 
-    fn is_lost_by_refusal(&self, refusal: &Refusal) -> bool {
+    pub(super) fn is_lost_by_refusal(&self, refusal: &Refusal) -> bool {
         let text = refusal.body.to_lowercase();
         match refusal.code {
             _ if self.method == "initialize" => false,
@@ -211,17 +221,30 @@ impl Call {
     fn posted_by_habit(&mut self) -> Next {
         if self.has(Habit::Hammers) {
             self.posted(MOST_HAMMERED, Duration::ZERO)
-        } else if self.has(Habit::PostsAgain) || self.has(Habit::KeepsIds) {
+        } else if self.has(Habit::PostsAgain) || self.has(Habit::KeepsIds) || self.only_reads() {
             self.posted(3, REPEAT_PAUSE)
         } else {
             Next::End
         }
     }
 
+    /// Whether it calls a tool of which the server has said that it only reads.
+    fn only_reads(&self) -> bool {
+        let tool = self.params["name"].as_str().unwrap_or_default();
+        self.method == "tools/call" && lock(&self.client.read_only).contains(tool)
+    }
+
     pub(super) fn posted(&mut self, most: u32, pause: Duration) -> Next {
         self.counts.posts += 1;
         if self.counts.posts > most { Next::End } else { Next::Send(Way::Post, pause) }
     }
+}
+
+/// How long to wait before this repetition, if nobody says: patience is limited by time, not by tries.
+fn backoff(number: u32) -> Duration {
+    Duration::from_millis(200)
+        .saturating_mul(1 << number.saturating_sub(1).min(4))
+        .min(LONGEST_PAUSE)
 }
 
 /// What servers say of sessions that they do not know.
@@ -237,6 +260,8 @@ const PHRASES: &[&str] = &[
     "session terminated",
     "unknown session",
 ];
+pub(super) const DISCOVER: &str = "server/discover";
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// As long as a call takes by default: a longer wait would be in vain.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_BARREN: u32 = 8;

@@ -74,6 +74,9 @@ impl Player {
             Step::Request { method, params, timeout_s } => {
                 let call = Call::new(&client, &method, &params.unwrap_or_default());
                 let result = limited(call, Limits::new(timeout_s, None)).await;
+                if let Ok(list) = &result {
+                    client.learn(list);
+                }
                 let is_checked = client.is_modern() && !client.has(Habit::KeepsBadTools);
                 let result = result.map(|it| if is_checked { without_bad_tools(it) } else { it });
                 one(result.map(|json| Outcome { json: Some(json), ..Outcome::default() }))
@@ -185,7 +188,8 @@ async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
         return loud(call, limits).await;
     }
     let is_patient = client.has(Habit::IgnoresTimeout);
-    let timeout = (!is_patient).then_some(limits.timeout);
+    let longest = if client.has(Habit::KeepsOwnTime) { TWO_MINUTES } else { Duration::MAX };
+    let timeout = (!is_patient).then_some(limits.timeout.min(longest));
     let why = tokio::select! {
         biased;
         end = call.run() => return end,
@@ -239,3 +243,4 @@ fn seconds(number: f64) -> Duration {
 }
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+const TWO_MINUTES: Duration = Duration::from_secs(120);

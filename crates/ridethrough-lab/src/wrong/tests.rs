@@ -40,6 +40,36 @@ async fn plain_habits_wait_for_a_server_that_is_late() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn plain_habits_take_no_refusal_for_proof_while_the_session_lives() {
+    for status in [404, 410, 400, 503] {
+        let fault = format!(
+            "do = ['run', {{ status = {{ code = {status}, body = 'Session not found' }} }}]"
+        );
+
+        let (plain, rash) = (
+            run("plain", &first_call(&fault)).await,
+            run("believes-refusals", &first_call(&fault)).await,
+        );
+
+        assert_eq!(broken(&plain), ["it is answered"], "{status}");
+        let is_suspicious = status != 503;
+        assert_eq!(broken(&rash).contains(&"it runs once"), is_suspicious, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_names_the_call_is_its_answer_under_any_status() {
+    for status in [400, 404, 410, 422, 500, 503] {
+        let fault =
+            format!("do = ['run', {{ status = {{ code = {status}, body = '{{{{answer}}}}' }} }}]");
+
+        let score = run("plain", &first_call(&fault)).await;
+
+        assert_eq!(score.verdict, Verdict::Pass, "{status}: {:?}", score.findings);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_gives_up_does_not_resume() {
     let score = run("gives-up", &first_call(CUT)).await;
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ridethrough_lab::adapter::Step;
 use ridethrough_lab::contestant::{Contestant, Inside};
+use ridethrough_lab::journal::Ran;
 use ridethrough_lab::run::run_on;
-use ridethrough_lab::scenario::{Scenario, Shelf};
+use ridethrough_lab::scenario::{Check, Claim, Scenario, Shelf};
 use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::wrong::{self, Dialed, Duplex, Mistake};
@@ -55,6 +56,34 @@ fn a_client_that_does_nothing_fails_every_scenario() {
     let others: Vec<_> = shelf.all().iter().filter(|it| !is_failed(it)).map(|it| &it.id).collect();
 
     assert!(others.is_empty(), "{others:?}");
+}
+
+/// A client that never repeats anything cannot run a call twice: a scenario that blames it for that is
+/// wrong, and not the client.
+#[test]
+fn a_client_that_repeats_nothing_runs_no_call_twice() {
+    let shelf = Shelf::ours().unwrap();
+    let gives_up = *wrong::find("gives-up").unwrap();
+    let runs_twice = |scenario: &&Scenario| {
+        let score = put_through(scenario, gives_up);
+        let breaks = |check: &Check| broken(&score).contains(&check.that.as_str());
+        let is_run =
+            |check: &Check| matches!(check.claim(), Some(Claim::Runs(runs)) if !runs.times.hold(2));
+        let is_twice = |check: &Check| is_run(check) && breaks(check) && repeats(&score);
+        scenario.checks().any(|(check, _)| is_twice(check))
+    };
+
+    let blamed: Vec<_> = shelf.all().iter().filter(runs_twice).map(|it| &it.id).collect();
+
+    assert!(blamed.is_empty(), "{blamed:?}");
+}
+
+/// Whether a tool ran twice with the same arguments.
+fn repeats(score: &Score) -> bool {
+    let runs = &score.journal.runs;
+    let is_same =
+        |one: &Ran, other: &Ran| one.tool == other.tool && one.arguments == other.arguments;
+    runs.iter().any(|run| runs.iter().filter(|other| is_same(run, other)).count() > 1)
 }
 
 /// What is wrong with the control of this scenario.

@@ -22,6 +22,7 @@ pub(crate) struct Oracle {
     eras: Eras,
     wire_ids: BTreeSet<u64>,
     /// Handshakes that are out, and since when.
+    /// First requests of handshakes that are out, and when each is given up on.
     handshakes: BTreeMap<AttemptId, Moment>,
     /// Handshakes in a row that followed each other at once, while no call began, was sent or ended.
     hurried: u32,
@@ -188,9 +189,10 @@ impl Oracle {
                 format!("call {call} went from generation {before} to {generation}"),
             );
         }
-        // The first send, 3 re-sends, one each for a renewed session, for renewed credentials and
-        // for a stream that was gone. A server that asked for input wants to be sent to again.
-        if arrivals > 7 {
+        // The first send, one each for a renewed session, for renewed credentials and for a stream that was
+        // gone, 3 re-sends, and more for half a minute with pauses that grow. A server that asked for input
+        // wants to be sent to again.
+        if arrivals > 7 + 20 {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
     }
@@ -241,11 +243,10 @@ impl Oracle {
         }
     }
 
-    pub(crate) fn handshake_began(&mut self, attempt: AttemptId, now: Moment) {
-        self.handshakes.insert(attempt, now);
-        // After 15 s a handshake is abandoned; it is only listened to, so as to delete its session.
-        let is_new = |since: &&Moment| now.since(**since) < Duration::from_secs(15);
-        let out = self.handshakes.values().filter(is_new).count();
+    /// After `limit` the request is given up on, and only listened to, so as to delete its session.
+    pub(crate) fn handshake_began(&mut self, attempt: AttemptId, now: Moment, limit: Duration) {
+        self.handshakes.insert(attempt, now + limit);
+        let out = self.handshakes.values().filter(|given_up| **given_up > now).count();
         if out > 1 {
             self.broken("one renewal at a time", format!("{out} are out"));
         }

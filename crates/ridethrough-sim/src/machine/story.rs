@@ -119,6 +119,8 @@ struct Stage<'a, W> {
     dials: BTreeMap<(Moment, u64), AttemptId>,
     order: u64,
     sessions: u64,
+    /// The last session that the server forgot.
+    forgotten: u64,
     ran: u32,
     open: BTreeMap<ExchangeId, &'static str>,
     /// The request that each resumable stream will answer in the end.
@@ -143,6 +145,7 @@ impl<'a, W: Write> Stage<'a, W> {
             dials: BTreeMap::new(),
             order: 0,
             sessions: 0,
+            forgotten: 0,
             ran: 0,
             open: BTreeMap::new(),
             asked: 0,
@@ -277,13 +280,21 @@ impl<'a, W: Write> Stage<'a, W> {
             return Script::answer(LATENCY, head, answer(id, result).into());
         }
         if !text.contains(r#""method":"tools/call""#) {
-            return Script::status(LATENCY, 202);
+            // A question of the machine has an id, and is refused like a call in a session that is gone.
+            return match session_number(request) {
+                _ if id == 0 => Script::status(LATENCY, 202),
+                Some(session) if session <= self.forgotten => Script::status(LATENCY, 404),
+                _ => Script::json(LATENCY, 200, answer(id, "{}")),
+            };
         }
         if !self.is_up() {
             return Script::not_sent(LATENCY, Cause::ConnectRefused);
         }
         match self.does.pop_front().unwrap_or(Does::Answer) {
-            Does::ForgetSession => Script::status(LATENCY, 404),
+            Does::ForgetSession => {
+                self.forgotten = self.sessions;
+                Script::status(LATENCY, 404)
+            }
             Does::Gateway => {
                 self.ran += 1;
                 Script::status(LATENCY, 502)

@@ -65,7 +65,7 @@ const MODERN_WORDS: [&str; 5] = [
 mod tests {
     use bytes::Bytes;
     use ridethrough_core::session::SessionId;
-    use ridethrough_core::{Address, AttemptId, CredentialsId, Headers, Lane, Version};
+    use ridethrough_core::{Address, AttemptId, CredentialsId, Headers, Lane, Route, Version};
 
     use super::*;
 
@@ -119,6 +119,7 @@ mod tests {
             credentials: CredentialsId::new(0),
             headers: Headers::default(),
             lane: Lane::Call,
+            route: Route::Any,
         }
     }
 

@@ -304,11 +304,15 @@ impl World {
 
     fn send(&mut self, request: &Outgoing) {
         let mut connection = Connection { call: None, is_handshake: false, listens: None };
+        let mut limit = INITIALIZE_LIMIT;
         let mut wire_id = None;
         match &request.verb {
             Verb::Post { body } => {
                 let text = std::str::from_utf8(body).expect("the machine writes UTF-8");
                 connection.is_handshake = self.opens(request, text);
+                if text.contains(ERA_QUESTION) {
+                    limit = ERA_QUESTION_LIMIT;
+                }
                 connection.call = number_after(text, r#""call":"#);
                 if text.contains(r#""method":"#) {
                     wire_id = number_after(text, r#""id":"#);
@@ -331,7 +335,7 @@ impl World {
         }
         self.oracle.sent(request, wire_id);
         if connection.is_handshake {
-            self.oracle.handshake_began(request.attempt, self.now);
+            self.oracle.handshake_began(request.attempt, self.now, limit);
         }
         let script = self.server.serve(self.now, request, &mut self.oracle);
         self.open.insert(request.attempt, connection);
@@ -349,8 +353,7 @@ impl World {
         let generation = request.to.generation.number();
         let is_new = generation > self.generation;
         self.generation = self.generation.max(generation);
-        text.contains(r#""method":"initialize""#)
-            || (is_new && text.contains(r#""method":"server/discover""#))
+        text.contains(r#""method":"initialize""#) || (is_new && text.contains(ERA_QUESTION))
     }
 
     /// Answers that were promised by a 202 come on the standing stream of their session.
@@ -381,3 +384,9 @@ impl World {
 
 /// A world that is still busy then will never rest.
 const HORIZON: Moment = Moment::secs(100_000);
+/// How a request that asks for the era says so.
+const ERA_QUESTION: &str = r#""method":"server/discover""#;
+/// How long the machine waits for it: there is another way to find out.
+const ERA_QUESTION_LIMIT: Duration = Duration::from_secs(3);
+/// How long it waits for any other first request of a handshake.
+const INITIALIZE_LIMIT: Duration = Duration::from_secs(15);

@@ -41,12 +41,13 @@ pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
             defer(host, ask, order).await;
         }
         Fault::LyingLoss => {
-            host.oracle().lied(order.call);
+            host.oracle().called_lost(order.call);
             let dialect = Dialect::draw(&mut host.chance().dice);
             let body = dialect.body(&ask.id().to_string());
             let kind = if body.starts_with('{') { JSON } else { TEXT };
             ask.status(dialect.status, &[kind], body).await;
         }
+        Fault::OddRefusal => refuse_oddly(host, ask, order).await,
         Fault::Accepted if !ask.is_stateless() => accept(host, ask, order).await,
         Fault::Flood => flood(host, ask, order).await,
         _ => ask.reply().1.hold().await,
@@ -72,6 +73,30 @@ async fn defer(host: &Host, ask: Ask, order: Order) {
 async fn gateway(host: &Host, ask: Ask) {
     let status = [502, 503, 504, 408][usize::try_from(host.below(4)).unwrap_or_default()];
     ask.status(status, &[], "<html>bad gateway</html>").await;
+}
+
+/// Refuses what was run, in a way that means nothing by itself.
+async fn refuse_oddly(host: &Host, ask: Ask, order: Order) {
+    const STATUSES: [u16; 20] = [
+        400, 402, 404, 406, 409, 410, 412, 416, 418, 422, 423, 424, 451, 499, 500, 501, 505, 507,
+        520, 529,
+    ];
+    host.oracle().called_lost(order.call);
+    let pick = |most: usize| usize::try_from(host.below(most as u64)).unwrap_or_default();
+    let status = STATUSES[pick(STATUSES.len())];
+    let words = ["no", "Session not found", "Server not initialized", "rate limited", ""][pick(5)];
+    let id = if pick(2) == 0 { ask.id().to_string() } else { "null".to_owned() };
+    match pick(3) {
+        0 => ask.status(status, &[TEXT], words).await,
+        1 => {
+            ask.status(status, &[("content-type", "text/html")], format!("<h1>{words}</h1>")).await
+        }
+        _ => {
+            let error = format!(r#"{{"code":-32000,"message":"{words}"}}"#);
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
+            ask.status(status, &[JSON], body).await;
+        }
+    }
 }
 
 /// Promises a body and breaks off in the middle of it.

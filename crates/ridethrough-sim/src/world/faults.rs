@@ -91,8 +91,10 @@ faults! {
     HoleAfter "hole-after" 20,
     /// 429 after it was run: a lie.
     LyingDeferral "lying-deferral" 20,
-    /// A lost session after it was run: a lie.
+    /// Words of a lost session after it was run, though the session lives.
     LyingLoss "lying-loss" 20,
+    /// A refusal of any status that proves nothing, with any words, run.
+    OddRefusal "odd-refusal" 60,
     /// 202, and the answer comes on the standing stream or never.
     Accepted "accepted" 40,
 

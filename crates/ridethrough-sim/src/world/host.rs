@@ -140,6 +140,7 @@ impl Host {
         let dialect = Dialect::draw(&mut self.chance().dice);
         self.mcp.lost_session(dialect.status, dialect.body("null"));
         self.mcp.forget_sessions();
+        self.oracle().sessions_forgotten();
     }
 
     fn first(&self, faults: &[Fault]) -> Option<Fault> {
@@ -198,6 +199,7 @@ const AFTER: &[Fault] = &[
     Fault::HoleAfter,
     Fault::LyingDeferral,
     Fault::LyingLoss,
+    Fault::OddRefusal,
     Fault::Accepted,
     Fault::Flood,
 ];

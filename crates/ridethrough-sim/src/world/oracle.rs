@@ -30,6 +30,8 @@ pub(super) struct Oracle {
     pub(super) lies: u64,
     /// Faults that some request met.
     pub(super) faults: u64,
+    /// How often the server forgot its sessions.
+    forgets: u64,
 }
 
 /// One call, from all that is known.
@@ -56,6 +58,10 @@ struct Call {
     is_taken_back: bool,
     /// It ended with the claim that the server has not run it.
     is_denied: bool,
+    /// The server called its session lost after it ran.
+    is_called_lost: bool,
+    /// How often the server had forgotten its sessions when the call last arrived.
+    forgets: u64,
 }
 
 /// One client's manners towards the server.
@@ -84,6 +90,7 @@ impl Oracle {
             executions: 0,
             lies: 0,
             faults: 0,
+            forgets: 0,
         }
     }
 
@@ -117,6 +124,8 @@ impl Oracle {
             ended: None,
             is_taken_back: false,
             is_denied: false,
+            is_called_lost: false,
+            forgets: self.forgets,
         };
         self.calls.insert(call, history);
     }
@@ -129,13 +138,14 @@ impl Oracle {
             return self.broken("only what was asked arrives", format!("call {call}"));
         };
         history.arrivals += 1;
+        history.forgets = self.forgets;
         let (arrivals, excused, client) = (history.arrivals, history.excused, history.client);
         let not_before = history.not_before.take().filter(|_| certain.answers_arrive);
         let is_repeat = std::mem::take(&mut history.is_budgeted);
         let ended = history.ended;
-        // The first send, 3 re-sends, one each for a renewed session, for renewed credentials, for a
-        // stream that was gone and for another era.
-        if arrivals > 8 + excused {
+        // The first send, one each for a renewed session, for renewed credentials, for a stream that was
+        // gone and for another era, 3 re-sends, and more for half a minute with pauses that grow.
+        if arrivals > 8 + 20 + excused {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
         self.nothing_follows(call, ended, now);
@@ -200,6 +210,32 @@ impl Oracle {
         self.lies += 1;
         if let Some(history) = self.calls.get_mut(&call) {
             history.lies += 1;
+        }
+    }
+
+    /// The server called the session of a call lost that it ran, though it lives. If it is lost indeed before
+    /// anybody could ask, that was a lie after all.
+    pub(super) fn called_lost(&mut self, call: u64) {
+        let forgets = self.forgets;
+        let Some(history) = self.calls.get_mut(&call) else { return };
+        match history.forgets == forgets {
+            true => history.is_called_lost = true,
+            // It was lost while the call ran.
+            false => {
+                history.lies += 1;
+                self.lies += 1;
+            }
+        }
+    }
+
+    /// The server forgot its sessions, or became another one.
+    pub(super) fn sessions_forgotten(&mut self) {
+        self.forgets += 1;
+        let open = self.calls.values_mut().filter(|history| history.ended.is_none());
+        for history in open.filter(|history| history.is_called_lost) {
+            history.is_called_lost = false;
+            history.lies += 1;
+            self.lies += 1;
         }
     }
 

@@ -76,6 +76,7 @@ impl Site {
                 let spoken = [Spoken::Both, Spoken::Legacy, Spoken::Modern];
                 let drawn = usize::try_from(self.host.below(3)).unwrap_or_default();
                 self.host.mcp.speaks(spoken[drawn]);
+                self.host.oracle().sessions_forgotten();
             }
             Fault::Sleeps => {
                 self.computer.sleeps(Duration::from_secs(10 + self.host.below(8 * 3600)));

@@ -46,6 +46,13 @@ impl Pending {
 }
 
 impl Pending {
+    /// Takes the call back, as dropping it does, and leaves its outcome to be awaited: the answer, if that
+    /// was on its way already, or [`Kind::Cancelled`](ridethrough_core::Kind::Cancelled) with what is known
+    /// about the server having run it.
+    pub fn cancel(&self) {
+        self.client.wish(Wish::Cancel(self.number));
+    }
+
     /// What has come and was not looked at. Nothing comes after this.
     fn unseen(&mut self) -> Option<Result<Answer, CallError>> {
         self.outcome.close();

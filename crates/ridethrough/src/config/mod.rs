@@ -241,8 +241,12 @@ impl ClientBuilder {
         self
     }
 
-    /// The largest message that is read: one event or one body; 16 MiB. All that has arrived in
-    /// part, of all calls together, may be three times that.
+    /// The largest message that is read: one event or one body; 16 MiB. A call whose answer is larger
+    /// ends with [`Kind::TooLarge`](crate::Kind::TooLarge).
+    ///
+    /// All that has arrived in part, of all calls together, may be three times that and one message
+    /// more. What would be beyond is read later, one answer after the other: the server waits, and no call
+    /// fails for it.
     pub const fn message_limit(mut self, bytes: usize) -> Self {
         self.limits.message = bytes;
         self.limits.link = bytes.saturating_mul(3);
@@ -284,7 +288,8 @@ impl ClientBuilder {
         let clock = Clock::start();
         let eras = self.spoken();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-        let mut link = Link::new(clock.now(), eras, identity, self.policy, seed);
+        let mut link = Link::new(clock.now(), eras, identity, self.policy.clone(), seed);
+        self.hide_secrets(link.secrets());
         if let Some(revision) = self.revision.filter(|it| it.era().has_sessions()) {
             link.offer(revision);
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{Era, Eras};
 
 use super::ClientBuilder;
@@ -109,6 +110,18 @@ impl ClientBuilder {
                 let (name, transport) = (endpoint?.origin(), transport?);
                 Some(Reached { name, transport, carries_http_sse })
             }
+        }
+    }
+
+    /// What the server may be shown and nobody else: the values of headers, and the URL's query.
+    pub(super) fn hide_secrets(&self, secrets: &mut Secrets) {
+        for (name, value) in &self.headers {
+            secrets.keep_named(name, value);
+        }
+        if let Place::Url(url) = &self.place
+            && let Some((_, query)) = url.split_once('?')
+        {
+            secrets.keep_query(query);
         }
     }
 

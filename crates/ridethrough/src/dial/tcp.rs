@@ -205,4 +205,19 @@ mod tests {
 
         assert_eq!(turns, [v6(1), v4(4), v6(2), v6(3)]);
     }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_kernel_asks_after_15_s_of_silence_and_every_10_s_from_then_on() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+
+        prepare(&stream).unwrap();
+
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(15));
+        assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(10));
+        assert!(stream.nodelay().unwrap());
+    }
 }

@@ -3,6 +3,7 @@
 //! It reads its answer and tells the driver, one piece of news at a time, until it is told to stop or
 //! to read the rest for the connection's sake only.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -12,12 +13,14 @@ use ridethrough_core::head::Content;
 use ridethrough_core::sse::{Decoder, Item};
 use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use super::attempts::{News, Order, Outlet};
 use super::collected::Collected;
 use super::limits::Limits;
 use super::memory::Share;
 use crate::drain;
+use crate::size::too_large;
 use crate::transport::{Body, Errand, Reply, Transport};
 
 /// One errand that is out.
@@ -99,13 +102,14 @@ impl Attempt {
                             return obey(order, body).await;
                         }
                     }
-                    Err(_) => return self.tell(News::Failed(too_large("an event"))),
+                    Err(beyond) => {
+                        let failure = too_large("an event", beyond.limit);
+                        return self.tell(News::Failed(failure));
+                    }
                 }
             }
             // What waits for its rest counts, whatever was said meanwhile.
-            if !self.share.hold(decoder.held()) {
-                return self.tell(News::Failed(too_large("all answers together")));
-            }
+            self.share.hold(decoder.held());
             if !said_something {
                 self.tell(News::Bytes);
                 yield_once().await;
@@ -128,12 +132,10 @@ impl Attempt {
                         return self.tell(News::Body(whole.into_bytes()));
                     }
                     if !is_within {
-                        return self.tell(News::Failed(too_large("a body")));
+                        return self.tell(News::Failed(too_large("a body", limit)));
                     }
                     whole.push(chunk);
-                    if !self.share.hold(whole.len()) {
-                        return self.tell(News::Failed(too_large("all answers together")));
-                    }
+                    self.share.hold(whole.len());
                     self.tell(News::Bytes);
                     chunks += 1;
                     if chunks % CHUNKS_AT_ONCE == 0 {
@@ -144,15 +146,32 @@ impl Attempt {
         }
     }
 
+    /// The next piece, as soon as there is memory for it. The server is not silent meanwhile: we are
+    /// deaf, and the machine must not take that for its fault.
     async fn chunk(&mut self, body: &mut dyn Body) -> Read {
-        tokio::select! {
-            biased;
-            order = &mut self.orders => Read::Told(order.unwrap_or(Order::Abort)),
-            chunk = std::future::poll_fn(|context| body.poll_chunk(context)) => match chunk {
-                None => Read::End,
-                Some(Ok(chunk)) => Read::Chunk(chunk),
-                Some(Err(failure)) => Read::Failed(failure),
-            },
+        loop {
+            let (share, mut wait) = (&self.share, None);
+            let reading = poll_fn(|context| {
+                if share.poll_room(context).is_pending() {
+                    let wait = wait.get_or_insert_with(|| Box::pin(sleep(DEAF_FOR)));
+                    return wait.as_mut().poll(context).map(|()| None);
+                }
+                let chunk = body.poll_chunk(context);
+                if chunk.is_pending() {
+                    share.pass();
+                }
+                chunk.map(Some)
+            });
+            tokio::select! {
+                biased;
+                order = &mut self.orders => return Read::Told(order.unwrap_or(Order::Abort)),
+                chunk = reading => match chunk {
+                    None => self.tell(News::Bytes),
+                    Some(None) => return Read::End,
+                    Some(Some(Ok(chunk))) => return Read::Chunk(chunk),
+                    Some(Some(Err(failure))) => return Read::Failed(failure),
+                },
+            }
         }
     }
 
@@ -185,7 +204,7 @@ async fn obey(order: Order, body: Box<dyn Body>) {
 /// Lets the driver act on the news before more is read.
 async fn yield_once() {
     let mut has_yielded = false;
-    std::future::poll_fn(|context| {
+    poll_fn(|context| {
         if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
@@ -195,10 +214,8 @@ async fn yield_once() {
     .await;
 }
 
-fn too_large(what: &str) -> Failure {
-    Failure::unknown(Cause::TooLarge).with_detail(format!("{what} beyond the limit"))
-}
-
 const NO_ANSWER: &str = "the transport made a connection where a request was asked for";
+/// Often enough for calls that ask after 30 s of silence (row 19).
+const DEAF_FOR: Duration = Duration::from_secs(10);
 /// A body in crumbs must not fill the driver's queue with signs of life.
 const CHUNKS_AT_ONCE: usize = 16;

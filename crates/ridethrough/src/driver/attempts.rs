@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, sse};
+use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, Lane, sse};
 use tokio::sync::oneshot;
 
 use super::attempt::Attempt;
@@ -53,19 +53,24 @@ impl Attempts {
 
     /// Begins a request.
     pub(super) fn begin(&mut self, id: AttemptId, transport: Arc<dyn Transport>, errand: Errand) {
-        self.launch(id, News::Failed, |attempt| attempt.run(transport, errand));
+        let lane = match &errand {
+            Errand::Connect => Lane::Control,
+            Errand::Request { outgoing, .. } => outgoing.lane,
+        };
+        self.launch(id, lane, News::Failed, |attempt| attempt.run(transport, errand));
     }
 
     /// Begins a connect of the link's own, which must end in time: the link makes one at a time.
     pub(super) fn begin_connect(&mut self, id: AttemptId, transport: Arc<dyn Transport>) {
         let within = self.limits.connect;
         let failed = |failure| News::Connected(Err(failure));
-        self.launch(id, failed, move |attempt| attempt.connect(transport, within));
+        self.launch(id, Lane::Control, failed, move |attempt| attempt.connect(transport, within));
     }
 
     fn launch<F>(
         &mut self,
         id: AttemptId,
+        lane: Lane,
         failed: fn(Failure) -> News,
         work: impl FnOnce(Attempt) -> F,
     ) where
@@ -78,7 +83,7 @@ impl Attempts {
             orders,
             outlet: self.outlet.clone(),
             limits: self.limits,
-            share: self.memory.share(),
+            share: self.memory.share(lane),
         });
         let outlet = self.outlet.clone();
         self.running.push(Box::pin(async move {

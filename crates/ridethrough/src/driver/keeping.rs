@@ -102,6 +102,7 @@ fn is_failure(outcome: &Outcome) -> bool {
             | Kind::Interrupted
             | Kind::PeerMisbehaved
             | Kind::SessionLost
+            | Kind::TooLarge
             | Kind::Unreachable => true,
             Kind::Rejected { status } => status == 429 || status >= 500,
             _ => false,

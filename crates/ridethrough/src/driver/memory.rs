@@ -1,63 +1,262 @@
 //! How much all answers of a link together hold in memory while they arrive.
+//!
+//! When it is too much, an answer is not read on until others have given theirs back: it is the server
+//! that waits. One answer at a time may go on all the same, up to the limit of a message, so that there
+//! is always one that can end. Calls and the link's own answers have an account each, and what is small
+//! waits for nothing: a server may end a large answer only when it has our reply to a small question.
+//!
+//! ```text
+//!   limit of the link   3 messages       calls   1      and one beyond   1     ┐
+//!                                        link    1/2    and one beyond   1     ├ 4 messages in all
+//!                                        small   1/512 of each of 256 calls    ┘
+//! ```
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use ridethrough_core::Lane;
+
+use super::limits::Limits;
 
 /// What the parts of a link's answers hold together.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Memory {
-    held: Arc<AtomicUsize>,
+    calls: Arc<Mutex<Account>>,
+    link: Arc<Mutex<Account>>,
+}
+
+struct Account {
     limit: usize,
+    /// So much of each answer is never waited for.
+    small: usize,
+    held: usize,
+    /// The one that may go on beyond the limit.
+    beyond: Option<Beyond>,
+    waiting: BTreeMap<u64, Waker>,
+    last: u64,
+}
+
+struct Beyond {
+    id: u64,
+    /// Whether it has read anything beyond the limit. Until then another may go instead.
+    has_read: bool,
 }
 
 impl Memory {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { held: Arc::default(), limit }
+    pub(super) fn new(limits: Limits) -> Self {
+        let small = SMALL.min(limits.message / 512);
+        let account = |limit| Arc::new(Mutex::new(Account::new(limit, small)));
+        Self { calls: account(limits.link / 3), link: account(limits.link / 6) }
     }
 
-    /// The share of one answer.
-    pub(super) fn share(&self) -> Share {
-        Share { memory: self.clone(), held: 0 }
+    /// The share of one answer, to a request of this lane.
+    pub(super) fn share(&self, lane: Lane) -> Share {
+        let account = match lane {
+            Lane::Call | Lane::Resume => self.calls.clone(),
+            Lane::Control => self.link.clone(),
+        };
+        let mut locked = lock(&account);
+        locked.last += 1;
+        let id = locked.last;
+        drop(locked);
+        Share { account, id, held: 0 }
     }
 }
 
 /// What one answer holds; given back when it is dropped.
-#[derive(Debug)]
 pub(super) struct Share {
-    memory: Memory,
+    account: Arc<Mutex<Account>>,
+    /// Older answers have smaller numbers.
+    id: u64,
     held: usize,
 }
 
 impl Share {
-    /// Says how much is held from here on, and whether that is within the limit of the link.
-    pub(super) fn hold(&mut self, bytes: usize) -> bool {
-        let others = self.memory.held.fetch_sub(self.held, Ordering::Relaxed) - self.held;
-        self.memory.held.fetch_add(bytes, Ordering::Relaxed);
+    /// Whether more of the answer may be read; if not, it is told when to ask again.
+    pub(super) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut account = lock(&self.account);
+        if account.held < account.limit || self.held < account.small {
+            return Poll::Ready(());
+        }
+        let id = self.id;
+        if account.beyond.get_or_insert(Beyond { id, has_read: false }).id == id {
+            return Poll::Ready(());
+        }
+        account.waiting.insert(id, context.waker().clone());
+        Poll::Pending
+    }
+
+    /// There was room, and nothing to read: another may have it.
+    pub(super) fn pass(&self) {
+        let mut account = lock(&self.account);
+        if account.beyond.take_if(|it| it.id == self.id && !it.has_read).is_some() {
+            account.wake(self.id);
+        }
+    }
+
+    /// Says how much is held from here on.
+    pub(super) fn hold(&mut self, bytes: usize) {
+        let mut account = lock(&self.account);
+        let is_more = bytes > self.held;
+        account.held = account.held - self.held + bytes;
         self.held = bytes;
-        others.saturating_add(bytes) <= self.memory.limit
+        if let Some(beyond) = account.beyond.as_mut().filter(|it| is_more && it.id == self.id) {
+            beyond.has_read = true;
+        }
+        let is_within = account.held < account.limit;
+        let needs_none = bytes < account.small;
+        account.beyond.take_if(|it| is_within || (needs_none && it.id == self.id));
+        if !is_more && (is_within || account.beyond.is_none()) {
+            account.wake(self.id);
+        }
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         self.hold(0);
+        let mut account = lock(&self.account);
+        account.waiting.remove(&self.id);
+        if account.beyond.take_if(|it| it.id == self.id).is_some() {
+            account.wake(self.id);
+        }
     }
 }
 
+impl Account {
+    const fn new(limit: usize, small: usize) -> Self {
+        Self { limit, small, held: 0, beyond: None, waiting: BTreeMap::new(), last: 0 }
+    }
+
+    /// Wakes all who wait, the oldest first, so that it is the first to ask. Answers are read side by
+    /// side in one task, so that a waker is nothing but a note to poll them.
+    fn wake(&mut self, by: u64) {
+        for (id, waiter) in std::mem::take(&mut self.waiting) {
+            if id != by {
+                waiter.wake();
+            }
+        }
+    }
+}
+
+fn lock(account: &Mutex<Account>) -> MutexGuard<'_, Account> {
+    // Nothing that holds the lock can panic half way.
+    account.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Progress, questions, most answers.
+const SMALL: usize = 32 << 10;
+
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
     use super::*;
 
     #[test]
-    fn shares_count_together_and_come_back_when_dropped() {
-        let memory = Memory::new(10);
-        let (mut one, mut two) = (memory.share(), memory.share());
+    fn beyond_the_limit_one_goes_on_and_the_others_wait_until_it_is_done() {
+        let memory = memory();
+        let (mut one, mut two, mut three) =
+            (memory.share(Lane::Call), memory.share(Lane::Resume), memory.share(Lane::Call));
+        for share in [&mut one, &mut two, &mut three] {
+            share.hold(6 * KIB);
+        }
+        let told = Arc::new(Told::default());
 
-        assert!(one.hold(6));
-        assert!(!two.hold(6));
+        assert!(two.may_read(&told));
+        two.hold(7 * KIB);
+        assert!(!one.may_read(&told) && !three.may_read(&told));
+        two.hold(16 * KIB);
+        assert!(two.may_read(&told), "up to the limit of its message");
+        assert_eq!(told.count(), 0);
         drop(two);
-        assert!(one.hold(10));
-        one.hold(0);
-        assert!(memory.share().hold(10));
+
+        assert_eq!(told.count(), 2);
+        assert!(one.may_read(&told) && three.may_read(&told));
     }
+
+    #[test]
+    fn one_that_has_nothing_to_read_lets_another_go_beyond_the_limit() {
+        let memory = memory();
+        let (mut one, mut two) = (memory.share(Lane::Call), memory.share(Lane::Call));
+        one.hold(10 * KIB);
+        two.hold(10 * KIB);
+        let told = Arc::new(Told::default());
+        assert!(one.may_read(&told));
+        assert!(!two.may_read(&told));
+
+        one.pass();
+
+        assert_eq!(told.count(), 1);
+        assert!(two.may_read(&told));
+        two.hold(11 * KIB);
+        two.pass();
+        assert!(!one.may_read(&told), "who has read beyond the limit goes on to its end");
+    }
+
+    #[test]
+    fn a_large_answer_that_ends_lets_the_next_one_go_though_all_hold_too_much() {
+        let memory = memory();
+        let mut shares: Vec<Share> = (0..4).map(|_| memory.share(Lane::Call)).collect();
+        for share in &mut shares {
+            share.hold(16 * KIB);
+        }
+        let told = Arc::new(Told::default());
+
+        for share in &mut shares {
+            assert!(share.may_read(&told));
+            share.hold(17 * KIB);
+            share.hold(0);
+        }
+    }
+
+    #[test]
+    fn what_is_small_waits_for_nothing_and_the_link_does_not_wait_for_calls() {
+        let memory = memory();
+        let mut calls = [memory.share(Lane::Call), memory.share(Lane::Call)];
+        let (mut small, mut link) = (memory.share(Lane::Call), memory.share(Lane::Control));
+        let told = Arc::new(Told::default());
+        for call in &mut calls {
+            call.hold(16 * KIB);
+            call.may_read(&told);
+        }
+
+        small.hold(SMALLEST - 1);
+        link.hold(7 * KIB);
+        assert!(small.may_read(&told) && link.may_read(&told));
+
+        small.hold(SMALLEST);
+        assert!(!small.may_read(&told));
+    }
+
+    fn memory() -> Memory {
+        Memory::new(Limits { message: 16 * KIB, link: 48 * KIB, ..Limits::default() })
+    }
+
+    impl Share {
+        fn may_read(&self, told: &Arc<Told>) -> bool {
+            let waker = Waker::from(told.clone());
+            self.poll_room(&mut Context::from_waker(&waker)).is_ready()
+        }
+    }
+
+    #[derive(Default)]
+    struct Told(AtomicUsize);
+
+    impl Told {
+        fn count(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Wake for Told {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    const KIB: usize = 1024;
+    const SMALLEST: usize = 16 * KIB / 512;
 }

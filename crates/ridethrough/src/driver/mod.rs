@@ -124,7 +124,7 @@ impl Driver {
             wallet: Wallet::new(parts.credentials),
             observers: parts.observers,
             wishes: parts.wishes,
-            attempts: Attempts::new(parts.limits, Memory::new(parts.limits.link)),
+            attempts: Attempts::new(parts.limits, Memory::new(parts.limits)),
             renewal: None,
             callers: Callers::default(),
             notices: BTreeMap::new(),
@@ -301,6 +301,9 @@ impl Driver {
     fn take_in_renewal(&mut self, renewed: Renewed) {
         self.renewal = None;
         let result = renewed.token.map(|token| {
+            if let Some(token) = &token {
+                self.link.secrets().keep(token.exposed());
+            }
             if self.wallet.keep(token) == Kept::Another {
                 self.shelf.credentials_changed();
             }

@@ -3,9 +3,12 @@
 //! Anything unreadable is left out rather than guessed: a missing fact costs nothing, a wrong one may.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE,
+};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName};
 use ridethrough_core::AnswerHead;
@@ -36,10 +39,19 @@ pub fn read_head(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead 
     head.session = text(&SESSION).and_then(SessionId::new);
     head.retry_after = text(&RETRY_AFTER).and_then(|it| retry_after(it, SystemTime::now()));
     head.challenge = challenge(&parts.headers);
+    head.challenge_words = challenge_words(&parts.headers, head.challenge.as_ref());
+    head.cookies = cookies(&parts.headers);
     if parts.status.is_redirection() {
         head.redirect = text(&LOCATION).and_then(|to| endpoint.redirect(asked, to));
     }
     head
+}
+
+/// The values of cookies that an answer sets.
+fn cookies(headers: &HeaderMap) -> Vec<Box<str>> {
+    let set = headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = set.filter_map(|set| set.split(';').next()?.split_once('='));
+    pairs.map(|(_, value)| value.trim().into()).collect()
 }
 
 /// How long the server keeps an idle connection, if `Keep-Alive` says so.
@@ -50,6 +62,18 @@ pub fn keep_alive(headers: &HeaderMap) -> Option<Duration> {
         name.trim().eq_ignore_ascii_case("timeout").then(|| seconds.trim().parse().ok())?
     });
     seconds.map(Duration::from_secs)
+}
+
+/// How a body is coded, if it is: what cannot be read must not be taken for what was said.
+pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
+    let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.as_bytes());
+    let mut codings = codings.flat_map(|value| value.split(|byte| *byte == b','));
+    let coding =
+        codings.find(|coding| !coding.trim_ascii().eq_ignore_ascii_case(b"identity"))?.trim_ascii();
+    // A token (RFC 9110, 5.6.2) of a length that fits into an error, whatever the server wrote.
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let letters = coding.iter().copied().filter(is_letter).take(MOST_LETTERS);
+    Some(letters.map(char::from).collect())
 }
 
 fn content(value: Option<&str>) -> Content {
@@ -90,6 +114,19 @@ fn challenge(headers: &HeaderMap) -> Option<Challenge> {
         Some(it) => Some(Challenge::Scope(parameter(it, "scope").unwrap_or_default().into())),
         None => asked.iter().next().map(|_| Challenge::Credentials),
     }
+}
+
+/// What a challenge says for people; the scope of one that misses it is told by the challenge itself.
+fn challenge_words(headers: &HeaderMap, challenge: Option<&Challenge>) -> Option<Arc<str>> {
+    let asked = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    let is_scope = matches!(challenge, Some(Challenge::Scope(_)));
+    let words = asked.flat_map(|value| {
+        let scope = parameter(value, "scope").filter(|_| !is_scope);
+        let scope = scope.map(|scope| format!("scope: {scope}").into());
+        [parameter(value, "error_description"), scope].into_iter().flatten()
+    });
+    let words: Vec<Cow<'_, str>> = words.collect();
+    (!words.is_empty()).then(|| words.join("; ").into())
 }
 
 /// The value of `name=value` or `name="value"` in a challenge.
@@ -133,6 +170,8 @@ fn unquoted(quoted: &str) -> (Cow<'_, str>, &str) {
     }
     (plain.into(), tail)
 }
+
+const MOST_LETTERS: usize = 40;
 
 #[cfg(test)]
 mod tests {

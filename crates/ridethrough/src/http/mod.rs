@@ -17,6 +17,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use ridethrough_core::head::Content;
 use ridethrough_core::{AnswerHead, Cause, Failure, Generation, Outgoing};
 
 use crate::credentials::Token;
@@ -75,11 +76,11 @@ impl Transport for Http {
 
 impl Desk {
     async fn ask(&self, outgoing: Outgoing, token: Option<Token>) -> Result<Reply, Failure> {
-        let (generation, lane) = (outgoing.to.generation, outgoing.lane);
+        let (generation, lane, route) = (outgoing.to.generation, outgoing.lane, outgoing.route);
         let request = request::build(self, outgoing, token.as_ref())
             .ok_or_else(|| Failure::unknown(Cause::Unreadable).with_detail(NO_HEADER))?;
         let asked = Asked { generation, path: request.uri().path_and_query().cloned() };
-        match self.pool.lease(lane).await? {
+        match self.pool.lease(lane, route).await? {
             Lease::Http1(connection) => {
                 let request = request::for_http1(request, self.host.clone());
                 self.ask_http1(connection, request, &asked).await
@@ -94,14 +95,26 @@ impl Desk {
         request: Request<Full<Bytes>>,
         asked: &Asked,
     ) -> Result<Reply, Failure> {
-        let response = connection.send(request).await.map_err(proof::of_http1)?;
+        let response = match connection.send(request).await {
+            Ok(response) => response,
+            Err(unanswered) => {
+                let failure = proof::of_http1(unanswered);
+                if matches!(failure.cause, Cause::Closed | Cause::Reset) {
+                    self.pool.lost(&connection);
+                }
+                return Err(failure);
+            }
+        };
+        self.pool.answered(&connection);
         if let Some(time) = keep_alive(response.headers()) {
             connection.rest_at_most(time);
         }
-        let (head, incoming) = self.read_head(response, asked);
+        let coding = head::coding(response.headers());
+        let (mut head, incoming) = self.read_head(response, asked);
+        head.connection = Some(connection.id());
         let body = Box::new(Http1Body::new(incoming, connection, self.pool.clone()));
         let capacity = Some(self.pool.capacity());
-        Ok(Reply::Answered { head, body, capacity })
+        plain(Reply::Answered { head, body, capacity }, coding)
     }
 
     async fn ask_http2(
@@ -121,9 +134,11 @@ impl Desk {
             }
         };
         let capacity = Some(stream.capacity());
-        let (head, incoming) = self.read_head(response, asked);
+        let coding = head::coding(response.headers());
+        let (mut head, incoming) = self.read_head(response, asked);
+        head.connection = Some(stream.connection());
         let body = Box::new(Http2Body::new(incoming, stream, self.pool.clone()));
-        Ok(Reply::Answered { head, body, capacity })
+        plain(Reply::Answered { head, body, capacity }, coding)
     }
 
     fn read_head(&self, response: Response<Incoming>, asked: &Asked) -> (AnswerHead, Incoming) {
@@ -134,4 +149,30 @@ impl Desk {
     }
 }
 
+/// An answer that can be read. Of one that is coded only its head counts: a refusal is one all the same,
+/// and anything else says nothing.
+fn plain(reply: Reply, coding: Option<String>) -> Result<Reply, Failure> {
+    let (mut head, capacity, coding) = match (reply, coding) {
+        (Reply::Answered { head, capacity, .. }, Some(coding))
+            if head.content != Content::Nothing =>
+        {
+            (head, capacity, coding)
+        }
+        (reply, _) => return Ok(reply),
+    };
+    if head.status.is_success() {
+        let detail = format!("the answer is coded as `{coding}`, which was not asked for");
+        return Err(Failure::unknown(Cause::Unreadable).with_detail(detail));
+    }
+    head.content = Content::Other;
+    let note = format!("[coded as `{coding}`, which was not asked for]");
+    match Reply::whole(head, note) {
+        Reply::Answered { head, body, .. } => Ok(Reply::Answered { head, body, capacity }),
+        Reply::Connected => Ok(Reply::Connected),
+    }
+}
+
 const NO_HEADER: &str = "the server gave a name or path to repeat that HTTP cannot carry";
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! One errand in the words of HTTP.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
 use http_body_util::Full;
 use ridethrough_core::{Outgoing, Verb};
@@ -35,6 +35,8 @@ pub(super) fn build(
         headers.append(name.clone(), value.clone());
     }
     headers.insert(ACCEPT, accept(&method));
+    // Without it a server may compress as it likes (RFC 9110, 12.5.3), and events would wait in its coder.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if method == Method::POST {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   POST initialize      a stream is opened; 200, an event stream that ends with the answer
-//!   POST request         200, an event stream that ends with the answer
+//!   POST request         200, an event stream that ends with the answer, wherever the server put it
 //!   POST anything else   202 once it is taken
 //!   GET                  200, everything that no call waits for
 //!   DELETE               204, the stream is closed
@@ -22,12 +22,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt, ready};
 use http::StatusCode;
 use ridethrough_core::head::{Content, Redirect};
 use ridethrough_core::message::{Incoming, Message};
 use ridethrough_core::session::SessionId;
-use ridethrough_core::{Address, AnswerHead, Carrier, Cause, Failure, Outgoing, Verb};
+use ridethrough_core::{Address, AnswerHead, Carrier, Cause, Failure, Outgoing, Route, Verb};
 
 use crate::credentials::Token;
 use crate::drain::{self, Bounds};
@@ -77,7 +77,10 @@ impl Transport for HttpSse {
         match errand {
             Errand::Request { outgoing, token } if outgoing.to.carrier == Carrier::HttpSse => {
                 let desk = self.desk.clone();
-                Box::pin(async move { desk.ask(Letter { outgoing, token }).await })
+                Box::pin(async move {
+                    let reply = desk.ask(Letter { outgoing, token }).await?;
+                    Ok(without_connection(reply))
+                })
             }
             errand => self.desk.http.perform(errand),
         }
@@ -145,15 +148,20 @@ impl Desk {
 
     /// Sends a message that has no answer.
     async fn tell(&self, stream: &Stream, letter: Letter) -> Result<Reply, Failure> {
-        let reply = self.post(stream, letter).await?;
-        Ok(taken(reply).map_or_else(|refusal| refusal, |()| status(StatusCode::ACCEPTED)))
+        match posted(self.post(stream, letter).await?) {
+            Posted::Taken(reply) => {
+                tokio::spawn(drain::drain_reply(ready(Ok(reply)), REST));
+                Ok(status(StatusCode::ACCEPTED))
+            }
+            Posted::Refused(refusal) => Ok(refusal),
+        }
     }
 
     /// Sends a request and hears what comes first: that it was taken, or word of the answer, which may
     /// overtake that. A refusal is the inner error.
     async fn send(
         &self,
-        stream: &Stream,
+        stream: &Arc<Stream>,
         id: u64,
         letter: Letter,
         until: Until,
@@ -163,29 +171,47 @@ impl Desk {
             return Ok(Err(status(StatusCode::NOT_FOUND)));
         };
         let mut posting = self.post(stream, letter);
-        let first = tokio::select! {
+        let (first, posting) = tokio::select! {
             biased;
-            first = awaited.first() => Some(first),
-            reply = &mut posting => match taken(reply?) {
-                Ok(()) => None,
-                Err(refusal) => return Ok(Err(refusal)),
+            first = awaited.first() => (Some(first), posting),
+            reply = &mut posting => match posted(reply?) {
+                Posted::Taken(reply) => (None, ready(Ok(reply)).boxed()),
+                Posted::Refused(refusal) => return Ok(Err(refusal)),
             },
         };
-        match first {
-            Some(Some(Ok(first))) => {
-                let posting = Some(Posting::hold(posting));
-                Ok(Ok(Sent { awaited, first: Some(first), posting }))
+        if let Some(lost @ (None | Some(Err(_)))) = first {
+            let lost = lost.and_then(Result::err).unwrap_or_else(stream::over);
+            return self.lost(stream, id, posting.await?, until, lost).await;
+        }
+        let posting = Posting::hold(posting, id, stream);
+        let first = match (first, until) {
+            (None, Until::Answered) => awaited.first().await.ok_or_else(stream::over)?.map(Some)?,
+            (first, _) => first.flatten().transpose()?,
+        };
+        Ok(Ok(Sent { awaited, first, posting }))
+    }
+
+    /// The stream is over. Only the POST can tell whether the server has the request; in its body there
+    /// may even be the answer. A session that has ended is none that a handshake or a ping could praise.
+    async fn lost(
+        &self,
+        stream: &Stream,
+        id: u64,
+        reply: Reply,
+        until: Until,
+        lost: Failure,
+    ) -> Result<Result<Sent, Reply>, Failure> {
+        let reply = match posted(reply) {
+            Posted::Taken(reply) if until == Until::Taken => reply,
+            Posted::Taken(_) => return Err(lost),
+            Posted::Refused(refusal) => return Ok(Err(refusal)),
+        };
+        match posting::answer_in(reply, id, stream).await? {
+            Some(answer) => {
+                let head = AnswerHead::new(StatusCode::OK, Content::Json);
+                Ok(Err(Reply::whole(head, answer)))
             }
-            // The stream is over. Only the POST can tell whether the server has the request.
-            Some(lost) => match taken(posting.await?) {
-                Ok(()) => Err(lost.and_then(Result::err).unwrap_or_else(stream::over)),
-                Err(refusal) => Ok(Err(refusal)),
-            },
-            None if until == Until::Taken => Ok(Ok(Sent { awaited, first: None, posting: None })),
-            None => match awaited.first().await {
-                Some(first) => Ok(Ok(Sent { awaited, first: Some(first?), posting: None })),
-                None => Err(stream::over()),
-            },
+            None => Err(lost),
         }
     }
 
@@ -194,7 +220,9 @@ impl Desk {
         // This revision has neither a session nor a version to name.
         let (generation, target) = (outgoing.to.generation, Some(stream.post_to.clone()));
         let to = Address { generation, target, ..Address::default() };
-        self.http.perform(Errand::Request { outgoing: Outgoing { to, ..outgoing }, token })
+        // What its session is asked comes on one stream, whichever connection asks.
+        let outgoing = Outgoing { to, route: Route::Any, ..outgoing };
+        self.http.perform(Errand::Request { outgoing, token })
     }
 
     fn listen(&self, session: Option<&SessionId>) -> Reply {
@@ -254,8 +282,7 @@ impl Desk {
 struct Sent {
     awaited: Awaited,
     first: Option<Parcel>,
-    /// The POST, if word of the call has overtaken its answer.
-    posting: Option<Posting>,
+    posting: Posting,
 }
 
 impl Sent {
@@ -294,16 +321,36 @@ fn asked(body: &Bytes) -> Result<Option<Asked>, Failure> {
     }
 }
 
-/// Whether the server took a message. The rest of its words is read for the connection's sake.
-fn taken(reply: Reply) -> Result<(), Reply> {
-    let Reply::Answered { mut head, body, capacity } = reply else { return Ok(()) };
+/// Whether this is a response to that request of ours.
+fn answers(body: &Bytes, id: u64) -> bool {
+    let messages = Incoming::parse(body).map(Incoming::into_messages).unwrap_or_default();
+    messages.iter().any(|message| {
+        matches!(message, Message::Response { id: Some(it), .. } if it.number() == Some(id))
+    })
+}
+
+/// What the server said of a message.
+enum Posted {
+    Refused(Reply),
+    Taken(Reply),
+}
+
+fn posted(reply: Reply) -> Posted {
+    let Reply::Answered { mut head, body, capacity } = reply else { return Posted::Taken(reply) };
     if head.status.is_success() {
-        tokio::spawn(drain::drain(body, REST));
-        return Ok(());
+        return Posted::Taken(Reply::Answered { head, body, capacity });
     }
     // The address was named by the server, for as long as the stream lasts: there is no other.
     head.redirect.take_if(|to| matches!(to, Redirect::SameOrigin(_)));
-    Err(Reply::Answered { head, body, capacity })
+    Posted::Refused(Reply::Answered { head, body, capacity })
+}
+
+/// A reply that names no connection: the server knows us by our stream.
+fn without_connection(mut reply: Reply) -> Reply {
+    if let Reply::Answered { head, .. } = &mut reply {
+        head.connection = None;
+    }
+    reply
 }
 
 fn answered(head: AnswerHead, body: Held) -> Reply {

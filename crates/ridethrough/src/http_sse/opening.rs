@@ -14,12 +14,13 @@ use std::time::Duration;
 use http::StatusCode;
 use ridethrough_core::head::Redirect;
 use ridethrough_core::sse::{Decoder, Event, Item};
-use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Verb};
+use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Route, Verb};
 use tokio::time::{Instant, timeout_at};
 
-use super::stream::{Stream, is_endpoint, too_large};
+use super::stream::{Stream, is_endpoint};
 use super::{Desk, Letter, status};
 use crate::endpoint::Endpoint;
+use crate::size::too_large;
 use crate::transport::{Body, Errand, Reply};
 
 /// A stream that is about to be opened, for the handshake that needs it.
@@ -85,6 +86,7 @@ impl Opening<'_> {
             credentials: outgoing.credentials,
             headers: Headers::default(),
             lane: Lane::Control,
+            route: Route::Any,
         };
         self.desk.http.perform(Errand::Request { outgoing, token: token.clone() }).await
     }
@@ -115,7 +117,7 @@ impl Bytes {
     async fn first_event(&mut self) -> Result<Option<Event>, Failure> {
         loop {
             while let Some(item) = self.decoder.next_item() {
-                match item.map_err(|_| too_large())? {
+                match item.map_err(|it| too_large("an event", it.limit))? {
                     Item::Event(event) if !event.data.is_empty() => return Ok(Some(event)),
                     Item::Comment | Item::Event(_) => {}
                 }

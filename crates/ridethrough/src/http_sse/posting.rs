@@ -1,36 +1,96 @@
-//! A POST that is still open when word of its call has come already.
+//! A POST whose answer is not only that it was taken.
 //!
 //! Some servers answer it only when the tool is done, and take its end for a cancel: it is held for as long
-//! as the call is read, and then for as long as the rest of any answer.
+//! as the call is read, and then for as long as the rest of any answer. Some of them put the answer of the
+//! call into its body; whichever comes first, there or on the stream, is the answer.
 
-use futures_util::future::{BoxFuture, ready};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
 use ridethrough_core::Failure;
+use ridethrough_core::head::Content;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::REST;
-use crate::drain::drain_reply;
-use crate::transport::Reply;
+use super::stream::Stream;
+use crate::drain::drain;
+use crate::size::too_large;
+use crate::transport::{Body, Reply};
 
-/// Holds a POST open until it is dropped.
+/// Holds a POST open until it is dropped, and hears the answer that its body may be.
 pub(super) struct Posting {
     _is_read: oneshot::Sender<()>,
 }
 
 impl Posting {
-    pub(super) fn hold(posting: BoxFuture<'static, Result<Reply, Failure>>) -> Self {
+    /// Holds a POST that asks for the answer to this request.
+    pub(super) fn hold(
+        posting: BoxFuture<'static, Result<Reply, Failure>>,
+        id: u64,
+        stream: &Arc<Stream>,
+    ) -> Self {
         let (is_read, is_over) = oneshot::channel();
-        tokio::spawn(see_out(posting, is_over));
+        let stream = Arc::downgrade(stream);
+        tokio::spawn(async move {
+            let mut hearing = pin!(async {
+                // That it failed is of no interest: the stream may still bring the answer.
+                let Ok(Reply::Answered { head, body, .. }) = posting.await else { return };
+                if !(head.status.is_success() && head.content == Content::Json) {
+                    return drain(body, REST).await;
+                }
+                let Some(stream) = stream.upgrade() else { return };
+                match read_whole(body, &stream).await {
+                    Ok(Some(answer)) => stream.take_answer(id, answer).await,
+                    Ok(None) => {}
+                    Err(failure) => stream.fail(id, &failure),
+                }
+            });
+            tokio::select! {
+                () = &mut hearing => {}
+                // Out of time: the connection is dropped with it, which is all there is to do.
+                _ = is_over => drop(timeout(REST_OF_AN_ANSWER, hearing).await),
+            }
+        });
         Self { _is_read: is_read }
     }
 }
 
-/// What the server answers is of no interest: that it has the request was seen on the stream.
-async fn see_out(
-    mut posting: BoxFuture<'static, Result<Reply, Failure>>,
-    is_over: oneshot::Receiver<()>,
-) {
-    tokio::select! {
-        reply = &mut posting => drain_reply(ready(reply), REST).await,
-        _ = is_over => drain_reply(posting, REST).await,
+/// The body of a POST's answer, if it is the answer to this request.
+pub(super) async fn answer_in(
+    reply: Reply,
+    id: u64,
+    stream: &Stream,
+) -> Result<Option<Bytes>, Failure> {
+    match reply {
+        Reply::Answered { head, body, .. } if head.content == Content::Json => {
+            let whole = read_whole(body, stream).await?;
+            Ok(whole.filter(|whole| super::answers(whole, id)))
+        }
+        _ => Ok(None),
     }
 }
+
+/// Reads a body whole; nothing, if it breaks off. Large ones are read one at a time.
+async fn read_whole(mut body: Box<dyn Body>, stream: &Stream) -> Result<Option<Bytes>, Failure> {
+    let (mut whole, mut turn) = (BytesMut::new(), None);
+    while let Some(chunk) = body.chunk().await {
+        let Ok(chunk) = chunk else { return Ok(None) };
+        if whole.len() + chunk.len() > stream.message_limit {
+            return Err(too_large("a body", stream.message_limit));
+        }
+        whole.extend_from_slice(&chunk);
+        if whole.len() > SMALL && turn.is_none() {
+            turn = stream.large.acquire().await.ok();
+        }
+    }
+    Ok(Some(whole.freeze()))
+}
+
+/// As long as the rest of any answer is read.
+const REST_OF_AN_ANSWER: Duration = REST.within;
+/// Most answers; so many of them at once as there are calls do no harm.
+const SMALL: usize = 32 << 10;

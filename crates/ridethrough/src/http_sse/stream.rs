@@ -11,12 +11,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use ridethrough_core::sse::{Event, Item};
 use ridethrough_core::{Cause, Failure};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::opening;
 use super::posting::Posting;
+use crate::size::too_large;
 use crate::switchboard::{Awaited, Deliveries, Floods, LineBody, Switchboard};
 use crate::transport::Body;
 
@@ -25,6 +26,9 @@ pub(super) struct Stream {
     pub(super) number: u64,
     /// Path and query, which is where servers put the name of the session: never to be shown.
     pub(super) post_to: Arc<str>,
+    pub(super) message_limit: usize,
+    /// The turn of whoever reads a large answer from the body of a POST.
+    pub(super) large: Semaphore,
     board: Arc<Switchboard>,
     /// Whether anybody has ever listened.
     is_heard: AtomicBool,
@@ -48,7 +52,8 @@ impl Stream {
             beaten: Instant::now(),
         };
         let reader = tokio::spawn(reader.run()).abort_handle();
-        Arc::new(Self { number, post_to, board, is_heard: AtomicBool::new(false), reader })
+        let (large, is_heard) = (Semaphore::new(1), AtomicBool::new(false));
+        Arc::new(Self { number, post_to, message_limit, large, board, is_heard, reader })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -57,6 +62,19 @@ impl Stream {
 
     pub(super) fn await_answer(&self, id: u64) -> Result<Awaited, Failure> {
         self.board.await_answer(id)
+    }
+
+    /// Takes what came in the body of a POST as the answer to this request, if it is that and nothing was
+    /// before it.
+    pub(super) async fn take_answer(&self, id: u64, body: Bytes) {
+        if super::answers(&body, id) {
+            self.board.answer(id, body).await;
+        }
+    }
+
+    /// The answer to this request cannot be taken.
+    pub(super) fn fail(&self, id: u64, failure: &Failure) {
+        self.board.fail(id, failure);
     }
 
     /// Everything that no call waits for; nothing, if the stream is over. Whoever listens first hears of
@@ -95,8 +113,8 @@ impl Held {
     }
 
     /// The same, and the POST that asked for it is held open.
-    pub(super) fn with(self, posting: Option<Posting>) -> Self {
-        Self { _posting: posting, ..self }
+    pub(super) fn with(self, posting: Posting) -> Self {
+        Self { _posting: Some(posting), ..self }
     }
 }
 
@@ -128,7 +146,7 @@ impl Reader {
     async fn read(&mut self) -> Result<(), Failure> {
         loop {
             while let Some(item) = self.bytes.decoder.next_item() {
-                if let Item::Event(event) = item.map_err(|_| too_large())? {
+                if let Item::Event(event) = item.map_err(|it| too_large("an event", it.limit))? {
                     self.take_in(event).await?;
                 }
             }
@@ -155,7 +173,7 @@ impl Reader {
             return Ok(());
         }
         let routed = self.board.route(event.data).await;
-        routed.map_err(|Floods| Failure::unknown(Cause::TooLarge).with_detail(FLOODS))
+        routed.map_err(|Floods| Failure::unknown(Cause::Flooded).with_detail(FLOODS))
     }
 }
 
@@ -174,10 +192,6 @@ pub(super) fn is_endpoint(event: &Event) -> bool {
 /// The stream has ended.
 pub(super) fn over() -> Failure {
     Failure::unknown(Cause::Closed).with_detail(OVER)
-}
-
-pub(super) fn too_large() -> Failure {
-    Failure::unknown(Cause::TooLarge).with_detail("an event beyond the limit")
 }
 
 /// Often enough for calls that ask after 30 s of silence (row 19).

@@ -44,8 +44,9 @@ impl Pool {
         Expected { room: self.room.clone(), number, since }
     }
 
-    /// Waits for a connection whose answer is being read to its end anyway.
-    pub(super) async fn one_comes_back_by(&self, deadline: Instant) -> bool {
+    /// Waits for a connection whose answer is being read to its end anyway. The first wait of a request
+    /// sets the `deadline` of them all.
+    pub(super) async fn one_comes_back_by(&self, deadline: &mut Option<Instant>) -> bool {
         let mut changed = std::pin::pin!(self.room.changed.notified());
         changed.as_mut().enable();
         let _waiter = match Room::prospect(&self.room) {
@@ -53,6 +54,7 @@ impl Pool {
             Prospect::None => return false,
             Prospect::Soon(waiter) => waiter,
         };
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + GRACE);
         let came_back = timeout_at(deadline, changed).await.is_ok();
         if !came_back {
             self.room.state().expectation.holds_streams_open = true;

@@ -9,11 +9,13 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
-use ridethrough_core::{Cause, Failure};
+use ridethrough_core::{Cause, ConnectionId, Failure};
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::places::Place;
+use super::register::Entry;
+use super::reuse::Rest;
 use crate::dial::{Connection, Meter, Metered, Peek, Refusal};
 
 /// A connection that was dialed and has not failed.
@@ -24,10 +26,15 @@ pub(crate) struct Http1 {
     peek: Arc<dyn Peek>,
     refusal: Refusal,
     task: AbortHandle,
+    /// Those who wait for this one learn by it that it is gone.
+    entry: Entry,
+    made: Instant,
     /// Since when it rests, or was dialed.
     since: Instant,
     rests: Duration,
     history: History,
+    /// Whether the request that is on it found it at rest.
+    is_reused: bool,
     /// What it is held by while a request uses it.
     place: Option<Place>,
 }
@@ -44,7 +51,7 @@ enum History {
 }
 
 impl Http1 {
-    pub(super) async fn new(connection: Connection) -> Result<Self, Failure> {
+    pub(super) async fn new(connection: Connection, entry: Entry) -> Result<Self, Failure> {
         let (io, meter) = Metered::new(connection.io);
         let (sender, driving) = http1::Builder::new()
             .max_buf_size(HEAD_LIMIT)
@@ -62,20 +69,46 @@ impl Http1 {
             peek: connection.peek,
             refusal: connection.refusal,
             task: task.abort_handle(),
+            entry,
+            made: Instant::now(),
             since: Instant::now(),
             rests: super::IDLE_LIMIT,
             history: History::Fresh,
+            is_reused: false,
             place: None,
         })
     }
 
+    pub(crate) const fn id(&self) -> ConnectionId {
+        self.entry.id()
+    }
+
     /// Whether the next request may go out on it.
     pub(super) fn is_usable(&self) -> bool {
-        let age = self.since.elapsed();
+        self.since.elapsed() < self.rests && !self.is_behind() && self.is_alive()
+    }
+
+    fn is_alive(&self) -> bool {
         // A server may speak first on a fresh TLS connection: session tickets are no bad sign.
-        let is_quiet =
-            || (self.history == History::Fresh && age < FRESH_FOR) || self.peek.is_quiet();
-        !self.sender.is_closed() && !self.is_behind() && age < self.rests && is_quiet()
+        let is_fresh = self.history == History::Fresh && self.since.elapsed() < FRESH_FOR;
+        !self.sender.is_closed() && (is_fresh || self.peek.is_quiet())
+    }
+
+    /// How it rested until it died, if it died while it could still have been used.
+    pub(super) fn died_at_rest(&self) -> Option<Rest> {
+        let rested = self.rest()?;
+        let is_dead = rested < self.rests && !self.is_alive();
+        is_dead.then_some(Rest { made: self.made, rested })
+    }
+
+    /// For how long it has rested since its last answer.
+    pub(super) fn rest(&self) -> Option<Duration> {
+        (self.history == History::Rested).then(|| self.since.elapsed())
+    }
+
+    /// When it was made, if the request that is on it is not its first.
+    pub(super) fn reused(&self) -> Option<Instant> {
+        self.is_reused.then_some(self.made)
     }
 
     /// Whether a server that answered early has left part of the request unread: hyper still holds
@@ -85,11 +118,12 @@ impl Http1 {
     }
 
     /// Waits until hyper is done with the request before; false if it closed instead.
-    pub(super) async fn ready(&mut self) -> bool {
-        self.sender.ready().await.is_ok()
+    pub(super) async fn is_ready_soon(&mut self) -> bool {
+        timeout(READY_WITHIN, self.sender.ready()).await.is_ok_and(|ready| ready.is_ok())
     }
 
     pub(super) fn in_use(mut self, place: Option<Place>) -> Self {
+        self.is_reused = self.history == History::Rested;
         self.history = History::InUse;
         self.place = place;
         self
@@ -159,5 +193,7 @@ impl Drop for Http1 {
 /// Also the largest head of an answer that is read. With hyper's limit of 100 headers it bounds
 /// what a hostile server can make us hold before a body begins.
 const HEAD_LIMIT: usize = 32 * 1024;
+/// How long hyper may take to be ready again after an answer was read.
+const READY_WITHIN: Duration = Duration::from_secs(1);
 /// A connection that was dialed for a request is used at once; one that was not is looked at.
 const FRESH_FOR: Duration = Duration::from_secs(1);

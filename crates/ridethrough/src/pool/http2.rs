@@ -1,5 +1,6 @@
 //! One HTTP/2 connection: shared by as many requests as the server allows at once.
 
+use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,8 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use ridethrough_core::{Cause, Failure};
+use ridethrough_core::{Cause, ConnectionId, Failure};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -32,17 +34,25 @@ pub(crate) struct Http2Stream {
 
 /// The task that reads and writes; it ends with the last who uses the connection.
 struct Driving {
+    id: ConnectionId,
     task: AbortHandle,
     /// The streams that the server allows at once.
     limit: Arc<AtomicUsize>,
-    taken: AtomicUsize,
     refusal: Refusal,
-    /// When a stream was last taken or freed.
-    used: Mutex<Instant>,
+    streams: Mutex<Streams>,
+}
+
+/// The streams of a connection, and those who wait for one.
+struct Streams {
+    taken: usize,
+    /// When one was last taken or freed.
+    used: Instant,
+    /// Requests that want a stream of this connection and no other.
+    waiting: VecDeque<oneshot::Sender<Http2Stream>>,
 }
 
 impl Http2 {
-    pub(super) async fn new(connection: Connection) -> Result<Self, Failure> {
+    pub(super) async fn new(connection: Connection, id: ConnectionId) -> Result<Self, Failure> {
         let refusal = connection.refusal;
         let (sender, driving) = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -66,18 +76,23 @@ impl Http2 {
             })
             .await;
         });
-        let taken = AtomicUsize::new(0);
-        let used = Mutex::new(Instant::now());
-        let task = task.abort_handle();
-        let driving = Arc::new(Driving { task, limit, taken, refusal, used });
+        let streams = Streams { taken: 0, used: Instant::now(), waiting: VecDeque::new() };
+        let (task, streams) = (task.abort_handle(), Mutex::new(streams));
+        let driving = Arc::new(Driving { id, task, limit, refusal, streams });
         Ok(Self { sender, driving })
+    }
+
+    pub(super) fn id(&self) -> ConnectionId {
+        self.driving.id
     }
 
     /// Whether the next request may go out on it. One that rested for too long may be dead without
     /// knowing it, and no PING is sent while nobody waits.
     pub(super) fn is_usable(&self) -> bool {
-        let has_rested = self.driving.taken.load(Ordering::Relaxed) == 0
-            && self.driving.last_use().elapsed() >= super::IDLE_LIMIT;
+        let has_rested = {
+            let streams = self.driving.streams();
+            streams.taken == 0 && streams.used.elapsed() >= super::IDLE_LIMIT
+        };
         !self.sender.is_closed() && !has_rested
     }
 
@@ -88,16 +103,49 @@ impl Http2 {
     /// Takes a stream, if the server allows one more. One beyond its limit would wait inside h2,
     /// out of our sight, for a stream that may never end.
     pub(super) fn stream(&self) -> Option<Http2Stream> {
-        let limit = self.driving.limit.load(Ordering::Relaxed).max(1);
-        let take = |taken| (taken < limit).then_some(taken + 1);
-        self.driving.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-        *self.driving.last_use() = Instant::now();
+        self.take(&mut self.driving.streams())
+    }
+
+    /// Takes a stream, or waits for one; the receiver fails when the pool lets go of the connection.
+    pub(super) fn stream_or_wait(&self) -> Result<Http2Stream, oneshot::Receiver<Http2Stream>> {
+        let mut streams = self.driving.streams();
+        self.take(&mut streams).ok_or_else(|| {
+            let (sender, receiver) = oneshot::channel();
+            streams.waiting.push_back(sender);
+            receiver
+        })
+    }
+
+    fn take(&self, streams: &mut Streams) -> Option<Http2Stream> {
+        let limit = self.driving.limit.load(Ordering::Relaxed).clamp(1, MOST_STREAMS);
+        if streams.taken >= limit {
+            return None;
+        }
+        streams.taken += 1;
+        streams.used = Instant::now();
         let (sender, driving) = (self.sender.clone(), self.driving.clone());
         Some(Http2Stream { sender, driving, handover: None })
     }
 }
 
+impl Drop for Http2 {
+    /// The pool lets go of it: to those who wait for it, it is gone.
+    fn drop(&mut self) {
+        let waiting = std::mem::take(&mut self.driving.streams().waiting);
+        drop(waiting);
+    }
+}
+
 impl Http2Stream {
+    pub(crate) fn connection(&self) -> ConnectionId {
+        self.driving.id
+    }
+
+    /// Whether a request can still be sent on it.
+    pub(super) fn is_open(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
     /// How many calls a connection carries at once: one stream is the standing one's, and one is
     /// kept for control messages, which must pass when all others are taken.
     pub(crate) fn capacity(&self) -> usize {
@@ -127,15 +175,25 @@ impl Http2Stream {
 
 impl Drop for Http2Stream {
     fn drop(&mut self) {
-        self.driving.taken.fetch_sub(1, Ordering::Relaxed);
-        *self.driving.last_use() = Instant::now();
+        let waiter = {
+            let mut streams = self.driving.streams();
+            streams.used = Instant::now();
+            let waiter = streams.waiting.pop_front();
+            streams.taken -= usize::from(waiter.is_none());
+            waiter
+        };
+        if let Some(waiter) = waiter {
+            let (sender, driving) = (self.sender.clone(), self.driving.clone());
+            // If nobody waits there any more, it is dropped in turn, and goes to the next.
+            drop(waiter.send(Self { sender, driving, handover: None }));
+        }
     }
 }
 
 impl Driving {
-    fn last_use(&self) -> MutexGuard<'_, Instant> {
+    fn streams(&self) -> MutexGuard<'_, Streams> {
         // Nothing that holds the lock can panic half way.
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,4 +210,7 @@ const PONG_WITHIN: Duration = Duration::from_secs(10);
 /// for many streams that nobody reads for a moment: they must not starve the others.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
+/// With so many streams unread, a few more can still be read: what they hold is less than the window of
+/// the connection.
+const MOST_STREAMS: usize = (CONNECTION_WINDOW / STREAM_WINDOW) as usize - 16;
 const HEAD_LIMIT: u32 = 32 * 1024;

@@ -9,10 +9,14 @@
 //!   HTTP/2     dialed ──▶ shared by requests until it fails; another one beside it when it is full
 //! ```
 
+mod dialing;
 mod expected;
 mod http1;
 mod http2;
+mod named;
 mod places;
+mod register;
+mod reuse;
 mod upload;
 
 pub(crate) use expected::Expected;
@@ -23,8 +27,8 @@ pub(crate) use places::FEWEST as FEWEST_CONNECTIONS;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
-use ridethrough_core::{Cause, Delivery, Failure, Lane};
+use futures_util::future::WeakShared;
+use ridethrough_core::{Cause, ConnectionId, Failure, Lane, Route};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -32,9 +36,12 @@ use crate::clock::SleepWatch;
 use crate::dial::{Dial, Speaks};
 use crate::endpoint::Endpoint;
 
+use dialing::{Beside, Dialed, Dialing};
 use expected::Expectation;
 use http2::Http2;
 use places::{Place, Places};
+use register::{Register, Returned};
+use reuse::Reuse;
 
 /// The connections to one server.
 #[derive(Clone)]
@@ -63,6 +70,7 @@ struct Room {
     /// How many calls may be out at once.
     capacity: usize,
     state: Mutex<State>,
+    register: Arc<Register>,
     /// A connection came back, or will not.
     changed: Notify,
 }
@@ -71,6 +79,7 @@ struct State {
     places: Places,
     sleep: SleepWatch,
     idle: Vec<Http1>,
+    reuse: Reuse,
     expectation: Expectation,
     shared: Vec<Http2>,
     /// The dial that everybody waits for while the protocol is, or may be, HTTP/2.
@@ -85,6 +94,7 @@ impl State {
             places,
             sleep,
             idle: Vec::new(),
+            reuse: Reuse::default(),
             expectation: Expectation::default(),
             shared: Vec::new(),
             dialing: None,
@@ -101,9 +111,16 @@ impl State {
             self.shared.clear();
         }
     }
-}
 
-type Dialing = BoxFuture<'static, Result<(), Failure>>;
+    /// The connection used last that a request of this lane may use. What it must not use is closed: it
+    /// would stand beside the one that is made instead.
+    fn take_idle(&mut self, lane: Lane, except: Option<ConnectionId>) -> Option<Http1> {
+        let (reuse, now) = (&self.reuse, Instant::now());
+        self.idle.retain(|it| it.rest().is_none_or(|rested| reuse.trusts(lane, rested, now)));
+        let place = self.idle.iter().rposition(|it| Some(it.id()) != except)?;
+        Some(self.idle.remove(place))
+    }
+}
 
 impl Pool {
     pub(crate) fn new(dial: Arc<dyn Dial>, endpoint: Endpoint, settings: PoolSettings) -> Self {
@@ -111,23 +128,45 @@ impl Pool {
         let places = Places::new(limit);
         let capacity = places.for_calls();
         let state = Mutex::new(State::new(places, sleep));
-        let changed = Notify::new();
-        Self { room: Arc::new(Room { dial, endpoint, connect_within, capacity, state, changed }) }
+        let (register, changed) = (Arc::default(), Notify::new());
+        let room = Room { dial, endpoint, connect_within, capacity, state, register, changed };
+        Self { room: Arc::new(room) }
     }
 
-    /// A connection to send one request on: an idle one if there is one, else a new one.
-    pub(crate) async fn lease(&self, lane: Lane) -> Result<Lease, Failure> {
-        let grace_ends = Instant::now() + expected::GRACE;
-        let mut place = None;
+    /// A connection to send one request on: the one that its route names, or any.
+    pub(crate) async fn lease(&self, lane: Lane, route: Route) -> Result<Lease, Failure> {
         self.room.state().forget_if_slept();
+        match route {
+            Route::Any => self.lease_any(lane, None).await,
+            Route::Except(id) => self.lease_any(lane, Some(id)).await,
+            Route::Instead(id) => {
+                self.leave(id);
+                self.lease_any(lane, Some(id)).await
+            }
+            Route::Only(id) => {
+                let named = self.lease_named(lane, id).await;
+                named.ok_or(Failure::not_sent(Cause::ConnectionGone))
+            }
+            Route::Prefer(id) => match timeout(expected::GRACE, self.lease_named(lane, id)).await {
+                Ok(Some(lease)) => Ok(lease),
+                Ok(None) | Err(_) => self.lease_any(lane, None).await,
+            },
+        }
+    }
+
+    /// An idle connection if there is one, else a new one.
+    async fn lease_any(&self, lane: Lane, except: Option<ConnectionId>) -> Result<Lease, Failure> {
+        let (mut place, mut grace_ends) = (None, None);
         loop {
             if let Some(stream) = self.take_stream() {
                 return Ok(Lease::Http2(stream));
             }
-            match self.take_idle(lane, &mut place).await {
+            match self.take_idle(lane, except, &mut place).await {
                 Taken::Idle(idle) => return Ok(Lease::Http1(idle.in_use(place))),
                 Taken::NoPlace => place = Some(self.place_in_line(lane).await),
-                Taken::Nothing if self.one_comes_back_by(grace_ends).await => {}
+                // Whoever stays for long need not wait for what is needed elsewhere.
+                Taken::Nothing
+                    if except.is_none() && self.one_comes_back_by(&mut grace_ends).await => {}
                 Taken::Nothing if self.room.dials_alone() => return self.dial_alone(place).await,
                 Taken::Nothing => self.dial_for_all().await?,
             }
@@ -157,9 +196,30 @@ impl Pool {
         self.room.keep(connection, place);
     }
 
+    /// A request was answered.
+    pub(crate) fn answered(&self, connection: &Http1) {
+        if connection.reused().is_some() {
+            self.room.state().reuse.worked();
+        }
+    }
+
+    /// A connection was closed before any answer to a request came.
+    pub(crate) fn lost(&self, connection: &Http1) {
+        if let Some(made) = connection.reused() {
+            self.room.state().reuse.lost(made, Instant::now());
+        }
+    }
+
     /// Forgets a shared connection on which a request could not be sent, or not whole.
     pub(crate) fn forget(&self, failed: &Http2Stream) {
         self.room.state().shared.retain(|connection| !connection.carries(failed));
+    }
+
+    /// Sends nothing more on a connection. What runs on it may go on.
+    fn leave(&self, id: ConnectionId) {
+        let mut state = self.room.state();
+        state.idle.retain(|connection| connection.id() != id);
+        state.shared.retain(|connection| connection.id() != id);
     }
 
     fn take_stream(&self) -> Option<Http2Stream> {
@@ -169,16 +229,22 @@ impl Pool {
     }
 
     /// The idle connection used last, if it is still good, and a place to use it in.
-    async fn take_idle(&self, lane: Lane, place: &mut Option<Place>) -> Taken {
+    async fn take_idle(
+        &self,
+        lane: Lane,
+        except: Option<ConnectionId>,
+        place: &mut Option<Place>,
+    ) -> Taken {
         loop {
-            let mut connection = match self.room.checkout(lane, place) {
+            let mut connection = match self.room.checkout(lane, except, place) {
                 Taken::Idle(connection) => connection,
                 none => return none,
             };
-            if connection.is_usable()
-                && timeout(READY_WITHIN, connection.ready()).await.is_ok_and(|is_ready| is_ready)
-            {
+            if connection.is_usable() && connection.is_ready_soon().await {
                 return Taken::Idle(connection);
+            }
+            if let Some(rest) = connection.died_at_rest() {
+                self.room.state().reuse.failed(rest, Instant::now());
             }
         }
     }
@@ -194,39 +260,6 @@ impl Pool {
             }
         }
     }
-
-    async fn dial_alone(&self, place: Option<Place>) -> Result<Lease, Failure> {
-        match self.room.dial_once().await? {
-            Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use(place))),
-            Dialed::Http2(connection) => {
-                let stream = connection.stream().ok_or(Failure::not_sent(Cause::StreamRefused))?;
-                self.room.share(connection, Beside::Others);
-                Ok(Lease::Http2(stream))
-            }
-        }
-    }
-
-    /// One dial, however many wait for it; it ends with the last of them.
-    async fn dial_for_all(&self) -> Result<(), Failure> {
-        let dialing = {
-            let mut state = self.room.state();
-            match state.dialing.as_ref().and_then(WeakShared::upgrade) {
-                Some(dialing) => dialing,
-                None => {
-                    let dialing: Shared<Dialing> = self.room.clone().dial_beside().boxed().shared();
-                    state.dialing = dialing.downgrade();
-                    dialing
-                }
-            }
-        };
-        let result = dialing.clone().await;
-        let mut state = self.room.state();
-        let current = state.dialing.as_ref().and_then(WeakShared::upgrade);
-        if current.is_some_and(|current| current.ptr_eq(&dialing)) {
-            state.dialing = None;
-        }
-        result
-    }
 }
 
 impl Room {
@@ -236,7 +269,12 @@ impl Room {
     }
 
     /// An idle connection, if there is a place to use it in.
-    fn checkout(self: &Arc<Self>, lane: Lane, place: &mut Option<Place>) -> Taken {
+    fn checkout(
+        self: &Arc<Self>,
+        lane: Lane,
+        except: Option<ConnectionId>,
+        place: &mut Option<Place>,
+    ) -> Taken {
         let mut state = self.state();
         // On HTTP/2 the streams are counted, and by the server.
         if place.is_none() && state.speaks != Some(Speaks::Http2) {
@@ -245,7 +283,7 @@ impl Room {
                 return Taken::NoPlace;
             }
         }
-        state.idle.pop().map_or(Taken::Nothing, Taken::Idle)
+        state.take_idle(lane, except).map_or(Taken::Nothing, Taken::Idle)
     }
 
     /// Closes connections that rest, until those that are used are not too many with them.
@@ -256,46 +294,14 @@ impl Room {
         }
     }
 
-    /// Whether a request gets a connection of its own.
-    fn dials_alone(&self) -> bool {
-        match self.state().speaks {
-            Some(Speaks::Http1) => true,
-            Some(Speaks::Http2) => false,
-            None => !self.endpoint.is_tls(),
-        }
-    }
-
-    /// Makes one connection and keeps it for whoever comes next.
-    async fn dial_beside(self: Arc<Self>) -> Result<(), Failure> {
-        match self.dial_once().await? {
-            Dialed::Http1(connection) => self.keep(connection, None),
-            Dialed::Http2(connection) => self.share(connection, Beside::Others),
-        }
-        Ok(())
-    }
-
-    async fn dial_once(&self) -> Result<Dialed, Failure> {
-        let dialing = async {
-            let connection = self.dial.dial(&self.endpoint).await?;
-            self.state().speaks = Some(connection.speaks);
-            match connection.speaks {
-                Speaks::Http1 => Http1::new(connection).await.map(Dialed::Http1),
-                Speaks::Http2 => Http2::new(connection).await.map(Dialed::Http2),
-            }
-        };
-        match timeout(self.connect_within, dialing).await {
-            // Nothing was sent, whoever dialed and whatever it claims.
-            Ok(result) => {
-                result.map_err(|failure| Failure { delivery: Delivery::NotSent, ..failure })
-            }
-            Err(_) => Err(Failure::not_sent(Cause::ConnectTimedOut)),
-        }
-    }
-
     fn keep(self: &Arc<Self>, connection: Http1, place: Option<Place>) {
         let mut state = self.state();
-        state.idle.push(connection);
-        if let Some(place) = place {
+        // Under the lock: whoever looks for it now either finds it at rest or is in line for it.
+        let Some(returned) = self.register.hand_over(Returned { connection, place }) else {
+            return;
+        };
+        state.idle.push(returned.connection);
+        if let Some(place) = returned.place {
             place.leave(&mut state);
         }
         drop(state);
@@ -328,19 +334,6 @@ enum Taken {
     Nothing,
 }
 
-/// What a new shared connection stands beside.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Beside {
-    Nothing,
-    Others,
-}
-
-/// A connection that was just made.
-enum Dialed {
-    Http1(Http1),
-    Http2(Http2),
-}
-
 /// Closes connections that rested for too long, for as long as there are any.
 async fn sweep(room: Weak<Room>) {
     loop {
@@ -358,7 +351,5 @@ async fn sweep(room: Weak<Room>) {
 
 /// Most servers and balancers keep an idle connection for a minute or longer.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
-/// How long hyper may take to be ready again after an answer was read.
-const READY_WITHIN: Duration = Duration::from_secs(1);
 /// An idle socket costs little; that it goes within seconds of its limit is enough.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);

@@ -170,7 +170,7 @@ fn millis_up(time: Duration) -> u64 {
 }
 
 /// Every kind but `Rejected`, which has a status.
-const NAMES: [(&str, Kind); 12] = [
+const NAMES: [(&str, Kind); 13] = [
     ("breakerOpen", Kind::BreakerOpen),
     ("cancelled", Kind::Cancelled),
     ("closed", Kind::Closed),
@@ -181,6 +181,7 @@ const NAMES: [(&str, Kind); 12] = [
     ("interrupted", Kind::Interrupted),
     ("peerMisbehaved", Kind::PeerMisbehaved),
     ("sessionLost", Kind::SessionLost),
+    ("tooLarge", Kind::TooLarge),
     ("unauthorized", Kind::Unauthorized),
     ("unreachable", Kind::Unreachable),
 ];

@@ -24,7 +24,8 @@ use super::command::Command;
 use super::lines::{Letter, Lines, Unsent, letter, write_letters};
 use super::process::{self, Process, Started};
 use super::watch::{LAST_GASP, Watch};
-use crate::switchboard::{Awaited, Deliveries, Switchboard};
+use crate::size::Size;
+use crate::switchboard::{Awaited, Deliveries, FRAME, Switchboard};
 
 /// A server that runs as our child. Dropping it kills it.
 pub(super) struct Child {
@@ -57,6 +58,8 @@ impl Child {
         let (tell_over, over) = watch::channel(false);
         let watch = Watch {
             program: command.shown(),
+            // Its frame counts against the limit of a message, and has been taken off.
+            limit: Size(message_limit + FRAME.len()),
             process: process.clone(),
             board: board.clone(),
             over: tell_over,

@@ -1,7 +1,7 @@
 //! The errands of the machine, put to shells that stand in for servers.
 
 use ridethrough_core::sse::{Decoder, EventId, Item};
-use ridethrough_core::{Address, AttemptId, CredentialsId, Delivery, Headers, Lane};
+use ridethrough_core::{Address, AttemptId, CredentialsId, Delivery, Headers, Lane, Route};
 use tokio::time::timeout;
 
 use super::*;
@@ -222,7 +222,7 @@ fn request(verb: Verb, session: Option<SessionId>) -> Errand {
     let to = Address { session, ..Address::default() };
     let (attempt, credentials) = (AttemptId::new(1), CredentialsId::new(0));
     let (headers, lane) = (Headers::default(), Lane::Call);
-    let outgoing = Outgoing { attempt, verb, to, credentials, headers, lane };
+    let outgoing = Outgoing { attempt, verb, to, credentials, headers, lane, route: Route::Any };
     Errand::Request { outgoing, token: None }
 }
 

@@ -16,12 +16,15 @@ use tokio::sync::{oneshot, watch};
 use super::last_words::LastWords;
 use super::lines::{Lines, NoLine};
 use super::process::Process;
+use crate::size::Size;
 use crate::switchboard::{Floods, Switchboard};
 
 /// What a watcher needs.
 pub(super) struct Watch {
     /// As people may see it.
     pub(super) program: String,
+    /// The longest line that is read.
+    pub(super) limit: Size,
     pub(super) process: Arc<Process>,
     pub(super) board: Arc<Switchboard>,
     pub(super) over: watch::Sender<bool>,
@@ -29,10 +32,12 @@ pub(super) struct Watch {
 
 /// Why nothing more is read.
 enum Silence {
-    /// It broke a rule.
-    Breach(&'static str),
     /// Its stdout ended.
     End,
+    /// It asked more than can be kept.
+    Flood,
+    /// It wrote a line that cannot be kept, and nobody knows who waits for it.
+    TooLong,
 }
 
 impl Watch {
@@ -77,12 +82,12 @@ impl Watch {
             match lines.next().await {
                 Ok(line) => {
                     if let Err(Floods) = self.board.route(line).await {
-                        break Silence::Breach("asked too many questions before its first answer");
+                        break Silence::Flood;
                     }
                 }
                 Err(NoLine::End) => return Silence::End,
                 Err(NoLine::TooLong(Some(id))) if self.board.fail(id, &self.too_long()) => {}
-                Err(NoLine::TooLong(_) | NoLine::WithoutEnd) => break Silence::Breach(TOO_LONG),
+                Err(NoLine::TooLong(_) | NoLine::WithoutEnd) => break Silence::TooLong,
             }
         };
         // What was lost may be an answer or a question: nobody must wait for it in vain.
@@ -107,13 +112,18 @@ impl Watch {
     }
 
     fn too_long(&self) -> Failure {
-        Failure::unknown(Cause::TooLarge).with_detail(format!("`{}` {TOO_LONG}", self.program))
+        Failure::unknown(Cause::TooLarge).with_detail(self.overlong())
+    }
+
+    fn overlong(&self) -> String {
+        format!("`{}` wrote a line of more than {}", self.program, self.limit)
     }
 
     fn failure(&self, silence: &Silence, status: Option<ExitStatus>, words: &str) -> Failure {
         let program = &self.program;
         let (cause, mut detail) = match silence {
-            Silence::Breach(how) => (Cause::TooLarge, format!("`{program}` {how}")),
+            Silence::Flood => (Cause::Flooded, format!("`{program}` {FLOODS}")),
+            Silence::TooLong => (Cause::TooLarge, self.overlong()),
             Silence::End => {
                 let status = status.map(|status| format!(", {status}")).unwrap_or_default();
                 (Cause::Closed, format!("`{program}` has ended{status}"))
@@ -132,6 +142,6 @@ async fn a_second_after(mut flag: watch::Receiver<bool>) {
     tokio::time::sleep(LAST_GASP).await;
 }
 
-const TOO_LONG: &str = "wrote a line beyond the limit";
+const FLOODS: &str = "asked too many questions before its first answer";
 /// How long the rest of a dead server is read, and how long one may live on without its pipes.
 pub(super) const LAST_GASP: Duration = Duration::from_secs(1);

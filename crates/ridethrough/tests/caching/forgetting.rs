@@ -112,8 +112,8 @@ async fn a_server_that_was_rolled_back_to_sessions_takes_all_that_was_kept_along
         let is_modern =
             asked.params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
         match asked.method.as_str() {
-            "server/discover" if asked.before > 0 => Said::Error(-32601),
             // The rollback.
+            "server/discover" if asked.before > 0 => Said::Status(400),
             "tools/call" if is_modern => Said::Status(400),
             _ => Said::Result(minute(asked)),
         }

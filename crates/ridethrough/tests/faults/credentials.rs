@@ -116,7 +116,7 @@ on_every_carrier! {
         assert!(!error.may_have_run());
     }
 
-    async fn the_call_after_a_hook_that_hung_asks_again(rig: Rig) {
+    async fn a_hook_that_hangs_is_not_asked_again_by_the_next_call(rig: Rig) {
         let hook = hangs_at_the_second_question();
         rig.mcp.require_bearer(Some("old"));
         let client = rig.builder().credentials(hook.clone()).build().unwrap();
@@ -124,9 +124,9 @@ on_every_carrier! {
         rig.mcp.require_bearer(Some("new"));
         call(&client, "deploy", "a").await.unwrap_err();
 
-        call(&client, "deploy", "b").await.unwrap();
+        call(&client, "deploy", "b").await.unwrap_err();
 
-        assert_eq!(hook.asked().len(), 3);
+        assert_eq!(hook.asked().len(), 2);
     }
 
     async fn a_hook_that_is_slow_at_first_delays_the_call_and_does_not_fail_it(rig: Rig) {

@@ -43,10 +43,12 @@ on_every_carrier! {
         client.connect().await.unwrap();
 
         for (number, code) in [-32600, -32601, -32602, -32000, -32001, 1].into_iter().enumerate() {
-            rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
-                let error = ask.error(code, "Invalid params: Invalid or expired session");
-                ask.status(400, &[JSON], error).await;
-            });
+            for when in [When::tool("deploy"), When::method("ping")] {
+                rig.mcp.rule(when, Times::Once, move |ask| async move {
+                    let error = ask.error(code, "Invalid params: Invalid or expired session");
+                    ask.status(400, &[JSON], error).await;
+                });
+            }
 
             call(&client, "deploy", "a").await.unwrap();
 
@@ -54,14 +56,15 @@ on_every_carrier! {
         }
     }
 
-    async fn the_words_of_a_lost_session_outrank_a_retry_after(rig: Rig) {
+    async fn a_retry_after_outranks_the_words_of_a_lost_session(rig: Rig) {
         let client = rig.client();
         client.connect().await.unwrap();
         answer_once(&rig, "deploy", 503, &[("retry-after", "3600")], "session expired");
 
-        call(&client, "deploy", "a").await.unwrap();
+        let error = call(&client, "deploy", "a").await.unwrap_err();
 
-        assert_eq!(rig.count(When::method("initialize")), 2);
+        assert_eq!(error.call().unwrap().kind, Kind::Rejected { status: 503 });
+        assert_eq!(rig.count(When::method("initialize")), 1);
     }
 
     async fn a_server_without_session_ids_loses_a_session_by_words(rig: Rig) {
@@ -69,6 +72,9 @@ on_every_carrier! {
         let client = rig.client();
         client.connect().await.unwrap();
         answer_once(&rig, "deploy", 400, &[], "Bad Request: Server not initialized");
+        rig.mcp.rule(When::method("tools/list"), Times::Once, |ask| {
+            ask.status(400, &[], "Bad Request: Server not initialized")
+        });
 
         call(&client, "deploy", "a").await.unwrap();
 
@@ -231,8 +237,9 @@ on_every_carrier! {
     async fn the_words_of_a_lost_session_under_200_renew_it_if_a_ping_finds_it_lost(rig: Rig) {
         for speak in [speak_in_json as Speak, speak_on_a_stream] {
             let rig = Rig::over(rig.server.protocol());
-            let lost = When::tool("deploy").and(When::session("lab-session-1"));
-            rig.mcp.rule(lost, Times::Always, speak);
+            for lost in [When::tool("deploy"), When::method("ping")] {
+                rig.mcp.rule(lost.and(When::session("lab-session-1")), Times::Always, speak);
+            }
             let client = rig.client();
             client.connect().await.unwrap();
             rig.mcp.forget_sessions();
@@ -248,7 +255,14 @@ on_every_carrier! {
 
     async fn one_ping_decides_for_all_calls_that_suspect_their_session(rig: Rig) {
         let gate = Gate::closed();
-        gate.hold(&rig.mcp, When::method("ping"));
+        let held = gate.clone();
+        rig.mcp.rule(When::method("ping"), Times::Always, move |ask| {
+            let held = held.clone();
+            async move {
+                held.pass().await;
+                speak_in_json(ask).await;
+            }
+        });
         let lost = When::tool("deploy").and(When::session("lab-session-1"));
         rig.mcp.rule(lost, Times::Always, speak_in_json);
         let client = rig.client();

@@ -14,6 +14,8 @@ mod hook;
 mod valve;
 
 mod basics;
+mod closers;
+mod coding;
 mod credentials;
 mod dialects;
 mod draining;

@@ -191,10 +191,18 @@ async fn fails(client: &Client) -> String {
     format!("{error}\n{error:?}\n{}\n{:?}", error.report(), std::error::Error::source(&error))
 }
 
-/// Answers one call with this, and with a body that is nothing but secrets.
+/// Answers one call with this, and with a body that repeats all that it was asked with.
 fn answer_once(rig: &Rig, status: u16, headers: &'static [(&'static str, &'static str)]) {
-    let answer = move |ask: Ask| ask.status(status, headers, SECRETS.join(" "));
-    rig.mcp.rule(When::tool("deploy"), Times::Once, answer);
+    rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask: Ask| {
+        let body = asked_with(&ask);
+        ask.status(status, headers, body)
+    });
+}
+
+fn asked_with(ask: &Ask) -> String {
+    let headers = ["authorization", "x-key", "cookie", "mcp-session-id"];
+    let headers = headers.map(|name| ask.entry.header(name).unwrap_or_default().to_owned());
+    format!("{} {}", ask.entry.target, headers.join(" "))
 }
 
 async fn passes_its_deadline(rig: &Rig, client: &Client) -> String {
@@ -215,8 +223,13 @@ async fn cannot_connect(rig: &Rig, client: &Client) -> String {
 }
 
 async fn opens_the_breaker(rig: &Rig, client: &Client) -> Vec<String> {
-    let refuse = |ask: Ask| ask.status(404, &[], SECRETS.join(" "));
-    rig.mcp.rule(When::tool("deploy"), Times::Exactly(100), refuse);
+    let refuse = |ask: Ask| {
+        let body = asked_with(&ask);
+        ask.status(404, &[], body)
+    };
+    for when in [When::tool("deploy"), When::method("ping")] {
+        rig.mcp.rule(when, Times::Exactly(100), refuse);
+    }
     let mut said = Vec::new();
     for _ in 0..6 {
         said.push(fails(client).await);

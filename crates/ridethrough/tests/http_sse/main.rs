@@ -8,5 +8,6 @@
 mod rig;
 
 mod breaking;
+mod posting;
 mod refusing;
 mod speaking;

@@ -20,9 +20,9 @@ async fn an_answer_beyond_the_limit_ends_its_call_alone() {
 
     let error = call_error(tool(&client, "big", json!({ "bytes": 128 * 1024 })).await);
 
-    assert_eq!(error.kind, Kind::PeerMisbehaved);
+    assert_eq!(error.kind, Kind::TooLarge);
     assert!(error.may_have_run());
-    assert!(error.to_string().contains("`sh` wrote a line beyond the limit"), "{error}");
+    assert!(error.to_string().contains("`sh` wrote a line of more than 64 KiB"), "{error}");
     inbox.answer(question, Answer::Result(Json::empty_object()));
     assert_eq!(value(other.await), json!({}));
     assert_eq!(rig.count("start"), 1);
@@ -38,7 +38,7 @@ async fn a_question_beyond_the_limit_ends_the_server_because_nobody_can_answer_i
     let error = call_error(tool(&client, "asks_much", json!({})).await);
 
     for error in [error, call_error(other.await)] {
-        assert_eq!(error.kind, Kind::PeerMisbehaved);
+        assert_eq!(error.kind, Kind::TooLarge);
         assert!(error.may_have_run());
     }
     assert_eq!(value(tool(&client, "echo", json!({})).await)["start"], 2);
@@ -51,7 +51,7 @@ async fn a_server_that_floods_us_with_one_endless_line_is_ended() {
 
     let error = call_error(tool(&client, "echo", json!({})).await);
 
-    assert_eq!(error.kind, Kind::PeerMisbehaved);
+    assert_eq!(error.kind, Kind::TooLarge);
     assert!(!error.may_have_run(), "{error}");
 }
 

@@ -26,6 +26,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     config.sse_retry = Some(RETRY);
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.sse_retry = Some(RETRY);
+    if let Ok(idle) = std::env::var("INTEROP_IDLE_MS") {
+        sessions.session_config.keep_alive = Some(Duration::from_millis(idle.parse()?));
+    }
     let service = StreamableHttpService::new(|| Ok(Surface::default()), Arc::new(sessions), config);
     let port: u16 = std::env::var("PORT").unwrap_or_default().parse().unwrap_or(0);
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;

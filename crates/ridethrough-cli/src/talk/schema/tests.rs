@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::talk::arguments::Origins;
 
 #[test]
 fn what_is_missing_is_told_with_its_type_and_its_description() {
@@ -95,5 +96,126 @@ fn places_inside_are_named_by_their_path() {
 }
 
 fn faults(schema: &Value, value: Value) -> Vec<String> {
-    Schema::new(&schema.clone().into()).faults(&value.into())
+    let given: Json = value.into();
+    // By words, nothing is repeated of what is inside of them.
+    check(&schema.clone().into(), &given, &Origins::default()).faults
+}
+
+#[test]
+fn what_is_wrong_inside_of_one_of_several_forms_is_told_for_the_form_that_was_meant() {
+    let schema = json!({"properties": {"shape": {"anyOf": [
+        {"type": "object", "required": ["kind", "radius"], "properties": {
+            "kind": {"const": "circle"}, "radius": {"type": "number", "description": "in metres"}}},
+        {"type": "object", "required": ["kind", "side"], "properties": {
+            "kind": {"const": "square"}, "side": {"type": "number"}}},
+        {"type": "null"}]}}});
+
+    let faults = faults(&schema, json!({"shape": {"kind": "circle"}}));
+
+    assert_eq!(faults, ["`shape.radius` is missing: number (in metres)"]);
+}
+
+#[test]
+fn formats_and_patterns_are_checked() {
+    let schema = json!({"properties": {"mail": {"type": "string", "format": "email"},
+        "day": {"type": "string", "format": "date"}, "code": {"type": "string", "pattern": "^\\d+$"}}});
+
+    assert!(
+        faults(&schema, json!({"mail": "a@b.example", "day": "2026-02-28", "code": "12"}))
+            .is_empty()
+    );
+    assert_eq!(
+        faults(&schema, json!({"mail": "nobody", "day": "2026-02-30", "code": "x"})),
+        [
+            r"`code` must match `^\d+$`",
+            "`day` must be a text of the format `date`",
+            "`mail` must be a text of the format `email`",
+        ]
+    );
+}
+
+#[test]
+fn a_pattern_that_takes_long_elsewhere_takes_a_moment_here() {
+    let schema = json!({"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}});
+    let began = std::time::Instant::now();
+
+    let faults = faults(&schema, json!({"a": format!("{}b", "a".repeat(50_000))}));
+
+    assert_eq!(faults.len(), 1);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_pattern_that_looks_ahead_is_left_to_the_server_and_everything_else_is_checked() {
+    let schema = json!({"properties": {"a": {"type": "string", "pattern": "^(?=x)y"}, "b": {"type": "integer"}},
+        "patternProperties": {"(?!a)b": {}}});
+
+    assert_eq!(faults(&schema, json!({"a": "z", "b": "x"})), ["`b` must be integer"]);
+}
+
+#[test]
+fn a_reference_to_elsewhere_is_not_followed_and_everything_else_is_checked() {
+    for foreign in
+        ["https://example.com/a.json", "file:///etc/passwd", "other.json#/a", "#/nowhere", "#name"]
+    {
+        let schema = json!({"$id": "https://example.com/root.json", "properties": {
+            "a": {"$ref": foreign}, "b": {"type": "integer"}}});
+
+        assert_eq!(
+            faults(&schema, json!({"a": 1, "b": "x"})),
+            ["`b` must be integer"],
+            "{foreign}"
+        );
+    }
+}
+
+#[test]
+fn a_schema_that_is_none_is_told_and_checks_nothing() {
+    let schema: Json = json!({"properties": {"a": {"type": "strnig"}}}).into();
+    let given: Json = json!({"a": 1}).into();
+
+    let verdict = check(&schema, &given, &Origins::default());
+
+    assert!(verdict.faults.is_empty(), "{:?}", verdict.faults);
+    assert!(verdict.warnings[0].contains("cannot be used ("), "{:?}", verdict.warnings);
+}
+
+#[test]
+fn a_name_that_no_schema_knows_is_told_where_it_may_be_sent() {
+    let schema: Json =
+        json!({"properties": {"message": {"type": "string"}, "labels": {"type": "object"},
+        "map": {"type": "object", "additionalProperties": {"type": "string"}},
+        "at": {"type": "object", "properties": {"line": {}}}}})
+        .into();
+    let given: Json =
+        json!({"mesage": "x", "labels": {"any": 1}, "map": {"any": "x"}, "at": {"lien": 1, "line": 2}}).into();
+
+    let verdict = check(&schema, &given, &Origins::default());
+
+    assert!(verdict.faults.is_empty(), "{:?}", verdict.faults);
+    assert_eq!(
+        verdict.warnings,
+        [
+            "`at.lien` is not known (did you mean `line`?); it is sent all the same",
+            "`mesage` is not known (did you mean `message`?); it is sent all the same",
+        ]
+    );
+}
+
+#[test]
+fn a_schema_that_unfolds_without_end_is_not_checked_by() {
+    let twice = |it: usize| {
+        let next: Value = json!({"$ref": format!("#/$defs/d{}", it + 1)});
+        (format!("d{it}"), json!({"anyOf": [next, next]}))
+    };
+    let definitions: serde_json::Map<_, _> = (0..60).map(twice).collect();
+    let schema: Json =
+        json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions}).into();
+
+    let verdict = check(&schema, &json!({"a": 1}).into(), &Origins::default());
+
+    assert_eq!(
+        verdict.warnings,
+        ["the tool's schema is too intricate: the arguments are not checked by it"]
+    );
 }

@@ -2,10 +2,10 @@
 
 use ridethrough::machine::breaker::State;
 use ridethrough::model::Notification;
-use ridethrough::{Event, Json, Moment, Status};
+use ridethrough::{Event, Json, Moment, Status, news};
 use serde::Serialize;
 
-use crate::talk::{news, safe};
+use crate::talk::safe;
 
 /// Something seen, and when.
 pub(super) struct Sight {
@@ -112,11 +112,11 @@ impl Sight {
 
 impl Standing {
     fn words(&self) -> String {
-        let session = self.session.as_deref().unwrap_or("none");
+        let standing = if self.session.is_some() { "connected" } else { "not connected" };
         let revision = self.revision.map(|it| format!(", revision {it}")).unwrap_or_default();
         let failure = self.last_failure.as_ref().map(|it| format!(", last failure: {it}"));
         let (breaker, failure) = (self.breaker, failure.unwrap_or_default());
-        format!("status: session {session}{revision}, breaker {breaker}{failure}")
+        format!("status: {standing}{revision}, breaker {breaker}{failure}")
     }
 }
 

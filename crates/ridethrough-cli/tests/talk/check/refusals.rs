@@ -200,7 +200,7 @@ async fn a_check_keeps_to_its_time_and_says_what_it_could_not_look_at() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_is_checked_if_it_has_a_url_and_refused_if_it_is_a_program() {
+async fn a_name_is_checked_whether_it_has_a_url_or_is_a_program() {
     let rig = Rig::new().await;
     let servers = json!({"it": {"type": "http", "url": rig.url},
         "local": {"command": "/bin/sh", "args": ["-c", "touch started"]}});
@@ -209,9 +209,10 @@ async fn a_name_is_checked_if_it_has_a_url_and_refused_if_it_is_a_program() {
     let named = rig.run(&["check", "it"]).await;
     let local = rig.run(&["check", "local"]).await;
 
-    assert_eq!([named.code, local.code], [Some(0), Some(2)], "{named:?} {local:?}");
-    assert!(local.err.contains("the program `/bin/sh` cannot be checked"), "{local:?}");
-    assert!(!rig.folder.join("started").exists());
+    assert_eq!([named.code, local.code], [Some(0), Some(4)], "{named:?} {local:?}");
+    assert!(local.err.contains("`local` is the program `/bin/sh`, from "), "{local:?}");
+    assert!(local.out.contains("1. start it by hand, and see what it says on stderr"), "{local:?}");
+    assert!(rig.folder.join("started").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -82,8 +82,11 @@ fn what_follows_the_outcome_undercuts_a_hint_or_hurries_is_noticed() {
 fn a_call_that_never_ends_and_a_second_renewal_are_noticed() {
     let mut oracle = watched(false);
 
-    oracle.handshake_began(AttemptId::new(1), Moment::START);
-    oracle.handshake_began(AttemptId::new(2), Moment::START);
+    let limit = Duration::from_secs(15);
+    oracle.handshake_began(AttemptId::new(1), Moment::START, limit);
+    oracle.handshake_began(AttemptId::new(2), Moment::START + limit, limit);
+    assert_eq!(promises(&oracle), [""; 0], "the first was given up on");
+    oracle.handshake_began(AttemptId::new(3), Moment::START + limit, limit);
     oracle.closed();
 
     assert_eq!(promises(&oracle), ["one renewal at a time", "every call ends"]);
@@ -94,7 +97,7 @@ fn a_handshake_that_follows_another_at_once_and_again_is_noticed() {
     let mut oracle = watched(false);
     let mut shake = |millis: u64| {
         let (attempt, now) = (AttemptId::new(millis), Moment::millis(millis));
-        oracle.handshake_began(attempt, now);
+        oracle.handshake_began(attempt, now, Duration::from_secs(15));
         oracle.handshake_ended(attempt, now);
         oracle.violations.len()
     };

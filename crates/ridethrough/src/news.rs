@@ -1,13 +1,15 @@
 //! What happens on the link, in words for people.
+//!
+//! An [`Event`] has fields and no sentences. Whoever shows events to a person finds the sentences here.
 
 use std::time::Duration;
 
-use ridethrough::machine::event::Remedy;
-use ridethrough::{CallName, Era, Event, Moment};
+use ridethrough_core::event::Remedy;
+use ridethrough_core::{CallName, Era, Event, Moment, Reason};
 
 /// How much a piece of news matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
+pub enum Weight {
     /// Everything else, for whoever wants to know it all.
     Detail,
     /// It goes well again.
@@ -19,15 +21,18 @@ pub(super) enum Weight {
 }
 
 /// A piece of news.
-pub(super) struct News {
-    pub(super) weight: Weight,
+#[derive(Clone, Debug)]
+pub struct News {
+    /// How much it matters.
+    pub weight: Weight,
     /// The name of the event, for machines.
-    pub(super) name: &'static str,
-    pub(super) words: String,
+    pub name: &'static str,
+    /// What happened, in one line. It may quote a server: a terminal must not be shown it as it is.
+    pub words: String,
 }
 
 /// Says what an event means; `now` is the moment it was seen. The words may be those of a server.
-pub(super) fn of(event: &Event, now: Moment) -> News {
+pub fn of(event: &Event, now: Moment) -> News {
     use Weight::{Detail, Recovery, Trouble};
 
     let (weight, name, words) = match event {
@@ -40,7 +45,14 @@ pub(super) fn of(event: &Event, now: Moment) -> News {
         Event::CallEnded { call, kind, attempts, elapsed, .. } => {
             let weight = if kind.is_some() { Trouble } else { Detail };
             let how = kind.map_or_else(|| "was answered".to_owned(), |kind| kind.to_string());
-            (weight, "callEnded", format!("{call} {how} ({attempts} sent, {})", time(*elapsed)))
+            let sent = match (attempts, kind) {
+                (0, Some(_)) => "not sent, ".to_owned(),
+                // The handshake is nobody's call.
+                (0, None) => String::new(),
+                (1, _) => "1 request, ".to_owned(),
+                (n, _) => format!("{n} requests, "),
+            };
+            (weight, "callEnded", format!("{call} {how} ({sent}{})", time(*elapsed)))
         }
         Event::ConnectFailed { failure, next } => {
             (Trouble, "connectFailed", format!("{failure}; next try {}", within(*next, now)))
@@ -65,7 +77,12 @@ pub(super) fn of(event: &Event, now: Moment) -> News {
             (Recovery, "gateOpened", format!("{} go out again", calls(call)))
         }
         Event::Hiccup { call, reason, remedy, .. } => {
-            (Trouble, "hiccup", format!("{call}: {reason}; {}", remedied(*remedy, now)))
+            let remedy = remedied(*remedy, now);
+            let words = match reason {
+                Reason::Nothing => format!("{call}: {remedy}"),
+                reason => format!("{call}: {reason}; {remedy}"),
+            };
+            (Trouble, "hiccup", words)
         }
         other => return of_the_link(other, now),
     };
@@ -110,6 +127,10 @@ fn of_the_link(event: &Event, now: Moment) -> News {
         Event::NotificationDropped { reason } => {
             (Trouble, "notificationDropped", format!("a notification was not delivered: {reason}"))
         }
+        Event::QuestionIgnored { method } => {
+            let words = format!("the server asked `{method}`, which a stateless one may not");
+            (Detail, "questionIgnored", words)
+        }
         Event::RestoreFailed { call } => {
             (Trouble, "restoreFailed", format!("{call} could not be restored in the new session"))
         }
@@ -119,15 +140,22 @@ fn of_the_link(event: &Event, now: Moment) -> News {
         Event::ServerFloods => {
             (Trouble, "serverFloods", "the server asks more than it takes answers for".to_owned())
         }
-        Event::SessionLost { generation } => {
-            (Trouble, "sessionLost", format!("session {generation} is gone; a new one is made"))
+        Event::SessionLost { .. } => {
+            (Trouble, "sessionLost", "the session is gone; a new one is made".to_owned())
         }
-        Event::SessionReady { generation, version } => {
-            (Recovery, "sessionReady", format!("session {generation} is ready, revision {version}"))
+        Event::SessionReady { version, .. } if !version.era().has_sessions() => {
+            (Recovery, "sessionReady", format!("the server is ready, revision {version}"))
+        }
+        Event::SessionReady { version, .. } => {
+            (Recovery, "sessionReady", format!("a session is ready, revision {version}"))
         }
         Event::SessionRenewalFailed { reason, next } => {
             let words = format!("no new session: {reason}; next try {}", within(*next, now));
             (Trouble, "sessionRenewalFailed", words)
+        }
+        Event::StaleServed { call, age, .. } => {
+            let words = format!("{call} is answered with what the server said {} ago", time(*age));
+            (Trouble, "staleServed", words)
         }
         Event::StrayAnswer => {
             (Detail, "strayAnswer", "an answer that no call waits for".to_owned())
@@ -152,6 +180,7 @@ fn of_the_link(event: &Event, now: Moment) -> News {
 
 fn remedied(remedy: Remedy, now: Moment) -> String {
     match remedy {
+        Remedy::CheckEra => "asking which era the server belongs to".to_owned(),
         Remedy::CheckSession => "asking whether the session is still there".to_owned(),
         Remedy::RenewCredentials => "renewing the credentials".to_owned(),
         Remedy::RenewSession => "renewing the session".to_owned(),
@@ -171,7 +200,7 @@ fn within(at: Moment, now: Moment) -> String {
 }
 
 /// A time with as many digits as people want.
-pub(super) fn time(time: Duration) -> String {
+pub fn time(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1e3),
         seconds => format!("{seconds:.1} s"),
@@ -180,8 +209,7 @@ pub(super) fn time(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::machine::{Cause, Failure};
-    use ridethrough::{ExchangeId, Reason};
+    use ridethrough_core::{Cause, ExchangeId, Failure};
 
     use super::*;
 

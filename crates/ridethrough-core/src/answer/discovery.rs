@@ -8,8 +8,13 @@
 use http::StatusCode;
 use serde::Deserialize;
 
+use super::status;
+use super::words::names_no_handshake;
 use crate::era::{Era, Version};
-use crate::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
+use crate::head::AnswerHead;
+use crate::message::code::{
+    HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION,
+};
 use crate::message::{Answer, RpcError};
 
 /// What an answer to `server/discover` says about the server.
@@ -57,6 +62,11 @@ pub fn verdict(status: StatusCode, answer: Option<&Answer>) -> Verdict {
     }
 }
 
+/// Whether a refused revision comes with one that we speak.
+pub(crate) fn names_our_revision(answer: &Answer) -> bool {
+    matches!(verdict(StatusCode::BAD_REQUEST, Some(answer)), Verdict::Modern(_))
+}
+
 fn by_versions(supported: Vec<String>) -> Verdict {
     let spoken = supported.iter().filter_map(|name| Version::parse(name));
     if let Some(newest) = spoken.filter(|it| it.era() == Era::Modern).max() {
@@ -68,11 +78,34 @@ fn by_versions(supported: Vec<String>) -> Verdict {
     if is_disjoint { Verdict::Disjoint { supported } } else { Verdict::Legacy }
 }
 
+/// The same of a whole answer: `named` is what it said to the request by its id, and `answer` what it said
+/// at all.
+pub(crate) fn verdict_of(
+    head: &AnswerHead,
+    named: Option<&Answer>,
+    answer: Option<&Answer>,
+) -> Verdict {
+    match named.is_some_and(is_told_by_an_older_server) && !status::is_challenged(head) {
+        true => Verdict::Legacy,
+        false => verdict(head.status, answer),
+    }
+}
+
+/// Whether the answer to `server/discover` that names the request is what only a server of the older era
+/// says: it does not know the method, or wants to be initialized. Nobody on the way knows the request's id,
+/// so that this is evidence under any status.
+pub fn is_told_by_an_older_server(answer: &Answer) -> bool {
+    let Some(error) = answer.error() else { return false };
+    error.code == METHOD_NOT_FOUND || names_no_handshake(&error.message)
+}
+
 /// Whether a status may come from whatever stands before the server, or from its mood: then it says
 /// nothing about what the server makes of the request.
 pub fn is_no_evidence(status: StatusCode) -> bool {
-    let is_guard = matches!(status.as_u16(), 401 | 403 | 407 | 408 | 425 | 429);
-    is_guard || status.is_server_error() || status.is_redirection() || status.is_informational()
+    status::is_guard(status)
+        || status.is_server_error()
+        || status.is_redirection()
+        || status.is_informational()
 }
 
 #[derive(Deserialize)]

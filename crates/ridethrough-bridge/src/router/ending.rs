@@ -1,0 +1,83 @@
+//! The end of the loop: every request that the host still waits for has its answer, or an error.
+//!
+//! ```text
+//!   host leaves ──▶ answers that come in time ──▶ the other calls are taken back ──▶ written out
+//! ```
+
+use std::io;
+use std::time::Duration;
+
+use ridethrough::Pending;
+use ridethrough_core::Outcome;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::greet::Greeting;
+use super::{Router, Woken};
+use crate::fault;
+use crate::lines::Lines;
+
+impl<W: AsyncWrite + Unpin> Router<W> {
+    /// Waits so long for the answers that are still to come, and ends the other requests with an error that
+    /// says whether the server may have run them. Fails if the host reads no more.
+    pub(crate) async fn answer_for(&mut self, time: Duration) -> io::Result<()> {
+        if let Ok(answered) = timeout(time, self.await_answers()).await {
+            return answered;
+        }
+        self.ending.send_replace(true);
+        if let Some(Greeting { id, .. }) = self.greeting.take() {
+            self.outbox.answer(
+                Some(id.json()),
+                &fault::answer(&fault::unsent("initialize"), &self.advice),
+            );
+        }
+        // A call that is taken back ends at once; nothing in it waits for the network.
+        timeout(AT_ONCE, self.await_answers()).await.unwrap_or(Ok(()))
+    }
+
+    /// Writes what is left, for as long as the host reads.
+    pub(crate) async fn write_out(&mut self) -> io::Result<()> {
+        self.outbox.finish(STALLED).await
+    }
+
+    async fn await_answers(&mut self) -> io::Result<()> {
+        // Nothing more is read, so that an end of the host's side is all that is left to see.
+        let mut nothing = Lines::new(Silent, 0);
+        while !self.calls.is_empty() || self.greeting.is_some() {
+            match self.wait(&mut nothing).await {
+                Woken::Written(Err(error)) => return Err(error),
+                woken => self.handle(woken),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The outcome of a call. When the bridge ends, it is taken back, and its outcome is what is known then.
+pub(super) async fn outcome(mut pending: Pending, mut ending: watch::Receiver<bool>) -> Outcome {
+    tokio::select! {
+        biased;
+        outcome = &mut pending => return outcome,
+        // A loop that is gone, and its calls are still there: that is an end, too.
+        _ = ending.wait_for(|is_ending| *is_ending) => pending.cancel(),
+    }
+    pending.await.map_err(fault::cut_short)
+}
+
+/// A host that says nothing and does not leave.
+struct Silent;
+
+impl AsyncRead for Silent {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        std::task::Poll::Pending
+    }
+}
+
+const AT_ONCE: Duration = Duration::from_millis(100);
+/// A host that takes nothing for so long does not read.
+const STALLED: Duration = Duration::from_millis(350);

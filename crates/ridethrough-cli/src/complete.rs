@@ -1,0 +1,30 @@
+//! `ridethrough complete`: what completion scripts ask for. It asks no server.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::import::Servers;
+use crate::{out, tool_names};
+
+/// What a script wants to complete.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// The names of servers.
+    Servers,
+    /// The tools that a server had when it was last asked.
+    Tools { server: String },
+}
+
+pub(crate) fn play(command: &Command) -> Result<ExitCode> {
+    let names = match command {
+        Command::Servers => {
+            let servers = Servers::here();
+            servers.names().into_iter().map(str::to_owned).collect()
+        }
+        Command::Tools { server } => tool_names::kept(server),
+    };
+    let names: Vec<_> = names.iter().filter(|it| tool_names::is_plain(it)).collect();
+    out::print(|out| names.iter().try_for_each(|it| writeln!(out, "{it}")))
+}

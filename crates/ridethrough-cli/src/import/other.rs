@@ -1,0 +1,177 @@
+//! Other bridges to a remote server, taken apart: what ours would be asked for in their place.
+//!
+//! `supergateway --streamableHttp URL` and `mcp-proxy URL`, of Python. Both can serve a local program, too;
+//! that is another matter. A flag that is not known here leaves the line alone.
+
+use ridethrough::Endpoint;
+use secrecy::ExposeSecret;
+
+use super::entry::Word;
+
+/// What another bridge is asked for. Numbers are places among the arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Other {
+    pub(super) name: &'static str,
+    pub(super) url: usize,
+    pub(super) headers: Vec<Header>,
+    /// Flags that our bridge does not need to be told.
+    pub(super) dropped: Vec<&'static str>,
+    /// Flags that our bridge cannot take the place of.
+    pub(super) refused: Vec<&'static str>,
+    /// How many arguments mean nothing there, as far as is known.
+    pub(super) strays: usize,
+}
+
+/// A header, as another bridge has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Header {
+    /// Its name and its value.
+    Apart(usize, usize),
+    /// What stands behind `Bearer`.
+    Bearer(usize),
+    /// `NAME: VALUE`.
+    Whole(usize),
+}
+
+impl Other {
+    /// Reads the arguments of `supergateway` from `own` on; `None` if it serves a local program.
+    pub(super) fn supergateway(args: &[Word], own: usize) -> Option<Self> {
+        Self::read("supergateway", args, own, &SUPERGATEWAY)
+    }
+
+    /// Reads those of `mcp-proxy`; `None` if it serves a local program.
+    pub(super) fn mcp_proxy(args: &[Word], own: usize) -> Option<Self> {
+        Self::read("mcp-proxy", args, own, &MCP_PROXY)
+    }
+
+    /// `NAME: VALUE` for our bridge.
+    pub(super) fn header(args: &[Word], header: Header) -> String {
+        let text = |at: usize| args[at].text.expose_secret();
+        match header {
+            Header::Apart(name, value) => format!("{}: {}", text(name), text(value)),
+            Header::Bearer(token) => format!("Authorization: Bearer {}", text(token)),
+            Header::Whole(header) => text(header).to_owned(),
+        }
+    }
+
+    fn read(name: &'static str, args: &[Word], own: usize, known: &[Known]) -> Option<Self> {
+        let mut url = None;
+        let mut other = Self {
+            name,
+            url: 0,
+            headers: Vec::new(),
+            dropped: Vec::new(),
+            refused: Vec::new(),
+            strays: 0,
+        };
+        let mut at = own;
+        while let Some(word) = args.get(at).map(|it| it.text.expose_secret()) {
+            let flag = known.iter().find(|(name, ..)| *name == word);
+            let Some(&(name, values, meaning)) = flag.filter(|it| at + it.1 < args.len()) else {
+                match is_url(word) && url.is_none() && name == "mcp-proxy" {
+                    true => url = Some(at),
+                    false => other.strays += 1,
+                }
+                at += 1;
+                continue;
+            };
+            match meaning {
+                Meaning::Bearer => other.headers.push(Header::Bearer(at + 1)),
+                Meaning::Header if values == 2 => other.headers.push(Header::Apart(at + 1, at + 2)),
+                Meaning::Header => other.headers.push(Header::Whole(at + 1)),
+                Meaning::Needless => other.dropped.push(name),
+                Meaning::Refused => other.refused.push(name),
+                Meaning::Url => url = Some(at + 1),
+            }
+            at += 1 + values;
+        }
+        url.map(|url| Self { url, ..other })
+    }
+}
+
+fn is_url(word: &str) -> bool {
+    Endpoint::parse(word).is_ok() || (word.contains("://") && word.contains("${"))
+}
+
+#[derive(Clone, Copy)]
+enum Meaning {
+    Bearer,
+    Header,
+    Needless,
+    Refused,
+    Url,
+}
+
+/// The name of a flag, how many values follow it, and what it means.
+type Known = (&'static str, usize, Meaning);
+
+/// Flags of supergateway 4 that belong to a remote server.
+const SUPERGATEWAY: [Known; 8] = [
+    ("--header", 1, Meaning::Header),
+    ("--logLevel", 1, Meaning::Needless),
+    ("--oauth2Bearer", 1, Meaning::Bearer),
+    ("--outputTransport", 1, Meaning::Needless),
+    ("--protocolVersion", 1, Meaning::Needless),
+    ("--sse", 1, Meaning::Url),
+    ("--stdio", 1, Meaning::Refused),
+    ("--streamableHttp", 1, Meaning::Url),
+];
+
+/// Flags of mcp-proxy 0.13 that belong to a remote server.
+const MCP_PROXY: [Known; 11] = [
+    ("--client-id", 1, Meaning::Refused),
+    ("--client-secret", 1, Meaning::Refused),
+    ("--debug", 0, Meaning::Needless),
+    ("--headers", 2, Meaning::Header),
+    ("--log-level", 1, Meaning::Needless),
+    ("--no-debug", 0, Meaning::Needless),
+    ("--no-verify-ssl", 0, Meaning::Refused),
+    ("--token-url", 1, Meaning::Refused),
+    ("--transport", 1, Meaning::Needless),
+    ("--verify-ssl", 1, Meaning::Refused),
+    ("-H", 2, Meaning::Header),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn supergateway_is_read_with_its_headers_and_token() {
+        let line = "-y supergateway --streamableHttp https://a.example/mcp --header X-A:b \
+                    --oauth2Bearer t0k --logLevel none";
+        let args = words(line);
+
+        let other = Other::supergateway(&args, 2).unwrap();
+
+        assert_eq!((other.url, other.strays, &*other.dropped), (3, 0, &["--logLevel"][..]));
+        let headers: Vec<_> = other.headers.iter().map(|it| Other::header(&args, *it)).collect();
+        assert_eq!(headers, ["X-A:b", "Authorization: Bearer t0k"]);
+    }
+
+    #[test]
+    fn mcp_proxy_is_read_with_headers_in_two_words() {
+        let args = words("--headers X-A b -H X-C d --transport streamablehttp https://a.example/");
+
+        let other = Other::mcp_proxy(&args, 0).unwrap();
+
+        assert_eq!((other.url, other.strays), (8, 0));
+        let headers: Vec<_> = other.headers.iter().map(|it| Other::header(&args, *it)).collect();
+        assert_eq!(headers, ["X-A: b", "X-C: d"]);
+    }
+
+    #[test]
+    fn what_serves_a_local_program_or_is_not_known_is_told_apart() {
+        assert_eq!(Other::supergateway(&words("--port 8000"), 0), None);
+        assert_eq!(Other::mcp_proxy(&words("--port 8000 uvx mcp-server-git"), 0), None);
+        let odd = Other::mcp_proxy(&words("https://a.example/ --new-flag x"), 0).unwrap();
+        assert_eq!(odd.strays, 2);
+        let unsafe_one = Other::mcp_proxy(&words("--no-verify-ssl https://a.example/"), 0).unwrap();
+        assert_eq!(unsafe_one.refused, ["--no-verify-ssl"]);
+    }
+
+    fn words(line: &str) -> Vec<Word> {
+        let word = |text: &str| Word { text: text.into(), span: 0..0 };
+        line.split_whitespace().map(word).collect()
+    }
+}

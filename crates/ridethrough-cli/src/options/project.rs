@@ -1,0 +1,129 @@
+//! The `ridethrough.toml` of a project: a file in the working directory, which may have come from anywhere.
+//!
+//! It names servers. Whatever else it sets counts once the user has approved it: a header could send any
+//! variable to any server, and a tool that is said to be repeatable would run twice.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use ridethrough::Endpoint;
+use toml::{Table, Value};
+
+use super::{Layer, file};
+use crate::approvals::Approvals;
+use crate::misuse::Misuse;
+use crate::talk::safe;
+
+/// A project's file as it was read, once: what is approved is what is used.
+pub(crate) struct Found {
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What becomes of a project's file.
+pub(super) enum Said {
+    /// It was approved, and says this.
+    Approved(Layer),
+    /// It is not used, and why: for people.
+    Ignored(String),
+    /// There is none, or it sets nothing.
+    Nothing,
+}
+
+/// Reads a file; `None` if there is none that could be one.
+pub(crate) fn read(path: &Path) -> Option<Found> {
+    // A pipe would never end.
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(Found { bytes })
+}
+
+impl Found {
+    /// What it says, a line for each thing: names of headers, variables, tools and servers, and no values.
+    pub(crate) fn contents(&self) -> Result<Vec<String>, String> {
+        let text = self.text()?;
+        let layer = file::parse(text)?;
+        let table: Table = text.parse().map_err(|_| "it is not TOML".to_owned())?;
+        let mut lines: Vec<_> =
+            layer.bearer_env.iter().map(|it| format!("bearer-env {it}")).collect();
+        lines.extend(layer.headers.iter().map(|it| header_line(it)));
+        lines.extend(layer.repeatable.iter().map(|it| format!("repeatable {it}")));
+        let told = ["bearer-env", "header", "repeatable", "servers"];
+        let others = table.iter().filter(|(key, _)| !told.contains(&key.as_str()));
+        lines.extend(others.map(|(key, value)| format!("{key} {}", plain(value))));
+        let servers = table.get("servers").and_then(Value::as_table);
+        lines.extend(servers.into_iter().flatten().map(|(name, it)| server_line(name, it)));
+        if lines.is_empty() {
+            lines.push("nothing".to_owned());
+        }
+        Ok(lines)
+    }
+
+    fn text(&self) -> Result<&str, String> {
+        std::str::from_utf8(&self.bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+    }
+}
+
+fn header_line(header: &str) -> String {
+    let (name, value) = header.split_once(':').unwrap_or((header, ""));
+    let parts = value.split("${").skip(1);
+    let variables: Vec<_> = parts.filter_map(|it| it.split_once('}')).map(|(it, _)| it).collect();
+    match variables.as_slice() {
+        [] => format!("header {}", name.trim()),
+        variables => format!("header {}, with the variable {}", name.trim(), variables.join(", ")),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        // No setting is of any other kind.
+        _ => String::new(),
+    }
+}
+
+fn server_line(name: &str, server: &Value) -> String {
+    let text = |key: &str| server.get(key).and_then(Value::as_str);
+    match (text("command"), text("url")) {
+        (Some(command), _) => format!("server {name}: starts the program {command}"),
+        (None, Some(url)) => {
+            let place = Endpoint::parse(url).map_or_else(|_| "a URL".to_owned(), |it| it.origin());
+            format!("server {name}: {place}")
+        }
+        (None, None) => format!("server {name}"),
+    }
+}
+
+/// What the file of the working directory says, as far as it counts.
+pub(super) fn say() -> Result<Said, Misuse> {
+    let path = Path::new(NAME);
+    let Some(found) = read(path) else { return Ok(Said::Nothing) };
+    let mut approvals = Approvals::read();
+    let parsed = found.text().and_then(file::parse);
+    if approvals.has(path, &found.bytes) {
+        return parsed.map(Said::Approved).map_err(|fault| file::wrong(path, &fault));
+    }
+    let what = match parsed {
+        Ok(layer) if layer.keys().is_empty() => return Ok(Said::Nothing),
+        Ok(layer) => format!("it sets {}", layer.keys().join(", ")),
+        // A repository must not be able to stop a command, either.
+        Err(fault) => format!("it cannot be used: {fault}"),
+    };
+    if approvals.is_news(path, &found.bytes) {
+        eprintln!(
+            "note: `{NAME}` in this folder is used for names of servers only: {}\n\n\
+             hint: if you trust it, `ridethrough trust` approves it as it is",
+            safe::line(&what)
+        );
+    }
+    Ok(Said::Ignored(what))
+}
+
+/// How such a file is called.
+pub(crate) const NAME: &str = "ridethrough.toml";
+const MOST_BYTES: u64 = 1 << 20;

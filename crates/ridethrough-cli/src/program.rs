@@ -1,0 +1,96 @@
+//! A server that is a program, typed behind `--`: `ridethrough tools -- npx -y some-server`.
+//!
+//! It stands in the place of the server's name. There it is one word, which begins with a character that
+//! nobody can type on a command line, so that every command which takes a server takes a program too.
+
+use std::ffi::OsString;
+
+use crate::import::Program;
+use crate::misuse::Misuse;
+
+/// The command line with the program behind `--`, if there is one, in the place of the server.
+pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {
+    let mut words: Vec<OsString> = words.collect();
+    let takes_server =
+        words.get(1).and_then(|it| it.to_str()).is_some_and(|it| COMMANDS.contains(&it));
+    let Some(split) = words.iter().position(|it| it == "--").filter(|_| takes_server) else {
+        return Ok(words);
+    };
+    let program = words.split_off(split).into_iter().skip(1);
+    let program: Result<Vec<_>, _> = program.map(OsString::into_string).collect();
+    let program = program.map_err(|_| wrong("a word behind `--` is no text"))?;
+    if program.is_empty() {
+        return Err(wrong("there is nothing behind `--`"));
+    }
+    if words.iter().skip(2).any(|it| it.to_string_lossy().contains("://")) && is_tool_less(&words) {
+        return Err(wrong("there is a URL, and a program behind `--`"));
+    }
+    let word = serde_json::to_string(&program).unwrap_or_default();
+    words.insert(2, format!("{MARK}{word}").into());
+    Ok(words)
+}
+
+/// The program that such a word stands for.
+pub(crate) fn in_word(word: &str) -> Option<Program> {
+    let mut words: Vec<String> = serde_json::from_str(word.strip_prefix(MARK)?).ok()?;
+    let command = words.remove(0);
+    let args = words.into_iter().map(Into::into).collect();
+    Some(Program { command, args, env: Vec::new(), cwd: None })
+}
+
+/// Whether the first word behind the command is a URL: what a tool is called begins otherwise.
+fn is_tool_less(words: &[OsString]) -> bool {
+    let first = words.iter().skip(2).find(|it| !it.to_string_lossy().starts_with('-'));
+    first.is_some_and(|it| it.to_string_lossy().starts_with("http"))
+}
+
+fn wrong(what: &str) -> Misuse {
+    Misuse {
+        what: what.to_owned(),
+        tried: "the command line was read; nothing was started".to_owned(),
+        hint: "write `ridethrough tools -- npx -y some-server`, or `ridethrough tools URL`"
+            .to_owned(),
+    }
+}
+
+const COMMANDS: [&str; 9] =
+    ["call", "check", "ping", "prompt", "prompts", "read", "resources", "tools", "watch"];
+/// The one character that no word of a command line holds.
+const MARK: char = '\0';
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn a_program_stands_in_the_place_of_the_server() {
+        let folded = folded("ridethrough call --json echo msg=hi -- npx -y some-server --flag");
+
+        assert_eq!(folded[..2], ["ridethrough", "call"]);
+        assert_eq!(folded[3..], ["--json", "echo", "msg=hi"]);
+        let program = in_word(&folded[2]).unwrap();
+        let args: Vec<_> = program.args.iter().map(ExposeSecret::expose_secret).collect();
+        assert_eq!((program.command.as_str(), args), ("npx", vec!["-y", "some-server", "--flag"]));
+    }
+
+    #[test]
+    fn other_commands_keep_their_words() {
+        for line in ["ridethrough expose -- npx x", "ridethrough tools URL", "ridethrough"] {
+            assert_eq!(folded(line).join(" "), line);
+        }
+    }
+
+    #[test]
+    fn two_servers_are_one_too_many_and_none_is_too_few() {
+        for line in ["ridethrough tools http://a.example/ -- npx x", "ridethrough tools --"] {
+            assert!(fold(line.split(' ').map(OsString::from)).is_err(), "{line}");
+        }
+    }
+
+    fn folded(line: &str) -> Vec<String> {
+        let folded = fold(line.split(' ').map(OsString::from)).unwrap();
+        folded.into_iter().map(|it| it.into_string().unwrap()).collect()
+    }
+}

@@ -1,0 +1,79 @@
+//! `ridethrough servers`: which servers are known by name here, and which file says so.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::import::{Servers, safe};
+use crate::{out, target};
+
+/// What `servers` is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Print a JSON array for machines
+    #[arg(long)]
+    json: bool,
+}
+
+/// A server as it is shown: nothing of it may be a secret.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Known {
+    name: String,
+    /// What to type.
+    word: String,
+    host: &'static str,
+    /// Its address without the query, or its program; or why it cannot be used.
+    server: String,
+    is_usable: bool,
+    file: String,
+}
+
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    let servers = Servers::here();
+    let known = known(&servers);
+    let printed = out::print(|out| match args.json {
+        true => writeln!(out, "{}", serde_json::to_string(&known)?),
+        false => known.iter().try_for_each(|it| {
+            writeln!(out, "{}\n    {}\n    {} of {}", it.word, it.server, it.file, it.host)
+        }),
+    });
+    for (path, why) in servers.files() {
+        let path = safe(&path.to_string_lossy());
+        if let Some(why) = why {
+            eprintln!("warning: {path} cannot be read: {}", safe(&why));
+        }
+    }
+    if known.is_empty() {
+        eprintln!("no server is known by name: a config file of an MCP host would name some");
+    }
+    printed
+}
+
+/// Each of them once, with the word that means it alone.
+fn known(servers: &Servers) -> Vec<Known> {
+    let mut all = Vec::new();
+    for name in servers.names() {
+        let found = servers.named(name, None);
+        let is_plain = target::resolve(name).is_ok();
+        for server in &found {
+            let host = server.host().word();
+            let word = if is_plain { name.to_owned() } else { format!("{host}:{name}") };
+            let target = target::resolve(&format!("{host}:{name}"));
+            let server_shown = match &target {
+                Ok(target) => target.to_string(),
+                Err(misuse) => misuse.what.clone(),
+            };
+            all.push(Known {
+                name: safe(name),
+                word: safe(&word),
+                host,
+                server: safe(&server_shown),
+                is_usable: target.is_ok(),
+                file: safe(&server.path().to_string_lossy()),
+            });
+        }
+    }
+    all
+}

@@ -1,0 +1,78 @@
+//! Work on what a server sent, on a thread of its own: whoever waits for it still hears signals, and the
+//! command's time limit holds.
+
+use std::fmt;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+use super::Talk;
+
+/// The command's time was over before the work was done.
+#[derive(Debug)]
+pub(super) struct Late;
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the time was over while what the server sent was looked at\n  tried: the server was asked; \
+             no tool was called\n\nhint: `--timeout` gives more time",
+        )
+    }
+}
+
+impl std::error::Error for Late {}
+
+impl Talk {
+    /// Does the work within the command's time. The thread of work that takes longer ends with the command.
+    pub(super) async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        match self.aside_until(self.ends, work).await? {
+            Some(done) => Ok(done),
+            None => Err(Late.into()),
+        }
+    }
+
+    /// The same for work that a command can do without: `None` if it is not done within a moment, or
+    /// cannot be done.
+    pub(super) async fn briefly<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>> {
+        let moment = Instant::now() + MOMENT;
+        let ends = self.ends.map_or(moment, |ends| ends.min(moment));
+        let done = self.aside_until(Some(ends), work).await;
+        match self.ends {
+            Some(ends) if Instant::now() >= ends => Err(Late.into()),
+            _ => Ok(done.unwrap_or_default()),
+        }
+    }
+
+    async fn aside_until<T: Send + 'static>(
+        &self,
+        ends: Option<Instant>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>> {
+        let (done, waited) = oneshot::channel();
+        thread::Builder::new()
+            .name("schemas".to_owned())
+            .stack_size(STACK)
+            // Whoever waited may have gone.
+            .spawn(move || drop(done.send(work())))
+            .context("no thread could be started")?;
+        let waited = match ends {
+            Some(ends) => timeout_at(ends, waited).await.ok(),
+            None => Some(waited.await),
+        };
+        waited.transpose().context("what the server sent could not be looked at")
+    }
+}
+
+/// Schemas refer to themselves, and whoever follows them goes deep.
+const STACK: usize = 256 << 20;
+const MOMENT: Duration = Duration::from_secs(5);

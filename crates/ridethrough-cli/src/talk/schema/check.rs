@@ -1,0 +1,78 @@
+//! Whether arguments fit a schema, by a library that knows all of JSON Schema.
+//!
+//! Nothing is fetched, whatever a schema refers to, and patterns are matched in a time that grows with the
+//! text alone. What cannot be checked is left to the server, which has the last word anyway.
+
+use jsonschema::{PatternOptions, Validator};
+use ridethrough::Json;
+use serde_json::Value;
+
+use super::plan::Plan;
+use super::{Document, faults, unknown};
+use crate::talk::arguments::Origins;
+
+/// What was found out about arguments.
+pub(in crate::talk) struct Verdict {
+    /// Everything that is wrong with them, each with its place.
+    pub(in crate::talk) faults: Vec<String>,
+    /// What a person should know though they may be sent.
+    pub(in crate::talk) warnings: Vec<String>,
+}
+
+/// Holds arguments against the schema of their tool.
+pub(in crate::talk) fn check(schema: &Json, arguments: &Json, origins: &Origins) -> Verdict {
+    let document = Document::new(schema);
+    let Some(value) = arguments.read::<Value>() else {
+        return unchecked("the arguments are too deep to be checked");
+    };
+    let verdict = match validator(schema) {
+        Err(why) => {
+            unchecked(&format!("the tool's schema {why}: the arguments are not checked by it"))
+        }
+        Ok(validator) if validator.is_valid(&value) => {
+            Verdict { faults: Vec::new(), warnings: Vec::new() }
+        }
+        Ok(validator) => {
+            let faults =
+                faults::Teller::new(&document, &value, origins).tell(validator.iter_errors(&value));
+            Verdict { faults, warnings: Vec::new() }
+        }
+    };
+    // Where nobody looked, nothing is known, and that says nothing about a name.
+    let unknown = match document.is_too_large() {
+        true => Vec::new(),
+        false => unknown::names(document.schema(), &value, origins, &verdict.faults),
+    };
+    Verdict { warnings: verdict.warnings.into_iter().chain(unknown).collect(), ..verdict }
+}
+
+fn unchecked(why: &str) -> Verdict {
+    Verdict { faults: Vec::new(), warnings: vec![why.to_owned()] }
+}
+
+/// Makes a schema ready. A pattern that the library cannot read is left out, and nothing else.
+fn validator(schema: &Json) -> Result<Validator, String> {
+    let mut plan = Plan::new(schema)?;
+    let patterns =
+        PatternOptions::regex().size_limit(LARGEST_PATTERN).dfa_size_limit(LARGEST_PATTERN);
+    let options = jsonschema::options()
+        .with_draft(plan.draft)
+        .should_validate_formats(true)
+        .with_pattern_options(patterns);
+    for _ in 0..MOST_UNREADABLE {
+        let error = match options.build(&plan.schema) {
+            Ok(validator) => return Ok(validator),
+            Err(error) => error,
+        };
+        let places = [error.schema_path().as_str(), error.instance_path().as_str()];
+        if !places.into_iter().any(|it| plan.without_pattern(it)) {
+            let what: String = error.to_string().chars().take(LONGEST).collect();
+            return Err(format!("cannot be used ({what})"));
+        }
+    }
+    Err("has patterns that cannot be read".to_owned())
+}
+
+const LARGEST_PATTERN: usize = 1 << 18;
+const MOST_UNREADABLE: usize = 16;
+const LONGEST: usize = 120;

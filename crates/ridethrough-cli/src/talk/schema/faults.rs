@@ -1,0 +1,183 @@
+//! What is wrong with arguments, in words of ours: the place, what fits there, and what was typed.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind as Kind;
+use serde_json::Value;
+
+use super::{Document, Schema, unknown};
+use crate::talk::arguments::Origins;
+
+/// Puts what the library finds into words.
+pub(super) struct Teller<'a> {
+    document: &'a Document,
+    value: &'a Value,
+    origins: &'a Origins,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) const fn new(
+        document: &'a Document,
+        value: &'a Value,
+        origins: &'a Origins,
+    ) -> Self {
+        Self { document, value, origins }
+    }
+
+    /// Everything that is wrong, each thing once; of very much, the beginning.
+    pub(super) fn tell<'e>(
+        &self,
+        errors: impl Iterator<Item = ValidationError<'e>>,
+    ) -> Vec<String> {
+        let mut faults: Vec<String> = Vec::new();
+        for fault in errors.flat_map(|error| self.one(&error, 0)) {
+            if faults.len() == MOST {
+                faults.push("there is more".to_owned());
+                break;
+            }
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        faults
+    }
+
+    fn one(&self, error: &ValidationError<'_>, depth: usize) -> Vec<String> {
+        let pointer = error.instance_path().as_str();
+        let place = place(pointer, self.value);
+        // Without the keyword at its end.
+        let schema_path = error.schema_path().as_str();
+        let schema =
+            schema_path.rsplit_once('/').and_then(|(parent, _)| self.document.part(parent));
+        match error.kind() {
+            Kind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                vec![missing(&inside(&place, name), schema.and_then(|it| it.property(name)))]
+            }
+            Kind::AdditionalProperties { unexpected }
+            | Kind::UnevaluatedProperties { unexpected } => {
+                let known = schema.map(unknown::known).unwrap_or_default();
+                let told = unexpected.iter().map(|name| {
+                    let typed = self.origins.typed(&format!("{pointer}/{}", escaped(name)));
+                    unknown::told(&inside(&place, name), name, &known, typed.as_deref())
+                });
+                told.collect()
+            }
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                self.forms(context, pointer, &place, schema, depth)
+            }
+            kind => vec![self.told(pointer, &place, &words(kind, schema), schema)],
+        }
+    }
+
+    /// None of several forms fits. What is wrong inside is told for those that were meant: the others are
+    /// of another type, or have another word in the place that tells them apart.
+    fn forms(
+        &self,
+        forms: &[Vec<ValidationError<'static>>],
+        pointer: &str,
+        place: &str,
+        schema: Option<Schema<'_>>,
+        depth: usize,
+    ) -> Vec<String> {
+        let is_meant = |errors: &&Vec<ValidationError<'static>>| {
+            !errors.iter().any(|it| is_other_form(it, pointer))
+        };
+        let meant: Vec<_> = forms.iter().filter(is_meant).collect();
+        match meant.as_slice() {
+            _ if depth >= DEEPEST => {}
+            [] => {}
+            [one] => return one.iter().flat_map(|it| self.one(it, depth + 1)).collect(),
+            several if several.len() <= MOST_FORMS => {
+                let told = several.iter().map(|errors| {
+                    let faults: Vec<_> =
+                        errors.iter().flat_map(|it| self.one(it, depth + 1)).collect();
+                    faults.join(", ")
+                });
+                let told: Vec<_> = told.collect();
+                let place = if place.is_empty() { "the whole" } else { place };
+                return vec![format!("`{place}` fits none of its forms: {}", told.join("; or "))];
+            }
+            _ => {}
+        }
+        let words = schema.map_or_else(|| "something else".to_owned(), Schema::words);
+        vec![self.told(pointer, place, &format!("must be {words}"), schema)]
+    }
+
+    fn told(&self, pointer: &str, place: &str, fault: &str, schema: Option<Schema<'_>>) -> String {
+        let place = if place.is_empty() { "the whole" } else { place };
+        let description = schema.and_then(Schema::description).map(|it| format!(" ({it})"));
+        let typed = self.origins.typed(pointer).map(|it| format!("; typed: `{it}`"));
+        let [description, typed] = [description, typed].map(Option::unwrap_or_default);
+        format!("`{place}` {fault}{description}{typed}")
+    }
+}
+
+/// Whether this error says that another form was meant.
+fn is_other_form(error: &ValidationError<'_>, pointer: &str) -> bool {
+    let at = error.instance_path().as_str();
+    match error.kind() {
+        Kind::Type { .. } | Kind::Enum { .. } | Kind::FalseSchema => at == pointer,
+        Kind::Constant { .. } => {
+            at == pointer || at.rsplit_once('/').is_some_and(|(parent, _)| parent == pointer)
+        }
+        _ => false,
+    }
+}
+
+fn words(kind: &Kind, schema: Option<Schema<'_>>) -> String {
+    match kind {
+        Kind::Contains => "lacks an element that it must have".to_owned(),
+        Kind::FalseSchema => "is not allowed".to_owned(),
+        Kind::Format { format } => format!("must be a text of the format `{format}`"),
+        Kind::MaxProperties { limit } => format!("must have at most {limit} members"),
+        Kind::MinProperties { limit } => format!("must have at least {limit} members"),
+        Kind::Not { .. } => "is what the schema forbids".to_owned(),
+        Kind::OneOfMultipleValid { .. } => "fits several forms that exclude each other".to_owned(),
+        Kind::Pattern { pattern } => format!("must match `{pattern}`"),
+        Kind::PropertyNames { .. } => "has a member whose name is not allowed".to_owned(),
+        Kind::UniqueItems => "must not have an element twice".to_owned(),
+        Kind::AdditionalItems { .. } | Kind::UnevaluatedItems { .. } => {
+            "has too many elements".to_owned()
+        }
+        _ => schema.map_or_else(
+            || format!("does not fit (`{}`)", kind.keyword()),
+            |it| format!("must be {}", it.words()),
+        ),
+    }
+}
+
+fn missing(place: &str, schema: Option<Schema<'_>>) -> String {
+    let words = schema.map_or_else(|| "any value".to_owned(), Schema::words);
+    let description = schema.and_then(Schema::description).map(|it| format!(" ({it})"));
+    format!("`{place}` is missing: {words}{}", description.unwrap_or_default())
+}
+
+/// A place as it is typed: `a.b[1]`.
+pub(super) fn place(pointer: &str, value: &Value) -> String {
+    let mut place = String::new();
+    let mut at = Some(value);
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        if at.is_some_and(Value::is_array) {
+            place += &format!("[{name}]");
+            at = at.and_then(|it| it.get(name.parse::<usize>().ok()?));
+        } else {
+            place = inside(&place, &name);
+            at = at.and_then(|it| it.get(&name));
+        }
+    }
+    place
+}
+
+pub(super) fn inside(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
+}
+
+/// A name as a step of a JSON pointer.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+const MOST: usize = 20;
+const MOST_FORMS: usize = 4;
+const DEEPEST: usize = 4;

@@ -1,0 +1,186 @@
+//! A stranger's schema made fit for the library that checks by it: nothing in it leads outside, and how
+//! much work it can make is known before any of it is done.
+
+use std::collections::HashMap;
+
+use jsonschema::Draft;
+use ridethrough::Json;
+use serde_json::{Map, Value};
+
+/// A schema that can be checked by.
+pub(super) struct Plan {
+    pub(super) schema: Value,
+    pub(super) draft: Draft,
+}
+
+impl Plan {
+    /// Looks at a schema, or says why nothing can be checked by it.
+    pub(super) fn new(json: &Json) -> Result<Self, String> {
+        if json.as_str().len() > LARGEST {
+            return Err("is too large".to_owned());
+        }
+        let whole: Value = json.read().ok_or("is too deep")?;
+        let draft = draft(&whole);
+        let mut schema = whole.clone();
+        let mut count = Count::default();
+        close(&mut schema, &whole, &mut count);
+        if count.nodes > MOST_NODES
+            || count.references > MOST_REFERENCES
+            || count.patterns > MOST_PATTERNS
+        {
+            return Err("has too many parts".to_owned());
+        }
+        match Unfolding::of(&schema) > MOST_WORK {
+            true => Err("is too intricate".to_owned()),
+            false => Ok(Self { schema, draft }),
+        }
+    }
+
+    /// Takes a pattern out that the library cannot read, such as one that looks ahead. Returns whether
+    /// there was one.
+    pub(super) fn without_pattern(&mut self, pointer: &str) -> bool {
+        let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
+        let key = key.replace("~1", "/").replace("~0", "~");
+        let is_pattern = key == "pattern" || parent.ends_with("/patternProperties");
+        let parent = self.schema.pointer_mut(parent).and_then(Value::as_object_mut);
+        is_pattern && parent.is_some_and(|it| it.remove(&key).is_some())
+    }
+}
+
+/// The edition that it is written in; the newest, as MCP has it, if it does not say.
+fn draft(schema: &Value) -> Draft {
+    let named = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    match named {
+        it if it.contains("draft-04") => Draft::Draft4,
+        it if it.contains("draft-06") => Draft::Draft6,
+        it if it.contains("draft-07") => Draft::Draft7,
+        it if it.contains("2019-09") => Draft::Draft201909,
+        _ => Draft::Draft202012,
+    }
+}
+
+/// What there is in a schema.
+#[derive(Default)]
+struct Count {
+    nodes: usize,
+    references: usize,
+    patterns: usize,
+}
+
+/// Takes out whatever leads elsewhere: names of its own, and references that do not point into it.
+fn close(node: &mut Value, whole: &Value, count: &mut Count) {
+    count.nodes += 1;
+    if count.nodes > MOST_NODES {
+        return;
+    }
+    match node {
+        Value::Array(elements) => elements.iter_mut().for_each(|it| close(it, whole, count)),
+        Value::Object(members) => {
+            for key in NAMES {
+                if members.get(key).is_some_and(|it| !it.is_object()) {
+                    members.remove(key);
+                }
+            }
+            let reference = members.get("$ref").and_then(Value::as_str);
+            if let Some(reference) = reference {
+                count.references += 1;
+                if target(reference, whole).is_none() {
+                    members.remove("$ref");
+                }
+            }
+            count.patterns += usize::from(members.contains_key("pattern"));
+            count.patterns +=
+                members.get("patternProperties").and_then(Value::as_object).map_or(0, Map::len);
+            let inside = members.iter_mut().filter(|(key, _)| !VALUES.contains(&key.as_str()));
+            inside.for_each(|(_, it)| close(it, whole, count));
+        }
+        _ => {}
+    }
+}
+
+/// What a reference within the schema points at.
+fn target<'a>(reference: &str, whole: &'a Value) -> Option<&'a Value> {
+    let pointer = reference.strip_prefix('#').filter(|it| it.len() <= LONGEST)?;
+    whole.pointer(pointer)
+}
+
+/// How much one value can make of the schema, with each reference written out: alternatives that refer to
+/// alternatives double with every step.
+struct Unfolding<'a> {
+    whole: &'a Value,
+    /// What is known of the targets of references; nothing yet, where one is being looked at.
+    known: HashMap<&'a str, Option<u64>>,
+}
+
+impl<'a> Unfolding<'a> {
+    /// The most that any part of the schema makes.
+    fn of(whole: &'a Value) -> u64 {
+        let mut unfolding = Self { whole, known: HashMap::new() };
+        let (mut most, mut open) = (0, vec![whole]);
+        while let Some(node) = open.pop() {
+            most = most.max(unfolding.work(node));
+            if most > MOST_WORK {
+                return most;
+            }
+            match node {
+                Value::Array(elements) => open.extend(elements),
+                Value::Object(members) => open.extend(members.values()),
+                _ => {}
+            }
+        }
+        most
+    }
+
+    /// What this part makes for the value that it is held against, without what is inside of that value.
+    fn work(&mut self, node: &'a Value) -> u64 {
+        let Value::Object(members) = node else { return 1 };
+        let mut work: u64 = 1;
+        if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+            work = work.saturating_add(self.work_behind(reference));
+        }
+        for key in ["not", "if", "then", "else"] {
+            work = work.saturating_add(members.get(key).map_or(0, |it| self.work(it)));
+        }
+        let lists =
+            ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| members.get(key)?.as_array());
+        let depending = members.get("dependentSchemas").and_then(Value::as_object);
+        let all: Vec<_> =
+            lists.flatten().chain(depending.into_iter().flat_map(Map::values)).collect();
+        all.into_iter().fold(work, |work, it| work.saturating_add(self.work(it)))
+    }
+
+    fn work_behind(&mut self, reference: &'a str) -> u64 {
+        match self.known.get(reference) {
+            Some(Some(work)) => return *work,
+            // It leads back to itself, which the library sees too.
+            Some(None) => return 1,
+            None => {}
+        }
+        self.known.insert(reference, None);
+        let work = target(reference, self.whole).map_or(1, |it| self.work(it));
+        self.known.insert(reference, Some(work));
+        work
+    }
+}
+
+/// What gives a part of a schema a name that references elsewhere could mean.
+const NAMES: [&str; 9] = [
+    "$anchor",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$id",
+    "$recursiveAnchor",
+    "$recursiveRef",
+    "$schema",
+    "$vocabulary",
+    "id",
+];
+/// What holds values and no schemas.
+const VALUES: [&str; 5] = ["const", "default", "enum", "example", "examples"];
+const LARGEST: usize = 1 << 20;
+const LONGEST: usize = 1000;
+const MOST_NODES: usize = 100_000;
+/// The library takes a time that grows with the square of it.
+const MOST_REFERENCES: usize = 1000;
+const MOST_PATTERNS: usize = 500;
+const MOST_WORK: u64 = 5000;

@@ -1,0 +1,118 @@
+//! Names that no schema knows. Where other names are allowed they are most often mistakes all the same.
+
+use serde_json::Value;
+
+use super::faults::{escaped, inside};
+use super::{Schema, tree::Tree};
+use crate::near;
+use crate::talk::arguments::Origins;
+
+/// Names in the arguments that the schema does not know, unless they are told as faults already.
+pub(super) fn names(
+    schema: Schema<'_>,
+    value: &Value,
+    origins: &Origins,
+    faults: &[String],
+) -> Vec<String> {
+    let mut seen = Seen { told: Vec::new(), origins };
+    seen.look(schema, value, ("", ""), 0);
+    let is_new = |it: &String| !faults.iter().any(|fault| it.starts_with(fault.as_str()));
+    let told = seen.told.into_iter().filter(is_new);
+    told.map(|it| format!("{it}; it is sent all the same")).take(MOST).collect()
+}
+
+struct Seen<'a> {
+    told: Vec<String>,
+    origins: &'a Origins,
+}
+
+impl Seen<'_> {
+    fn look(
+        &mut self,
+        schema: Schema<'_>,
+        value: &Value,
+        (pointer, place): (&str, &str),
+        depth: usize,
+    ) {
+        if depth > DEEPEST {
+            return;
+        }
+        if let (Some(items), Value::Array(elements)) = (schema.items(), value) {
+            for (number, element) in elements.iter().enumerate().take(MOST) {
+                let at = (format!("{pointer}/{number}"), format!("{place}[{number}]"));
+                self.look(items, element, (&at.0, &at.1), depth + 1);
+            }
+        }
+        let Value::Object(members) = value else { return };
+        let known = known(schema);
+        // An object of which nothing is said may hold anything; the arguments as a whole may not.
+        let is_told = !takes_any(schema, 0) && (depth == 0 || !known.is_empty());
+        for (name, member) in members {
+            let at = (format!("{pointer}/{}", escaped(name)), inside(place, name));
+            match schema.property(name) {
+                Some(property) => self.look(property, member, (&at.0, &at.1), depth + 1),
+                None if is_told && !known.contains(&name.as_str()) => {
+                    let typed = self.origins.typed(&at.0);
+                    self.told.push(told(&at.1, name, &known, typed.as_deref()));
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+/// The names that a schema knows, in all of its forms.
+pub(super) fn known(schema: Schema<'_>) -> Vec<&str> {
+    let mut names = Vec::new();
+    gather(schema, 0, &mut names);
+    names
+}
+
+fn gather<'a>(schema: Schema<'a>, depth: usize, names: &mut Vec<&'a str>) {
+    for (name, _) in schema.properties().take(MOST_KNOWN) {
+        if !names.contains(&name) && names.len() < MOST_KNOWN {
+            names.push(name);
+        }
+    }
+    if depth < DEEPEST_FORM {
+        forms(schema).into_iter().for_each(|it| gather(it, depth + 1, names));
+    }
+}
+
+/// The schemas that may hold for the same object.
+fn forms(schema: Schema<'_>) -> Vec<Schema<'_>> {
+    let others =
+        ["then", "else"].into_iter().filter_map(|key| Some(schema.at(schema.node.member(key)?)));
+    schema.branches(0).into_iter().chain(schema.parts()).chain(others).collect()
+}
+
+/// Whether it says what other members must be: then any name is meant to be there.
+fn takes_any(schema: Schema<'_>, depth: usize) -> bool {
+    let is_map = |key| schema.node.member(key).is_some_and(|it: &Tree| !it.members().is_empty());
+    let has_own = ["additionalProperties", "patternProperties", "unevaluatedProperties"]
+        .into_iter()
+        .any(is_map);
+    has_own
+        || (depth < DEEPEST_FORM && forms(schema).into_iter().any(|it| takes_any(it, depth + 1)))
+}
+
+/// What is said about a name that is not known.
+pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>) -> String {
+    let meant =
+        near::nearest(name, known.iter().copied()).map(|it| format!(" (did you mean `{it}`?)"));
+    let shown: Vec<_> = known.iter().copied().take(MOST_SHOWN).collect();
+    let more = if known.len() > MOST_SHOWN { " and more" } else { "" };
+    let rest = match (meant, shown.is_empty()) {
+        (Some(meant), _) => meant,
+        (None, true) => "; none is".to_owned(),
+        (None, false) => format!("; known are {}{more}", shown.join(", ")),
+    };
+    let typed = typed.map(|it| format!("; typed: `{it}`")).unwrap_or_default();
+    format!("`{place}` is not known{rest}{typed}")
+}
+
+const MOST: usize = 20;
+const MOST_KNOWN: usize = 500;
+const MOST_SHOWN: usize = 20;
+const DEEPEST: usize = 8;
+const DEEPEST_FORM: usize = 2;

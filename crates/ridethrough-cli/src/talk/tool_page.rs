@@ -1,0 +1,150 @@
+//! One tool, whole: what it is, whether a call of it may be sent again, and everything that it takes.
+
+use ridethrough::model::{TaskSupport, Tool};
+
+use super::safe;
+use super::schema::{Document, Schema, cut};
+use crate::out::{Colour, painted, wrapped};
+
+/// The page of a tool.
+pub(super) fn words(tool: &Tool, is_repeatable: bool, is_colourful: bool) -> String {
+    let bold = |text: &str| painted(text, Colour::Bold, is_colourful);
+    let title = tool.title.as_deref().map(|it| format!("  {}", safe::line(it))).unwrap_or_default();
+    let mut page = format!("{}{title}\n", bold(&safe::line(&tool.name)));
+    let description = safe::text(tool.description.as_deref().unwrap_or_default());
+    for paragraph in description.lines().filter(|it| !it.trim().is_empty()) {
+        page += &format!("{}\n", wrapped(paragraph, "    "));
+    }
+    page += &format!("\n{}\n", bold("Safe to repeat?"));
+    page += &format!("{}\n", wrapped(&repeating(tool, is_repeatable), "    "));
+    let input = Document::new(&tool.input_schema);
+    page += &format!("\n{}\n{}", bold("Arguments"), fields(&input, "takes none"));
+    if let Some(output) = &tool.output_schema {
+        page += &format!("\n{}\n{}", bold("Answer"), fields(&Document::new(output), "an object"));
+    }
+    let notes = notes(tool);
+    if !notes.is_empty() {
+        page += &format!("\n{}\n{notes}", bold("Says of itself"));
+    }
+    page + &format!("\n{}\n    {}\n", bold("Call"), example(tool, &input))
+}
+
+/// What happens to a call in doubt, and why.
+fn repeating(tool: &Tool, is_repeatable: bool) -> String {
+    let says = |hint: Option<bool>| hint == Some(true);
+    let hints = &tool.annotations;
+    let name = safe::line(&tool.name);
+    match () {
+        () if is_repeatable => "yes: you marked it; a call in doubt is sent again".to_owned(),
+        () if says(hints.read_only_hint) => {
+            "yes: it says that it only reads; a call in doubt is sent again".to_owned()
+        }
+        () if says(hints.idempotent_hint) => format!(
+            "it says that it can run twice, which is not believed by itself: a call in doubt is sent \
+             again with `--repeatable {name}`"
+        ),
+        () => {
+            let why =
+                if says(hints.destructive_hint) { "it may destroy" } else { "it says nothing" };
+            format!(
+                "no: {why}; a call in doubt is not sent again, unless you know better: \
+                 `--repeatable {name}`"
+            )
+        }
+    }
+}
+
+/// The annotations that were sent, and how it can be called.
+fn notes(tool: &Tool) -> String {
+    let hints = &tool.annotations;
+    let named = [
+        ("readOnlyHint", hints.read_only_hint),
+        ("idempotentHint", hints.idempotent_hint),
+        ("destructiveHint", hints.destructive_hint),
+        ("openWorldHint", hints.open_world_hint),
+    ];
+    let hints =
+        named.into_iter().filter_map(|(name, hint)| Some(format!("    {name}: {}\n", hint?)));
+    let task = match tool.task_support {
+        TaskSupport::Required => "    can be called as a task only\n",
+        TaskSupport::Optional => "    can be called as a task\n",
+        _ => "",
+    };
+    hints.collect::<String>() + task
+}
+
+/// Every field with all that is inside of it, one on each line.
+fn fields(document: &Document, nothing: &str) -> String {
+    if document.is_too_large() {
+        return "    (its schema is too large to be shown; `--json` has it)\n".to_owned();
+    }
+    let mut lines = Vec::new();
+    gather(document.schema(), 1, &mut lines);
+    match lines.is_empty() {
+        true => format!("    {nothing}\n"),
+        false => lines.concat(),
+    }
+}
+
+fn gather(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
+    let indent = "    ".repeat(depth);
+    let required = schema.required();
+    for (name, property) in schema.properties() {
+        if lines.len() >= MOST_LINES {
+            if lines.len() == MOST_LINES {
+                lines.push("    (and more; `--json` has all)\n".to_owned());
+            }
+            return;
+        }
+        let need = if required.contains(&name) { ", required" } else { "" };
+        let default =
+            property.default().map(|it| format!(", {it} if not given")).unwrap_or_default();
+        let fits = safe::line(&format!("{name}={}{need}{default}", property.words()));
+        lines.push(format!("{indent}{}\n", cut(&fits, LONGEST)));
+        if let Some(description) = property.description() {
+            lines
+                .push(format!("{}\n", wrapped(&safe::text(description), &format!("{indent}    "))));
+        }
+        if depth < DEEPEST {
+            inside(property, depth, lines);
+        }
+    }
+}
+
+/// What is inside of a field: of an object, of the elements of a list, of each form that it may have.
+fn inside(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
+    gather(schema, depth + 1, lines);
+    if let Some(items) = schema.items() {
+        let indent = "    ".repeat(depth + 1);
+        let before = lines.len();
+        gather(items, depth + 2, lines);
+        if lines.len() > before {
+            lines.insert(before, format!("{indent}each of them:\n"));
+        }
+    }
+    let forms: Vec<_> =
+        schema.branches(0).into_iter().filter(|it| it.properties().next().is_some()).collect();
+    for (number, form) in forms.iter().enumerate() {
+        if forms.len() > 1 {
+            lines.push(format!("{}form {}:\n", "    ".repeat(depth + 1), number + 1));
+        }
+        gather(*form, depth + 1 + usize::from(forms.len() > 1), lines);
+    }
+}
+
+/// A call with everything that is required.
+fn example(tool: &Tool, input: &Document) -> String {
+    let schema = input.schema();
+    let words = schema.required().into_iter().take(MOST_WORDS).map(|name| {
+        let property = schema.property(name);
+        let value = property.and_then(Schema::values).and_then(|it| it.into_iter().next());
+        let value = value.unwrap_or_else(|| "...".to_owned());
+        safe::line(&format!(" {name}={}", value.trim_matches('"')))
+    });
+    format!("ridethrough call SERVER {}{}", safe::line(&tool.name), words.collect::<String>())
+}
+
+const DEEPEST: usize = 5;
+const MOST_LINES: usize = 1000;
+const LONGEST: usize = 2000;
+const MOST_WORDS: usize = 10;

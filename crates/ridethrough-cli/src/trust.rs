@@ -1,0 +1,66 @@
+//! `ridethrough trust`: approves the `ridethrough.toml` of a project, as it is.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::approvals::Approvals;
+use crate::misuse::Misuse;
+use crate::options::project;
+use crate::out;
+use crate::talk::safe;
+
+/// What `trust` is asked for.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Args {
+    /// The file [default: `ridethrough.toml` in the working directory]
+    file: Option<PathBuf>,
+    /// Take the approval back
+    #[arg(long)]
+    forget: bool,
+}
+
+pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+    let path = args.file.clone().unwrap_or_else(|| PathBuf::from(project::NAME));
+    let shown = safe::line(&path.to_string_lossy());
+    let mut approvals = Approvals::read();
+    if args.forget {
+        let was_there = approvals.forget(&path).context(UNWRITTEN)?;
+        let word = if was_there { "is not approved any more" } else { "was not approved" };
+        return out::print(|out| writeln!(out, "`{shown}` {word}"));
+    }
+    let Some(found) = project::read(&path) else {
+        return Err(Misuse {
+            what: format!("there is no file `{shown}`"),
+            tried: "nothing was approved".to_owned(),
+            hint: "go to the project's folder, or name its file".to_owned(),
+        }
+        .into());
+    };
+    let said = found.contents().map_err(|why| Misuse {
+        what: format!("`{shown}` cannot be approved: {why}"),
+        tried: "it was read; nothing was approved".to_owned(),
+        hint: "mend the file: its keys are the names of the flags, see `ridethrough call --help`"
+            .to_owned(),
+    })?;
+    approvals.add(&path, &found.bytes).context(UNWRITTEN)?;
+    out::print(|out| {
+        writeln!(
+            out,
+            "`{shown}` is approved as it is; once it changes, it has to be again. It says:"
+        )?;
+        said.iter().try_for_each(|line| writeln!(out, "  {}", safe::line(line)))
+    })
+}
+
+const UNWRITTEN: &str = "the approval could not be written";
+
+const AFTER: &str = "\
+A `ridethrough.toml` in the working directory may have come with a repository. Commands take the names of
+servers from it and nothing else, until it is approved: what it sets could send variables of your
+environment to any server, or let a tool run twice. `ridethrough bridge` never reads it, approved or not.
+
+An approval is for this path and these bytes. It is kept in `approved.json` below
+`$XDG_STATE_HOME/ridethrough` (`~/.local/state/ridethrough`).";

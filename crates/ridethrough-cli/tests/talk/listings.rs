@@ -1,0 +1,127 @@
+//! What is known without being asked for by heart: one tool whole, servers by name, names that were nearly
+//! right, and bytes where they are wanted.
+
+use serde_json::json;
+
+use crate::rig::Rig;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_tool_is_shown_with_all_that_is_inside_of_its_arguments() {
+    let rig = Rig::new().await;
+    rig.mcp.tools(nested());
+
+    let page = rig.run(&["tools", "SERVER", "book"]).await;
+    let json = rig.run(&["tools", "SERVER", "book", "--json"]).await;
+
+    assert_eq!((page.code, json.code), (Some(0), Some(0)), "{page:?}");
+    for words in [
+        "book  Book a room\n",
+        "no: it may destroy; a call in doubt is not sent again, unless you know better:\n    `--repeatable book`\n",
+        "    room=one of \"blue\", \"red\", required, \"red\" if not given\n",
+        "    guests=array of object\n        each of them:\n            name=string, required\n",
+        "    when=object\n        who is asked\n        day=string, as `date`, required\n",
+        "    destructiveHint: true\n    openWorldHint: false\n",
+        "Answer\n    id=integer\n",
+        "ridethrough call SERVER book room=blue\n",
+    ] {
+        assert!(page.out.contains(words), "{words}:\n{}", page.out);
+    }
+    assert_eq!(json.json(), nested()[0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_is_nearly_right_is_told() {
+    let rig = Rig::new().await;
+
+    let called = rig.run(&["call", "SERVER", "deplyo"]).await;
+    let shown = rig.run(&["tools", "SERVER", "Echo"]).await;
+
+    assert_eq!((called.code, shown.code), (Some(2), Some(2)));
+    assert!(called.err.contains("hint: did you mean `deploy`?"), "{called:?}");
+    assert!(shown.err.contains("hint: did you mean `echo`?"), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_on_this_machine_needs_no_scheme() {
+    let rig = Rig::new().await;
+    let bare = rig.url.replace("http://127.0.0.1", "localhost");
+
+    let ran = rig.run(&["call", &bare, "echo", "msg=hi"]).await;
+    let far = rig.run(&["tools", "example.com/mcp"]).await;
+
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "hi\n"), "{ran:?}");
+    assert_eq!(far.code, Some(2));
+    assert!(far.err.contains("hint: write the whole URL, with `https://` before it"), "{far:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_are_listed_with_the_file_that_names_them_and_without_their_secrets() {
+    let rig = Rig::new().await;
+    rig.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers":{"it":{"url":"https://a.example/mcp?key=s3cret","headers":{"X":"s3cret"}},
+            "local":{"command":"serve","args":["--token","s3cret"]}}}"#,
+    );
+
+    let words = rig.run(&["servers"]).await;
+    let json = rig.run(&["servers", "--json"]).await;
+
+    assert_eq!((words.code, json.code), (Some(0), Some(0)));
+    assert!(words.out.contains("it\n    https://a.example/mcp\n    "), "{}", words.out);
+    assert!(words.out.contains("local\n    the program `serve`\n"), "{}", words.out);
+    assert!(words.out.contains(".cursor/mcp.json of cursor\n"), "{}", words.out);
+    assert!(!words.out.contains("s3cret") && !json.out.contains("s3cret"));
+    assert_eq!(json.json()[0]["name"], "it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_are_completed_as_they_were_when_the_server_was_last_asked() {
+    let rig = Rig::new().await;
+    rig.mcp.tools(json!([{"name": "echo", "inputSchema": {"type": "object"}},
+        {"name": "$(touch owned)", "inputSchema": {"type": "object"}}]));
+    let config = format!(r#"{{"mcpServers":{{"it":{{"url":"{}"}}}}}}"#, rig.url);
+    rig.write(".cursor/mcp.json", &config);
+
+    let before = rig.run(&["complete", "tools", "it"]).await;
+    let listed = rig.run(&["tools", "it"]).await;
+    let after = rig.run(&["complete", "tools", "it"]).await;
+    let servers = rig.run(&["complete", "servers"]).await;
+
+    assert_eq!((before.out.as_str(), listed.code), ("", Some(0)), "{listed:?}");
+    assert_eq!(after.out, "echo\n");
+    assert_eq!(servers.out, "it\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_go_to_stdout_alone_if_that_is_wanted() {
+    let rig = Rig::new().await;
+    rig.answer(
+        "look",
+        json!({"content": [{"type": "text", "text": "here it is"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"}]}),
+    );
+
+    let bytes = rig.run(&["call", "SERVER", "look", "--out", "-"]).await;
+    let text = rig.run(&["call", "SERVER", "echo", "msg=hi", "--out", "-"]).await;
+
+    assert_eq!((bytes.code, bytes.out.as_str()), (Some(0), "hi"), "{bytes:?}");
+    assert!(
+        bytes.err.contains("here it is\n[image, image/png, 2 bytes: saved as stdout]"),
+        "{bytes:?}"
+    );
+    assert_eq!(text.out, "hi\n");
+    assert!(!rig.folder.join("-").exists());
+}
+
+fn nested() -> serde_json::Value {
+    json!([{"name": "book", "title": "Book a room", "description": "Books.",
+        "annotations": {"destructiveHint": true, "openWorldHint": false},
+        "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}},
+        "inputSchema": {"type": "object", "required": ["room"], "properties": {
+            "room": {"enum": ["blue", "red"], "default": "red"},
+            "guests": {"type": "array", "items": {"$ref": "#/$defs/guest"}},
+            "when": {"type": "object", "description": "who is asked", "required": ["day"],
+                     "properties": {"day": {"type": "string", "format": "date"}}}},
+            "$defs": {"guest": {"type": "object", "required": ["name"],
+                                "properties": {"name": {"type": "string"}}}}}}])
+}

@@ -1,0 +1,91 @@
+//! Servers that are programs, typed behind `--`.
+
+use crate::rig::Rig;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_behind_two_dashes_is_started_listed_and_called() {
+    let rig = Rig::new().await;
+    rig.write("server.sh", SERVER);
+
+    let listed = rig.run(&["tools", "--", "/bin/sh", "server.sh"]).await;
+    let called =
+        rig.run(&["call", "greet", "who=you", "--json", "--", "/bin/sh", "server.sh"]).await;
+    let pinged = rig.run(&["ping", "--", "/bin/sh", "server.sh"]).await;
+
+    assert_eq!(
+        (listed.code, called.code, pinged.code),
+        (Some(0), Some(0), Some(0)),
+        "{listed:?} {called:?}"
+    );
+    assert!(listed.out.starts_with("greet\n"), "{listed:?}");
+    assert_eq!(called.json()["content"][0]["text"], "hello");
+    assert!(pinged.out.contains("shell speaks 2025-11-25"), "{pinged:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_can_be_checked() {
+    let rig = Rig::new().await;
+    rig.write("server.sh", SERVER);
+
+    let ran = rig.run(&["check", "--", "/bin/sh", "server.sh"]).await;
+    let dead = rig.run(&["check", "--", "/bin/sh", "-c", "exit 3"]).await;
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for words in
+        ["the program `/bin/sh`", "shell speaks revision 2025-11-25", "lists 1 tool", "10 pings"]
+    {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    assert_eq!(dead.code, Some(4), "{dead:?}");
+    assert!(dead.out.contains("start it by hand"), "{dead:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_and_a_program_are_one_server_too_many() {
+    let rig = Rig::new().await;
+
+    let ran = rig.run(&["tools", "SERVER", "--", "/bin/sh"]).await;
+
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("there is a URL, and a program behind `--`"), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bridge_takes_a_name_from_a_file_of_the_user_and_from_no_project() {
+    let rig = Rig::new().await;
+    let config = format!(r#"{{"mcpServers":{{"it":{{"url":"{}"}}}}}}"#, rig.url);
+    rig.write("home/.cursor/mcp.json", &config);
+    rig.write("project/.cursor/mcp.json", &config);
+    let home = rig.folder.join("home");
+    let bridge = async |home: &std::path::Path| {
+        let mut command = rig.command(&["bridge", "it"]);
+        command.env("HOME", home).current_dir(rig.folder.join("project"));
+        crate::rig::Ran::from(command.output().await.unwrap())
+    };
+
+    let named = bridge(&home).await;
+    let planted = bridge(&rig.folder.join("empty")).await;
+
+    assert_eq!(named.code, Some(0), "{named:?}");
+    assert!(named.err.contains("`it` is http://127.0.0.1:"), "{named:?}");
+    assert_eq!(planted.code, Some(2), "{planted:?}");
+    assert!(
+        planted.err.contains("`it` is no URL, and no server of that name is known"),
+        "{planted:?}"
+    );
+}
+
+/// Answers what these tests ask, in their order.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
+  [ -n "$id" ] || continue
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"greet","inputSchema":{"type":"object","properties":{"who":{"type":"string"}}}}]}' ;;
+    *'"tools/call"'*) result='{"content":[{"type":"text","text":"hello"}]}' ;;
+    *) result='{}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;

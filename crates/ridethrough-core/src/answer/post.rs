@@ -1,0 +1,312 @@
+//! What the answer to a POST means, in the order in which the contract reads it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+
+use super::{status, words as phrases};
+use crate::head::{AnswerHead, Challenge, Content, Redirect};
+use crate::message::{Answer, Incoming, Message};
+use crate::session::Carried;
+use crate::sse::{Decoder, Item};
+
+/// An answer to a POST, with the messages beside it that are not the answer itself.
+#[derive(Debug)]
+pub(crate) struct PostAnswer {
+    pub(crate) reading: PostReading,
+    pub(crate) others: Vec<Message>,
+    /// The server's words, if it refused, as they came.
+    pub(crate) said: Option<String>,
+    /// What the body said to our request by its id, whatever the status.
+    pub(crate) named: Option<Answer>,
+}
+
+/// What the answer to a POST means.
+///
+/// Where an `answer` stands beside it: an error that named our request, which is the call's answer if the
+/// call ends there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PostReading {
+    /// Row 18: taken, but the answer must come another way.
+    Accepted,
+    /// Row 15.
+    Answer(Answer),
+    /// Row 2: not run; come back later.
+    Deferred { status: StatusCode, hint: Option<Duration>, answer: Option<Answer> },
+    /// Row 3: trouble on the way, perhaps after it was run.
+    Interrupted { status: StatusCode, hint: Option<Duration> },
+    /// Rows 16 and 18.
+    Misbehaved(&'static str),
+    /// Row 23.
+    NeedsScope { scope: Arc<str>, answer: Option<Answer> },
+    /// Row 24.
+    Redirected(Option<Redirect>, StatusCode),
+    /// Row 4.
+    Rejected(StatusCode),
+    /// Row 5: it speaks of a lost session. That is to be asked before it is believed.
+    Suspected(Box<Suspicion>),
+    /// Row 22, with what the server asked for.
+    Unauthorized { challenge: Option<Challenge>, answer: Option<Answer> },
+}
+
+impl PostReading {
+    /// The JSON-RPC answer that was read as the call's, if it was.
+    pub(crate) const fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::Answer(answer) => Some(answer),
+            _ => None,
+        }
+    }
+}
+
+/// An answer that speaks of a lost session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Suspicion {
+    /// What the answer is if the session lives after all.
+    pub(crate) otherwise: PostReading,
+    /// The code of an error that named our request.
+    pub(crate) code: Option<i64>,
+    /// Whether it says that no handshake was made: a server may answer `ping` before one.
+    pub(crate) wants_handshake: bool,
+}
+
+impl Suspicion {
+    /// Whether another refusal says what this one says.
+    pub(crate) fn is_confirmed_by(&self, other: &Self) -> bool {
+        self.code.is_none() || self.code == other.code
+    }
+}
+
+/// What was asked, as far as reading its answer needs it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) wire_id: u64,
+    pub(crate) carried: Carried,
+    pub(crate) assume_unexecuted: &'a [StatusCode],
+}
+
+/// Reads a whole answer to a POST.
+pub(crate) fn read_post(head: &AnswerHead, body: &Bytes, asked: Asked<'_>) -> PostAnswer {
+    let (ours, others) = split(parse(head, body), asked.wire_id);
+    let named = ours.as_ref().filter(|ours| ours.names_us).map(|ours| ours.answer.clone());
+    let said = if head.status.is_success() { None } else { said(head, body) };
+    let suspicion = suspect(head, asked.carried, words(head, body, ours.as_ref()), ours.as_ref());
+    let otherwise = read_trusting(head, body, asked, ours, others.is_empty());
+    PostAnswer { reading: doubted(otherwise, suspicion), others, said, named }
+}
+
+/// What a refusal says for people: its body, and what the challenge beside it says.
+fn said(head: &AnswerHead, body: &Bytes) -> Option<String> {
+    let words = phrases::of_refusal(head.content, body);
+    let scope = match &head.challenge {
+        Some(Challenge::Scope(scope)) if !scope.is_empty() => {
+            Some(format!("insufficient scope: {scope}"))
+        }
+        _ => None,
+    };
+    let asked = head.challenge_words.as_deref().map(str::to_owned);
+    let parts: Vec<_> = [words, scope, asked].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Reads an answer that came as a message of a stream: `is_first` if nothing came before it.
+pub(crate) fn read_streamed(answer: Answer, carried: Carried, is_first: bool) -> PostReading {
+    let head = status::stream_head();
+    let words = answer.error().map(|error| error.message).filter(|_| is_first);
+    let ours = Ours { answer, names_us: true };
+    let suspicion = suspect(&head, carried, words, Some(&ours));
+    doubted(PostReading::Answer(ours.answer), suspicion)
+}
+
+/// Puts a suspicion around what an answer would mean otherwise. Who stands before the server is heard first.
+fn doubted(otherwise: PostReading, suspicion: Option<Doubt>) -> PostReading {
+    let is_guarded = match &otherwise {
+        PostReading::Deferred { .. } | PostReading::NeedsScope { .. } => true,
+        PostReading::Unauthorized { challenge, .. } => {
+            matches!(challenge, Some(Challenge::Credentials))
+        }
+        _ => false,
+    };
+    match suspicion {
+        Some(Doubt { code, wants_handshake }) if !is_guarded => {
+            PostReading::Suspected(Box::new(Suspicion { otherwise, code, wants_handshake }))
+        }
+        _ => otherwise,
+    }
+}
+
+struct Doubt {
+    code: Option<i64>,
+    wants_handshake: bool,
+}
+
+/// Whether an answer speaks of a lost session: 404 or 410 to a request that carried one, words under a 4xx,
+/// a 503 or in an error. What names our request and says nothing of a session is the answer.
+fn suspect(
+    head: &AnswerHead,
+    carried: Carried,
+    words: Option<String>,
+    ours: Option<&Ours>,
+) -> Option<Doubt> {
+    let named = ours.filter(|ours| ours.names_us);
+    let words = words.unwrap_or_default();
+    let wants_handshake = phrases::names_no_handshake(&words);
+    let is_named = match carried {
+        Carried::Session => phrases::names_a_lost_session(&words),
+        Carried::Handshake => phrases::names_a_lost_session(&words),
+        Carried::NoSession => wants_handshake,
+        Carried::Stateless => false,
+    };
+    let is_gone = carried == Carried::Session && status::is_gone(head.status) && named.is_none();
+    let may_speak = head.status.is_success() || status::may_speak_of_loss(head.status);
+    let code = named.and_then(|ours| ours.answer.error()).map(|error| error.code);
+    (is_gone || (is_named && may_speak)).then_some(Doubt { code, wants_handshake })
+}
+
+/// What an answer means to a request whose session is not in question.
+fn read_trusting(
+    head: &AnswerHead,
+    body: &Bytes,
+    asked: Asked<'_>,
+    ours: Option<Ours>,
+    is_alone: bool,
+) -> PostReading {
+    let status = head.status;
+    let is_result = |ours: &Ours| ours.names_us && ours.answer.error().is_none();
+    let ours = match ours {
+        // Whoever has the result has run it.
+        Some(ours) if is_result(&ours) => return PostReading::Answer(ours.answer),
+        ours => ours,
+    };
+    let answer = ours.as_ref().filter(|ours| ours.names_us).map(|ours| ours.answer.clone());
+    if status::is_challenged(head) {
+        return PostReading::Unauthorized { challenge: head.challenge.clone(), answer };
+    }
+    if let Some(Challenge::Scope(scope)) = &head.challenge
+        && status::is_forbidden(status)
+    {
+        return PostReading::NeedsScope { scope: scope.clone(), answer };
+    }
+    if status::asks_to_come_back(head) || asked.assume_unexecuted.contains(&status) {
+        return PostReading::Deferred { status, hint: head.retry_after, answer };
+    }
+    if let Some(answer) = answer {
+        return PostReading::Answer(answer);
+    }
+    if status::is_unauthorized(status) {
+        return PostReading::Unauthorized { challenge: head.challenge.clone(), answer: None };
+    }
+    match ours {
+        // A response without an id can only mean this request, unless it comes from the way there.
+        Some(ours) if !status::is_outage(status) => PostReading::Answer(ours.answer),
+        _ => read_bare(head, body, is_alone),
+    }
+}
+
+/// An answer whose body does not contain ours.
+fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
+    let status = head.status;
+    if status.is_success() {
+        return match head.content {
+            _ if body.is_empty() => PostReading::Accepted,
+            _ if !is_alone => PostReading::Misbehaved("the body has answers, but not to this call"),
+            Content::Json => PostReading::Misbehaved("the body is no JSON-RPC message"),
+            _ => PostReading::Misbehaved("the body has the wrong content type"),
+        };
+    }
+    if status.is_redirection() {
+        return PostReading::Redirected(head.redirect.clone(), status);
+    }
+    match status::is_outage(status) {
+        true => PostReading::Interrupted { status, hint: head.retry_after },
+        false => PostReading::Rejected(status),
+    }
+}
+
+/// What an answer says about the session it was asked in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// That it is gone, by the status.
+    ByStatus,
+    /// That it is gone, by the words of an error under a success.
+    ByWords,
+    /// Nothing.
+    None,
+}
+
+/// What a whole answer says about the session that a request carried, as a call would read it. A call asks
+/// before it believes that.
+///
+/// `wire_id` is the id of the request.
+pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
+    let asked = Asked { wire_id, carried: Carried::Session, assume_unexecuted: &[] };
+    match read_post(head, body, asked).reading {
+        PostReading::Suspected(_) if head.status.is_success() => Loss::ByWords,
+        PostReading::Suspected(_) => Loss::ByStatus,
+        _ => Loss::None,
+    }
+}
+
+/// The message in a body that answers our request.
+#[derive(Debug)]
+pub(super) struct Ours {
+    pub(super) answer: Answer,
+    /// Whether it has our id; a response without any can only mean this request.
+    pub(super) names_us: bool,
+}
+
+pub(super) fn parse(head: &AnswerHead, body: &Bytes) -> Vec<Message> {
+    // Refusals come as JSON under any content type; a success must say what it is.
+    let may_be_json =
+        !head.status.is_success() || matches!(head.content, Content::Json | Content::Nothing);
+    match may_be_json {
+        true if head.content == Content::EventStream => streamed(body),
+        true => Incoming::parse(body).map(Incoming::into_messages).unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+/// The messages of a refusal that is written as a stream.
+fn streamed(body: &Bytes) -> Vec<Message> {
+    let mut decoder = Decoder::new(body.len());
+    decoder.feed(body.clone());
+    // A refusal may end without the blank line that ends an event.
+    decoder.feed(Bytes::from_static(b"\n\n"));
+    let items = std::iter::from_fn(|| decoder.next_item()).map_while(Result::ok);
+    let incoming = items.filter_map(|item| match item {
+        Item::Event(event) => Incoming::parse(&event.data).ok(),
+        Item::Comment => None,
+    });
+    incoming.flat_map(Incoming::into_messages).collect()
+}
+
+/// Parts our answer from the rest. One that names us goes before one without an id; of several, the first counts.
+pub(super) fn split(messages: Vec<Message>, wire_id: u64) -> (Option<Ours>, Vec<Message>) {
+    let is_named = |message: &Message| matches!(message, Message::Response { id: Some(id), .. } if id.number() == Some(wire_id));
+    let is_nameless = |message: &Message| matches!(message, Message::Response { id: None, .. });
+    let named = messages.iter().position(is_named);
+    let place = named.or_else(|| messages.iter().position(is_nameless));
+    let mut others = messages;
+    let ours = match place.map(|place| others.remove(place)) {
+        Some(Message::Response { answer, .. }) => Some(Ours { answer, names_us: named.is_some() }),
+        _ => None,
+    };
+    // A second answer to the same request is none: the call has one end.
+    others.retain(|message| !is_named(message));
+    (ours, others)
+}
+
+/// The words to look for phrases in. Under a success only a JSON-RPC error speaks for the
+/// protocol: a result may quote anything.
+pub(super) fn words(head: &AnswerHead, body: &Bytes, ours: Option<&Ours>) -> Option<String> {
+    if let Some(error) = ours.and_then(|ours| ours.answer.error()) {
+        return Some(error.message);
+    }
+    let is_refusal = !head.status.is_success() && ours.is_none();
+    is_refusal.then(|| String::from_utf8_lossy(body).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! What a status says by itself. No other file of this crate knows a status by its number.
+
+use http::StatusCode;
+
+use crate::head::{AnswerHead, Challenge, Content};
+
+/// The head of an open event stream.
+pub(crate) const fn stream_head() -> AnswerHead {
+    AnswerHead::new(StatusCode::OK, Content::EventStream)
+}
+
+/// Whether this is said of the status of that number.
+pub(crate) fn holds(status: u16, what: impl Fn(StatusCode) -> bool) -> bool {
+    StatusCode::from_u16(status).is_ok_and(what)
+}
+
+/// Whether a status means, by its definition, that the request was not carried out.
+///
+/// 503 is one of them only together with `Retry-After`: see `asks_to_come_back`.
+pub fn is_not_carried_out(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        307 | 308
+            | 401
+            | 403
+            | 405
+            | 407
+            | 411
+            | 413
+            | 414
+            | 415
+            | 417
+            | 421
+            | 425
+            | 426
+            | 428
+            | 429
+            | 431
+    )
+}
+
+/// Row 2: whether an answer asks to come back later with a request that was not carried out.
+pub(crate) fn asks_to_come_back(head: &AnswerHead) -> bool {
+    is_limit(head.status) || (is_unavailable(head.status) && head.retry_after.is_some())
+}
+
+/// Whether a status limits how often something is asked (425, 429).
+pub(crate) fn is_limit(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 425 | 429)
+}
+
+/// Whether a server says that it cannot serve anybody now (503).
+pub(crate) fn is_unavailable(status: StatusCode) -> bool {
+    status == StatusCode::SERVICE_UNAVAILABLE
+}
+
+/// Row 3: whether a status tells of trouble on the way or of overload, which passes by waiting: 408 and
+/// 502 to 504, and what content networks (520 to 530) and overloaded servers (529) say.
+pub(crate) fn is_outage(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 502..=504 | 520..=530)
+}
+
+/// Whether an operator may declare that this status comes from before the server.
+pub(crate) fn may_be_assumed_unexecuted(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 502..=504)
+}
+
+/// Whether a status says that what was asked for is not there: a session, perhaps.
+pub(crate) fn is_gone(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)
+}
+
+/// Whether there is nothing at this path (404).
+pub(crate) fn is_not_found(status: StatusCode) -> bool {
+    status == StatusCode::NOT_FOUND
+}
+
+/// Whether a GET for a stream is not served here: 405, or 404.
+pub(crate) fn is_no_stream_here(status: StatusCode) -> bool {
+    matches!(status, StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND)
+}
+
+/// Whether a status may carry words of a lost session that count: 503 and every 4xx. A server that ends a
+/// session in the middle of a call answers another 5xx after the tool ran.
+pub(crate) fn may_speak_of_loss(status: StatusCode) -> bool {
+    status.is_client_error() || is_unavailable(status)
+}
+
+/// Whether credentials are wanted (401).
+pub(crate) fn is_unauthorized(status: StatusCode) -> bool {
+    status == StatusCode::UNAUTHORIZED
+}
+
+/// Whether something is not allowed with these credentials (403).
+pub(crate) fn is_forbidden(status: StatusCode) -> bool {
+    status == StatusCode::FORBIDDEN
+}
+
+/// Row 22: whether an answer is a challenge of the credentials, whatever its body says.
+pub(crate) fn is_challenged(head: &AnswerHead) -> bool {
+    is_unauthorized(head.status) && matches!(head.challenge, Some(Challenge::Credentials))
+}
+
+/// Row 24: whether a redirect says that the request was not looked at and may be sent on as it is.
+pub(crate) fn keeps_the_request(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
+}
+
+/// Row 8: whether a refused resume may succeed later.
+pub(crate) fn is_passing_for_a_stream(status: StatusCode) -> bool {
+    is_limit(status) || is_outage(status) || matches!(status.as_u16(), 409 | 500)
+}
+
+/// Whether a refusal of the standing stream says nothing about its event id.
+pub(crate) fn is_passing_for_the_listener(status: StatusCode) -> bool {
+    !status.is_client_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
+}
+
+/// Whether a server says so what it thinks of a request whose form it does not understand.
+pub(crate) fn refuses_the_form(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415)
+}
+
+/// Whether a handshake that was refused so is refused for good: nothing passes by waiting.
+pub(crate) fn is_refused_for_good(status: StatusCode) -> bool {
+    let is_client_error = status.is_client_error() && !is_not_found(status);
+    (is_client_error && !is_guard(status)) || status == StatusCode::NOT_IMPLEMENTED
+}
+
+/// Whether nothing that we have ever spoken to answers so: 404 says that nothing is at this path, 501 that
+/// whatever is there does not take a POST.
+pub(crate) fn is_no_server_here(status: StatusCode) -> bool {
+    is_not_found(status) || status == StatusCode::NOT_IMPLEMENTED
+}
+
+/// Whether a status comes from a guard or a limit before the server.
+pub(crate) fn is_guard(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 401 | 403 | 407 | 408 | 425 | 429)
+}
+
+/// Whether asking for the era was answered by somebody who wants to be asked again: with credentials, or
+/// later. Such an answer never leads to `initialize`.
+pub(crate) fn wants_to_be_asked_again(status: StatusCode) -> bool {
+    is_limit(status) || matches!(status.as_u16(), 401 | 407 | 408)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_503_means_not_carried_out_only_if_it_says_when_to_come_back() {
+        let mut head = AnswerHead::new(StatusCode::SERVICE_UNAVAILABLE, Content::Nothing);
+
+        assert!(!asks_to_come_back(&head) && !is_not_carried_out(head.status));
+        head.retry_after = Some(Duration::ZERO);
+        assert!(asks_to_come_back(&head));
+    }
+
+    #[test]
+    fn no_server_error_but_an_announced_503_means_not_carried_out() {
+        for code in 500..600 {
+            assert!(!is_not_carried_out(StatusCode::from_u16(code).unwrap()), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_common_refusals_leave_open_is_not_taken_for_proof() {
+        for code in [400, 402, 404, 406, 408, 409, 410, 412, 416, 418, 422, 423, 424, 451, 499] {
+            assert!(!is_not_carried_out(StatusCode::from_u16(code).unwrap()), "{code}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Answers that speak of a lost session: asked about before they are believed.
+//!
+//! ```text
+//!   suspect ──a harmless question, for all suspects──▶ a result: the answer stands
+//!                                                  ├──▶ refused likewise ──▶ asked where the session was made
+//!                                                  │        ├──▶ a result: sent once more, there
+//!                                                  │        └──▶ anything else: renewed, and sent once more
+//!                                                  └──▶ anything else: the answer stands, in doubt
+//! ```
+//! Renewing a session and repeating a call are two decisions: a call is repeated only if the server refuses
+//! a harmless request as it refused the call. The question goes out on the connection that carried the
+//! refusal, because replicas behind one address need not know each other's sessions.
+
+use std::time::Duration;
+
+use super::Link;
+use super::own::{OwnRequest, Reply, Word};
+use super::renewal::Ready;
+use crate::answer::{PostReading, Suspicion};
+use crate::exchange::{Doubt, Exchange, Purpose, Rules, Sent, State, Step, Then, Waiting};
+use crate::failure::Delivery;
+use crate::ids::{ConnectionId, ExchangeId, Generation};
+use crate::message::Answer;
+use crate::moment::Moment;
+use crate::output::Route;
+
+/// What is known about sessions that answers called lost.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    /// The session that a question about is out.
+    asked: Option<Generation>,
+    /// The refusal of which the connection that made the session is asked.
+    refusal: Option<Suspicion>,
+    /// The newest session that the server refused to know, asked for something harmless.
+    refused: Option<Generation>,
+    /// Answers in a row that called a living session lost.
+    false_alarms: u32,
+    /// What the server has answered by a result before.
+    answers: Harmless,
+}
+
+/// The harmless requests that a server has answered by a result.
+#[derive(Clone, Copy, Debug, Default)]
+struct Harmless {
+    ping: bool,
+    list: Option<&'static str>,
+}
+
+/// What became of a session in question.
+enum Verdict<'a> {
+    Lives,
+    Refused(&'a Suspicion),
+    Unknown,
+}
+
+impl Link {
+    /// Holds an answer back that speaks of a lost session, until that was asked.
+    pub(super) fn suspect(&mut self, now: Moment, id: ExchangeId, suspicion: Suspicion) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
+        let connection = exchange.live().and_then(|live| live.connection);
+        let wants_handshake = suspicion.wants_handshake;
+        self.enter(now, id, State::Doubted(Box::new(Doubt::Session(suspicion.clone()))));
+        if self.doubts.refused >= Some(generation) {
+            // It was asked about before: what it is refused with is known.
+            return self.resolve(now, id, &Verdict::Refused(&suspicion));
+        }
+        match self.current_generation() == Some(generation) {
+            true => self.ask_about_session(now, connection, wants_handshake),
+            // Nobody can ask about a session that was left.
+            false => self.resolve(now, id, &Verdict::Unknown),
+        }
+    }
+
+    /// Asks whether the session in force is there, for whoever wonders.
+    pub(super) fn check_session(&mut self, now: Moment) {
+        if self.era().has_sessions() {
+            self.ask_about_session(now, None, false);
+        }
+    }
+
+    /// Asks about a session, unless another one has taken its place.
+    pub(super) fn check_generation(&mut self, now: Moment, generation: Generation) {
+        if self.current_generation() == Some(generation) {
+            self.check_session(now);
+        }
+    }
+
+    /// Row 9: a call whose stream is gone goes out again once it is known whether its session lives.
+    pub(super) fn check_session_of(&mut self, now: Moment, id: ExchangeId) {
+        let sent = self.exchanges.get(&id).and_then(|exchange| exchange.sent.as_ref());
+        match sent.map(Sent::generation) == self.current_generation() {
+            true => self.check_session(now),
+            false => self.let_out(now, id, Then::Send),
+        }
+    }
+
+    /// An answered call is good news of its session, and shows what may be asked.
+    pub(super) fn note_success(&mut self, exchange: &Exchange) {
+        self.doubts.false_alarms = 0;
+        self.doubts.answers.learn(&exchange.call.method);
+    }
+
+    fn ask_about_session(
+        &mut self,
+        now: Moment,
+        connection: Option<ConnectionId>,
+        wants_handshake: bool,
+    ) {
+        let Some(ready) = self.session.ready() else { return };
+        if self.doubts.asked == Some(ready.generation()) {
+            return;
+        }
+        let (generation, to) = (ready.generation(), ready.address.clone());
+        let method = self.doubts.answers.question(wants_handshake);
+        self.doubts.asked = Some(generation);
+        let request = OwnRequest::new(Purpose::Session, method, LIMIT);
+        let route = connection.map_or(Route::Any, Route::Prefer);
+        self.ask(now, OwnRequest { to: Some(to), route, ..request });
+    }
+
+    /// What the server says to a harmless request in the session.
+    pub(super) fn session_told(&mut self, now: Moment, generation: Generation, word: Word) {
+        let reply = match word {
+            Word::Answered(reply) => *reply,
+            Word::Nothing(_) => return self.session_settled(now, generation, &Verdict::Unknown),
+        };
+        let connection = reply.connection();
+        match reply.reading {
+            PostReading::Answer(Answer::Result(_)) => {
+                self.session_settled(now, generation, &Verdict::Lives);
+            }
+            PostReading::Suspected(refusal) => {
+                self.ask_at_home(now, generation, *refusal, connection);
+            }
+            _ => self.session_settled(now, generation, &Verdict::Unknown),
+        }
+    }
+
+    /// Refused likewise: perhaps by a replica that does not know what another one made.
+    fn ask_at_home(
+        &mut self,
+        now: Moment,
+        generation: Generation,
+        refusal: Suspicion,
+        by: Option<ConnectionId>,
+    ) {
+        let ready = self.session.ready().filter(|ready| ready.generation() == generation);
+        let home = ready.and_then(|ready| ready.home.map(|home| (home, ready.address.clone())));
+        match home {
+            Some((home, to)) if by.is_some_and(|by| by != home) && !self.listener.holds(home) => {
+                let method = self.doubts.answers.question(refusal.wants_handshake);
+                self.doubts.refusal = Some(refusal);
+                let request = OwnRequest::new(Purpose::Home, method, HOME_LIMIT);
+                self.ask(now, OwnRequest { to: Some(to), route: Route::Only(home), ..request });
+            }
+            _ => self.session_settled(now, generation, &Verdict::Refused(&refusal)),
+        }
+    }
+
+    /// What the connection that made the session says in it.
+    pub(super) fn home_told(&mut self, now: Moment, generation: Generation, word: Word) {
+        let Some(refusal) = self.doubts.refusal.take() else { return };
+        let lives_there = matches!(&word, Word::Answered(reply) if is_result(reply));
+        let home = self.session.ready().and_then(|ready| ready.home);
+        match home.filter(|_| lives_there && self.current_generation() == Some(generation)) {
+            Some(home) => self.send_home(now, generation, &refusal, home),
+            None => self.session_settled(now, generation, &Verdict::Refused(&refusal)),
+        }
+    }
+
+    /// The session lives where it was made: what was refused elsewhere is sent once more, there.
+    fn send_home(
+        &mut self,
+        now: Moment,
+        generation: Generation,
+        refusal: &Suspicion,
+        home: ConnectionId,
+    ) {
+        self.doubts.asked.take_if(|asked| *asked == generation);
+        for id in self.suspects(generation) {
+            let Some(exchange) = self.exchanges.get_mut(&id) else { continue };
+            let State::Doubted(doubt) = &exchange.state else { continue };
+            let Doubt::Session(suspicion) = &**doubt else { continue };
+            if exchange.ledger.session_renewed || !suspicion.is_confirmed_by(refusal) {
+                self.resolve(now, id, &Verdict::Unknown);
+                continue;
+            }
+            exchange.ledger.session_renewed = true;
+            exchange.ledger.note(Delivery::Refused);
+            exchange.route = Route::Prefer(home);
+            self.let_out(now, id, Then::Send);
+        }
+        self.release_session_checks(now);
+        self.listener_session_checked(now);
+    }
+
+    fn session_settled(&mut self, now: Moment, generation: Generation, verdict: &Verdict<'_>) {
+        self.doubts.asked.take_if(|asked| *asked == generation);
+        let suspects = self.suspects(generation);
+        let listener_asked = self.listener.is_checking();
+        match verdict {
+            // Calls that have lost two sessions renew nothing: the next call tries this one first.
+            Verdict::Refused(_) if self.have_all_renewed(&suspects) => {}
+            Verdict::Refused(_) => self.session_refused(now, generation),
+            Verdict::Lives if !suspects.is_empty() => self.false_alarm(now, generation),
+            Verdict::Lives | Verdict::Unknown => {}
+        }
+        for id in suspects {
+            self.resolve(now, id, verdict);
+        }
+        self.release_session_checks(now);
+        self.listener_session_checked(now);
+        if listener_asked && matches!(verdict, Verdict::Refused(_)) {
+            // Whoever listens wants to hear: the session is renewed without waiting for a call.
+            self.ensure_session(now);
+        }
+    }
+
+    /// The server refused something harmless in this session.
+    pub(super) fn session_refused(&mut self, now: Moment, generation: Generation) {
+        self.doubts.refused = self.doubts.refused.max(Some(generation));
+        self.lose_session(now, generation);
+    }
+
+    /// There are servers that answer a ping in any session: the third time in a row that a call is refused
+    /// and the session seems to live, later calls get a new one. Nothing is repeated for that.
+    fn false_alarm(&mut self, now: Moment, generation: Generation) {
+        self.doubts.false_alarms += 1;
+        if self.doubts.false_alarms >= MOST_FALSE_ALARMS {
+            self.doubts.false_alarms = 0;
+            self.lose_session(now, generation);
+        }
+    }
+
+    /// One call learns what became of its session.
+    fn resolve(&mut self, now: Moment, id: ExchangeId, verdict: &Verdict<'_>) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let placeholder = State::Waiting(Waiting::SessionCheck);
+        let state = std::mem::replace(&mut exchange.state, placeholder);
+        let State::Doubted(doubt) = state else {
+            exchange.state = state;
+            return;
+        };
+        let Doubt::Session(suspicion) = *doubt else { return };
+        let is_confirmed = matches!(verdict, Verdict::Refused(by) if suspicion.is_confirmed_by(by));
+        let lives = matches!(verdict, Verdict::Lives);
+        self.decide(now, id, |exchange: &mut Exchange, rules: &mut Rules<'_>| -> Step {
+            match suspicion.otherwise {
+                _ if is_confirmed => exchange.session_lost(),
+                otherwise if lives => exchange.post_answered(rules, otherwise),
+                otherwise => exchange.session_unknown(rules, otherwise),
+            }
+        });
+    }
+
+    /// Row 9: the calls that waited for word are sent again, on whichever session is good.
+    fn release_session_checks(&mut self, now: Moment) {
+        let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::SessionCheck);
+        let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
+        for id in self.ids_where(|exchange| waits(&exchange.state)) {
+            self.let_out_if(now, id, Then::Send, is_meant);
+        }
+    }
+
+    fn suspects(&self, generation: Generation) -> Vec<ExchangeId> {
+        self.ids_where(|exchange| {
+            let is_of_it = exchange.sent.as_ref().map(Sent::generation) == Some(generation);
+            is_of_it
+                && matches!(&exchange.state, State::Doubted(doubt)
+                    if matches!(**doubt, Doubt::Session(_)))
+        })
+    }
+
+    fn have_all_renewed(&self, suspects: &[ExchangeId]) -> bool {
+        let has_renewed = |id| self.exchanges.get(id).is_some_and(|it| it.ledger.session_renewed);
+        !suspects.is_empty() && suspects.iter().all(has_renewed)
+    }
+
+    /// The connection that the standing stream leaves free: sessions were lost before, perhaps because replicas
+    /// do not share them, and then calls need the one that made theirs.
+    pub(super) fn kept_free(&self) -> Option<ConnectionId> {
+        let ready = self.session.ready().filter(|_| self.doubts.refused.is_some());
+        ready.and_then(|ready| ready.home)
+    }
+
+    pub(super) fn current_generation(&self) -> Option<Generation> {
+        self.session.ready().map(Ready::generation)
+    }
+}
+
+impl Harmless {
+    fn learn(&mut self, method: &str) {
+        match LISTS.into_iter().find(|list| *list == method) {
+            Some(list) => self.list = self.list.or(Some(list)),
+            None => self.ping |= method == PING,
+        }
+    }
+
+    /// The request to ask with: one that was answered before, if there is one. A server may answer `ping`
+    /// before the handshake, so that it says nothing about one.
+    fn question(self, wants_handshake: bool) -> &'static str {
+        match self.list {
+            list if wants_handshake => list.unwrap_or(LISTS[0]),
+            Some(list) if !self.ping => list,
+            _ => PING,
+        }
+    }
+}
+
+fn is_result(reply: &Reply) -> bool {
+    matches!(reply.reading, PostReading::Answer(Answer::Result(_)))
+}
+
+const PING: &str = "ping";
+const LISTS: [&str; 4] =
+    ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+/// How long a question about a session may take.
+const LIMIT: Duration = Duration::from_secs(10);
+/// The same of the connection that made it, which may be at work.
+const HOME_LIMIT: Duration = Duration::from_secs(2);
+const MOST_FALSE_ALARMS: u32 = 3;

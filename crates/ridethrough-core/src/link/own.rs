@@ -1,0 +1,236 @@
+//! What the link asks for itself: exchanges whose end is told to the part that asked.
+//!
+//! ```text
+//!   questions   asked once; whatever comes of them is their end     ──▶ settled: what came of it
+//!   the rest    repeated like a call that only reads                ──▶ settled: answer or error
+//! ```
+//! They stand in no line, wait at no gate and count as no call; that apart they are sent, heard, timed and
+//! ended like every other exchange.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Link;
+use super::timers::Timer;
+use crate::answer::status::stream_head;
+use crate::answer::{PostReading, read_streamed};
+use crate::exchange::{Deadline, Ending, Exchange, Origin, Purpose, Sent, Then};
+use crate::failure::{Cause, Delivery, Failure};
+use crate::head::AnswerHead;
+use crate::ids::{AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation};
+use crate::message::{Answer, Params};
+use crate::moment::Moment;
+use crate::outcome::CallName;
+use crate::output::{Address, Route};
+use crate::replay::ReplayRule;
+
+/// A request of the link.
+pub(super) struct OwnRequest {
+    pub(super) purpose: Purpose,
+    pub(super) method: Arc<str>,
+    pub(super) params: Params,
+    /// Where to, if not to the session in force.
+    pub(super) to: Option<Address>,
+    pub(super) route: Route,
+    pub(super) within: Duration,
+}
+
+impl OwnRequest {
+    /// A request to the session in force that has no params.
+    pub(super) fn new(purpose: Purpose, method: impl Into<Arc<str>>, within: Duration) -> Self {
+        let (method, params) = (method.into(), Params::new(None, false));
+        Self { purpose, method, params, to: None, route: Route::Any, within }
+    }
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub(super) enum Word {
+    Answered(Box<Reply>),
+    /// Nothing, and why.
+    Nothing(Failure),
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) head: AnswerHead,
+    pub(super) reading: PostReading,
+    /// What the body said to this request by its id.
+    pub(super) named: Option<Answer>,
+    /// Where the question went.
+    pub(super) to: Address,
+    /// The credentials it went with.
+    pub(super) credentials: CredentialsId,
+}
+
+impl Reply {
+    /// The connection that the answer came on.
+    pub(super) const fn connection(&self) -> Option<ConnectionId> {
+        self.head.connection
+    }
+}
+
+impl Link {
+    /// Asks something for the link itself.
+    pub(super) fn ask(&mut self, now: Moment, request: OwnRequest) -> ExchangeId {
+        let OwnRequest { purpose, method, params, to, route, within } = request;
+        let within = match route {
+            Route::Prefer(_) => within.min(SILENCE_LIMIT),
+            _ => within,
+        };
+        let call = CallName { method, tool: None };
+        let deadline = Deadline { at: now + within, is_callers: true, extension: None };
+        let id = self.new_exchange(now, call, params, ReplayRule::Repeatable, deadline);
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            exchange.origin = Origin::Link(purpose);
+            (exchange.to, exchange.route) = (to, route);
+        }
+        match Origin::Link(purpose).question() {
+            // Whether it can be sent at all is what some of them want to know.
+            Some(_) => self.post(now, id),
+            None => self.let_out(now, id, Then::Send),
+        }
+        id
+    }
+
+    /// Whether an exchange is a question of the link.
+    pub(super) fn is_question(&self, id: ExchangeId) -> bool {
+        self.exchanges.get(&id).is_some_and(|exchange| exchange.origin.question().is_some())
+    }
+
+    /// A question was answered by a body.
+    pub(super) fn settle_by_body(
+        &mut self,
+        now: Moment,
+        id: ExchangeId,
+        head: AnswerHead,
+        reading: PostReading,
+        named: Option<Answer>,
+    ) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(sent) = exchange.sent.clone() else { return };
+        let credentials = self.credentials_of(id);
+        let reply = Reply { head, reading, named, to: sent.to, credentials };
+        self.settle(now, id, Word::Answered(Box::new(reply)));
+    }
+
+    /// A question could not be asked, or its answer broke off. One about a session or an era does no harm if
+    /// it is asked again, and its answer decides what becomes of calls.
+    pub(super) fn question_failed(&mut self, now: Moment, id: ExchangeId, failure: Failure) {
+        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let decides = matches!(exchange.origin, Origin::Link(Purpose::Era | Purpose::Session));
+        let is_unsent = failure.delivery == Delivery::NotSent;
+        let may_pass = failure.cause != Cause::ConnectionGone
+            && !failure.cause.is_misbehaviour()
+            && !failure.cause.is_lasting(self.dial.connected_before());
+        match decides && may_pass && (is_unsent || exchange.ledger.attempts < MOST_QUESTIONS) {
+            true => self.let_out(now, id, Then::Send),
+            false => self.settle(now, id, Word::Nothing(failure)),
+        }
+    }
+
+    /// The end of an exchange that the link made for itself.
+    pub(super) fn own_finished(
+        &mut self,
+        now: Moment,
+        exchange: &Exchange,
+        outcome: Result<Answer, Ending>,
+        carrier: Option<AttemptId>,
+    ) {
+        self.clear_away(exchange, carrier);
+        if self.closing.is_begun() {
+            return;
+        }
+        match exchange.origin {
+            Origin::Application => {}
+            Origin::Link(Purpose::Restore) => self.restored(now, exchange, outcome.ok().as_ref()),
+            Origin::Link(Purpose::Tools) => self.tools_page(now, outcome.ok().as_ref()),
+            Origin::Link(purpose) => {
+                if outcome.is_err() && self.ask_elsewhere(now, purpose, exchange) {
+                    return;
+                }
+                let word = word_of(exchange, outcome);
+                self.settled(now, purpose, about(exchange), word);
+            }
+        }
+    }
+
+    /// A question met silence on the connection that it was meant for, which may be dead without a sign: it
+    /// is asked once more, on another. Returns whether it was.
+    fn ask_elsewhere(&mut self, now: Moment, purpose: Purpose, exchange: &Exchange) -> bool {
+        let Route::Prefer(silent) = exchange.route else { return false };
+        let (to, route) = (exchange.to.clone(), Route::Instead(silent));
+        let request = OwnRequest::new(purpose, exchange.call.method.clone(), ELSEWHERE_LIMIT);
+        self.ask(now, OwnRequest { to, route, ..request });
+        true
+    }
+
+    /// Nobody wants to know any more.
+    pub(super) fn drop_own(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.remove(&id) {
+            self.clear_away(&exchange, None);
+        }
+    }
+
+    fn settle(&mut self, now: Moment, id: ExchangeId, word: Word) {
+        let Some(exchange) = self.exchanges.remove(&id) else { return };
+        self.clear_away(&exchange, None);
+        if let Some(purpose) = exchange.origin.question()
+            && !self.closing.is_begun()
+        {
+            self.settled(now, purpose, about(&exchange), word);
+        }
+    }
+
+    /// Tells the part that asked, and about which session it did.
+    fn settled(&mut self, now: Moment, purpose: Purpose, about: Generation, word: Word) {
+        if let (Purpose::Era | Purpose::Session, Word::Answered(reply)) = (purpose, &word)
+            && let PostReading::Unauthorized { challenge, .. } = &reply.reading
+        {
+            // No call may ever learn that: a server of the other era refuses it for its form first.
+            self.renew_credentials(now, reply.credentials, challenge.clone());
+        }
+        match purpose {
+            Purpose::Era => self.era_told(now, about, word),
+            Purpose::Gate => self.gate_told(now, word),
+            Purpose::Home => self.home_told(now, about, word),
+            Purpose::Liveness => self.liveness_told(now, about, word),
+            Purpose::Session => self.session_told(now, about, word),
+            Purpose::Restore | Purpose::Tools => {}
+        }
+    }
+
+    fn clear_away(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
+        if let Some(sent) = &exchange.sent {
+            self.wires.remove(&sent.wire_id);
+        }
+        self.timers.set(Timer::Exchange(exchange.id), None);
+        self.let_go(exchange, carrier);
+    }
+}
+
+/// The session that an exchange of the link was about.
+fn about(exchange: &Exchange) -> Generation {
+    exchange.sent.as_ref().map(Sent::generation).unwrap_or_default()
+}
+
+/// What the end of a question says, if its answer came as a message of a stream or not at all.
+fn word_of(exchange: &Exchange, outcome: Result<Answer, Ending>) -> Word {
+    let (Ok(answer), Some(Sent { to, .. })) = (outcome, exchange.sent.clone()) else {
+        return Word::Nothing(Failure::unknown(Cause::TimedOut));
+    };
+    let live = exchange.live();
+    let mut head = stream_head();
+    head.connection = live.and_then(|live| live.connection);
+    let reading = read_streamed(answer.clone(), to.carried(), true);
+    let credentials = live.map(|live| live.credentials).unwrap_or_default();
+    Word::Answered(Box::new(Reply { head, reading, named: Some(answer), to, credentials }))
+}
+
+/// How long one connection may be silent after a question.
+const SILENCE_LIMIT: Duration = Duration::from_secs(3);
+/// How long the answer to it may take on another one.
+const ELSEWHERE_LIMIT: Duration = Duration::from_secs(7);
+/// How often a question is asked whose answer breaks off.
+const MOST_QUESTIONS: u32 = 3;

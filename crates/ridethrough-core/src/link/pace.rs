@@ -1,0 +1,141 @@
+//! How many calls a server takes that limits them: learnt from its refusals, and given back with time.
+//!
+//! A period is as long as the server asks to be left alone. In each, so many calls go out as it took in the
+//! last one that it refused something in. A few to begin with, twice as many each time until it refuses for
+//! the first time, and a few more after some periods without a refusal.
+
+use std::time::Duration;
+
+use crate::moment::Moment;
+
+/// The pace of one kind of calls.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    period: Duration,
+    /// When the period in force began.
+    began: Moment,
+    /// How many may go out in a period.
+    allowance: u32,
+    /// How many went out in this one, and how many of them were refused.
+    used: u32,
+    refused: u32,
+    /// Periods without a refusal.
+    clean: u32,
+    /// Whether the limit is not known yet.
+    is_searching: bool,
+    last_refusal: Moment,
+}
+
+impl Pace {
+    pub(crate) fn new(wait: Duration) -> Self {
+        Self {
+            period: wait.clamp(SHORTEST, LONGEST),
+            began: Moment::START,
+            allowance: FIRST,
+            used: 0,
+            refused: 0,
+            clean: 0,
+            is_searching: true,
+            last_refusal: Moment::START,
+        }
+    }
+
+    /// A call was refused, and the server asked for so much time.
+    pub(crate) fn refused(&mut self, now: Moment, wait: Duration) {
+        self.period = wait.clamp(SHORTEST, LONGEST);
+        self.last_refusal = now;
+        self.clean = 0;
+        self.refused += 1;
+        if self.used >= self.refused {
+            self.is_searching = false;
+            self.allowance = (self.used - self.refused).max(1);
+        }
+    }
+
+    /// A new period begins.
+    pub(crate) fn begin(&mut self, now: Moment) {
+        if self.used > 0 && self.refused == 0 {
+            self.clean += 1;
+            if self.is_searching {
+                self.allowance = self.allowance.saturating_mul(2);
+            } else if self.clean >= CLEAN {
+                self.clean = 0;
+                self.allowance = self.allowance.saturating_add((self.allowance / 8).max(1));
+            }
+        }
+        (self.began, self.used, self.refused) = (now, 0, 0);
+    }
+
+    /// Lets one more call out, or says when the next period begins.
+    pub(crate) fn take(&mut self, now: Moment) -> Result<(), Moment> {
+        if now >= self.next() {
+            self.begin(now);
+        }
+        if self.used >= self.allowance {
+            return Err(self.next());
+        }
+        self.used += 1;
+        Ok(())
+    }
+
+    /// When the next period begins.
+    pub(crate) fn next(&self) -> Moment {
+        self.began + self.period
+    }
+
+    /// Whether the last refusal was so long ago that it says nothing any more.
+    pub(crate) fn is_forgotten(&self, now: Moment) -> bool {
+        now.since(self.last_refusal) >= self.period.saturating_mul(2).max(MEMORY)
+    }
+}
+
+/// How many calls go out in the first period.
+const FIRST: u32 = 4;
+/// Periods without a refusal after which more is tried.
+const CLEAN: u32 = 5;
+/// A period is never shorter, whatever the server says,
+const SHORTEST: Duration = Duration::from_millis(100);
+/// and never longer: then it is a gate.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How long a limit is remembered at least.
+const MEMORY: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_doubles_until_it_is_refused_and_stays_below_that() {
+        let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
+        let mut seen = Vec::new();
+
+        for _ in 0..8 {
+            now = now + SECOND;
+            pace.begin(now);
+            let sent = (0..).take_while(|_| pace.take(now).is_ok()).count() as u32;
+            seen.push(sent);
+            (20..sent).for_each(|_| pace.refused(now, SECOND));
+        }
+
+        assert_eq!(seen, [4, 8, 16, 32, 20, 20, 20, 20]);
+    }
+
+    #[test]
+    fn what_was_learnt_is_given_back_step_by_step() {
+        let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
+        pace.begin(now);
+        assert!(pace.take(now).is_ok() && pace.take(now).is_ok());
+        pace.refused(now, SECOND);
+
+        let mut sent = 0;
+        for _ in 0..CLEAN + 1 {
+            now = now + SECOND;
+            sent = (0..).take_while(|_| pace.take(now).is_ok()).count();
+        }
+
+        assert_eq!(sent, 2);
+        assert!(pace.is_forgotten(now + MEMORY) && !pace.is_forgotten(now));
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+}

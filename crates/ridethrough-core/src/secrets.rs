@@ -1,0 +1,215 @@
+//! What we are known by, kept out of what is shown: servers like to repeat the address and the headers that
+//! they were asked with, and people put keys into both.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// Texts that must not be shown, the longest first: one may be part of another.
+#[derive(Clone, Default)]
+pub struct Secrets(Vec<Box<str>>);
+
+impl Secrets {
+    /// Keeps this out of every text. What is so short is no secret, and would be found in any sentence.
+    pub fn keep(&mut self, secret: &str) {
+        if secret.len() < SHORTEST || self.0.iter().any(|known| **known == *secret) {
+            return;
+        }
+        if self.0.len() >= MOST {
+            // Those that came first are not in use any more.
+            self.0.remove(0);
+        }
+        self.0.push(secret.into());
+    }
+
+    /// Keeps the value of a header out, or of a member of a query. Of `Bearer KEY` the key is kept, too.
+    ///
+    /// A plain word is none of it, unless its name tells of a secret: `toolset=issues` must not make a list
+    /// of issues unreadable.
+    pub fn keep_named(&mut self, name: &str, value: &str) {
+        if is_plain_word(value) && !tells_of_a_secret(name) {
+            return;
+        }
+        self.keep(value);
+        if let Some((_, key)) = value.rsplit_once(' ') {
+            self.keep(key);
+        }
+    }
+
+    /// Keeps the query of an address out, and each value in it, as it is sent and as it is meant.
+    pub fn keep_query(&mut self, query: &str) {
+        self.keep(query);
+        self.keep(&decoded(query));
+        for member in query.split('&') {
+            // A query may be a key and nothing else.
+            let (name, value) = member.split_once('=').unwrap_or(("key", member));
+            self.keep_named(name, value);
+            self.keep_named(name, &decoded(value));
+        }
+    }
+
+    /// The text without them.
+    pub fn masked(&self, text: &str) -> String {
+        let mut known: Vec<&str> = self.0.iter().map(|secret| &**secret).collect();
+        known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        known.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+    }
+
+    /// JSON without them, however its strings are written; `None` if there is none of them in it, and no byte
+    /// need change. Strings that hold none keep their bytes.
+    pub fn masked_json(&self, json: &str) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut masked = String::new();
+        let mut done = 0;
+        for span in strings(json) {
+            let Ok(said) = serde_json::from_str::<Cow<'_, str>>(&json[span.clone()]) else {
+                continue;
+            };
+            let safe = self.masked(&said);
+            if *said != *safe {
+                masked.push_str(&json[done..span.start]);
+                masked.push_str(&serde_json::Value::from(safe).to_string());
+                done = span.end;
+            }
+        }
+        (done > 0).then(|| masked + &json[done..])
+    }
+}
+
+/// Where the strings of a JSON text stand, quotes included.
+fn strings(json: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + memchr::memchr(b'"', &bytes[at..])?;
+        let mut end = start + 1;
+        loop {
+            end += memchr::memchr2(b'"', b'\\', bytes.get(end..)?)?;
+            if bytes[end] == b'"' {
+                break;
+            }
+            // What stands behind a backslash ends nothing.
+            end += 2;
+        }
+        at = end + 1;
+        Some(start..at)
+    })
+}
+
+/// Whether it is a word that anybody may read: small letters, perhaps with a dash between them.
+fn is_plain_word(value: &str) -> bool {
+    value.len() < LONGEST_WORD
+        && value.bytes().all(|it| it.is_ascii_lowercase() || it == b'-' || it == b'_')
+}
+
+fn tells_of_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    TELLING.iter().any(|part| name.contains(part))
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.0.len())
+    }
+}
+
+/// A value of a query as it is meant: `%2B` is a plus, and a plus is a space.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let coded = after.get(..2).filter(|_| byte == b'%');
+        let coded = coded.and_then(|it| std::str::from_utf8(it).ok());
+        match (byte, coded.and_then(|it| u8::from_str_radix(it, 16).ok())) {
+            (_, Some(meant)) => {
+                bytes.push(meant);
+                rest = &after[2..];
+                continue;
+            }
+            (b'+', _) => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+const MASK: &str = "...";
+const SHORTEST: usize = 5;
+const LONGEST_WORD: usize = 16;
+/// What the names of headers, variables and members of a query have in them, if their values are secrets.
+const TELLING: [&str; 11] =
+    ["auth", "code", "cookie", "cred", "key", "pass", "pwd", "secret", "session", "sig", "token"];
+/// Tokens are renewed without end.
+const MOST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_is_part_of_another_hides_neither() {
+        let mut secrets = Secrets::default();
+        secrets.keep("token");
+        secrets.keep("token-and-more");
+
+        assert_eq!(secrets.masked("a token-and-more, and a token"), "a ..., and a ...");
+        assert_eq!(format!("{secrets:?}"), "Secrets(2)");
+    }
+
+    #[test]
+    fn neither_a_query_nor_a_value_of_it_is_shown_however_it_is_written() {
+        let mut secrets = Secrets::default();
+        secrets.keep_query("key=s3c%2Bret&v=1");
+
+        assert_eq!(secrets.masked("no /mcp?key=s3c%2Bret&v=1 here"), "no /mcp?... here");
+        assert_eq!(secrets.masked("bad key: s3c+ret, s3c%2Bret"), "bad key: ..., ...");
+    }
+
+    /// `?toolset=issues` made every list of issues a list of dots.
+    #[test]
+    fn a_plain_word_is_a_secret_only_under_a_name_that_says_so() {
+        let mut secrets = Secrets::default();
+        secrets.keep_named("X-Workspace", "production");
+        secrets.keep_named("X-Api-Key", "swordfish");
+        secrets.keep_named("X-Other", "sw0rdfish");
+        secrets.keep_named("Authorization", "Basic c3dvcmQ=");
+        secrets.keep_query("toolset=issues&password=open-sesame");
+
+        let masked = secrets.masked("production swordfish sw0rdfish c3dvcmQ= issues open-sesame");
+
+        assert_eq!(masked, "production ... ... ... issues ...");
+    }
+
+    #[test]
+    fn a_secret_in_json_is_found_however_it_is_written_and_nothing_else_changes() {
+        let mut secrets = Secrets::default();
+        secrets.keep("s3cret");
+        secrets.keep("a\"b\\c\n");
+        let raw = "{\"a\\\\\":\"it is \\u00733cret\", \"n\":1.10,\"s3cret\":[\"a\\\"b\\\\c\\n\",\"\\u00e9\\\"\"]}";
+
+        let masked = secrets.masked_json(raw).unwrap();
+
+        assert_eq!(
+            masked,
+            "{\"a\\\\\":\"it is ...\", \"n\":1.10,\"...\":[\"...\",\"\\u00e9\\\"\"]}"
+        );
+        assert_eq!(secrets.masked_json(r#"{"a":"b\u0063"}"#), None);
+        for broken in ["\"", "\"\\", "{\"a\":\"\\u0\"}", ""] {
+            assert_eq!(secrets.masked_json(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn what_is_short_is_no_secret_and_old_ones_make_room() {
+        let mut secrets = Secrets::default();
+        secrets.keep("v=1");
+        for number in 0..1000 {
+            secrets.keep(&format!("token-{number:04}"));
+        }
+
+        assert_eq!(secrets.masked("v=1 token-0999 token-0000"), "v=1 ... token-0000");
+    }
+}

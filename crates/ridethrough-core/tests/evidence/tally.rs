@@ -1,0 +1,71 @@
+//! What went wrong, counted and told all at once.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A promise that was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// The caller was given an answer that was not its own, or none that the server gave.
+    AnotherAnswer,
+    /// What a challenge asked for is not in the error.
+    ChallengeLost,
+    /// The error says that the call did not run, and it did.
+    Denied,
+    /// The call did not end in time.
+    Hung,
+    /// The server answered by name, and the caller has something else.
+    NotDelivered,
+    /// A later call did not succeed.
+    NotRecovered,
+    /// The tool ran more often than it may.
+    RanTwice,
+    /// The server's words are not in the error.
+    WordsLost,
+}
+
+/// Cases and their faults.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) cases: usize,
+    /// Servers that ran the tool and said by a status that they had not.
+    pub(crate) lies: usize,
+    /// Of these, how often the tool ran again.
+    pub(crate) lies_believed: usize,
+    /// What the faults that follow were seen in.
+    place: String,
+    faults: BTreeMap<Fault, Vec<String>>,
+}
+
+impl Tally {
+    /// What follows was seen there.
+    pub(crate) fn of(&mut self, place: &str) -> &mut Self {
+        place.clone_into(&mut self.place);
+        self
+    }
+
+    pub(crate) fn fault(&mut self, fault: Fault, case: String) {
+        let case = if self.place.is_empty() { case } else { format!("{}: {case}", self.place) };
+        self.faults.entry(fault).or_default().push(case);
+    }
+
+    /// Panics with a table of everything that went wrong.
+    pub(crate) fn finish(self) {
+        let Self { cases, lies, lies_believed, faults, .. } = self;
+        let mut table = format!("{cases} cases, {lies} lies, of which {lies_believed} ran again\n");
+        for (fault, cases) in &faults {
+            let _ = writeln!(table, "{:>6} {fault:?}", cases.len());
+        }
+        for (fault, cases) in &faults {
+            let _ = writeln!(table, "\n{fault:?}, the first of {}:", cases.len());
+            for case in cases.iter().take(SHOWN) {
+                let _ = writeln!(table, "  {}", case.chars().take(WIDTH).collect::<String>());
+            }
+        }
+        assert!(faults.is_empty(), "{table}");
+        assert!(cases > 0, "nothing was tried");
+    }
+}
+
+const SHOWN: usize = 20;
+const WIDTH: usize = 200;

@@ -1,0 +1,285 @@
+//! The open connections: which one is closed when there are many, and which because it is silent.
+//!
+//! ```text
+//!   Unauthenticated ──shows the token──▶ Authenticated        each has places of its own
+//!          └── silent for 10 s, or the longest silent when places run out ──▶ closed
+//!   Authenticated ── the longest silent when places run out ──▶ closed
+//!   either ── takes less than 64 KiB of an answer in a minute ──▶ closed
+//! ```
+//! Closing a connection that has not shown the token loses nothing: it has not said anything that is
+//! answered. One that has is closed for room only between two requests.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// All connections.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next: u64,
+    open: BTreeMap<u64, Arc<Connection>>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    number: u64,
+    state: Mutex<State>,
+    /// When it goes has changed.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    standing: Standing,
+    /// Requests that are being answered, to the last byte of the answer.
+    requests: usize,
+    /// When it was opened, or when a request was last seen or answered.
+    last_sign: Instant,
+    /// It does not take what is written.
+    stall: Option<Stall>,
+    /// The session that it was last used for.
+    session: Option<u64>,
+    is_closing: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Authenticated,
+    Unauthenticated,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    since: Instant,
+    /// How much it took since then.
+    taken: usize,
+}
+
+/// There are as many connections as there may be, and all are in use.
+#[derive(Debug)]
+pub(crate) struct NoPlace;
+
+impl Connections {
+    /// Lets one more in. If too many have not shown the token, the longest silent of them is closed.
+    pub(crate) fn admit(self: &Arc<Self>) -> OpenConnection {
+        let mut table = self.table();
+        table.next += 1;
+        let connection = Arc::new(Connection::new(table.next));
+        table.open.insert(connection.number, connection.clone());
+        let unauthenticated = table.count(Standing::Unauthenticated);
+        drop(table);
+        if unauthenticated > MOST_UNAUTHENTICATED {
+            self.make_room();
+        }
+        OpenConnection { connections: self.clone(), connection }
+    }
+
+    /// Closes the longest silent connection that has not shown the token. Returns whether there was one.
+    pub(crate) fn make_room(&self) -> bool {
+        self.table().close_longest_silent(Standing::Unauthenticated)
+    }
+
+    /// It has shown who it is, and moves to a place of the known.
+    pub(crate) fn authenticate(&self, connection: &Connection) -> Result<(), NoPlace> {
+        if connection.state().standing == Standing::Authenticated {
+            return Ok(());
+        }
+        let table = self.table();
+        if table.count(Standing::Authenticated) >= MOST_AUTHENTICATED
+            && !table.close_longest_silent(Standing::Authenticated)
+        {
+            return Err(NoPlace);
+        }
+        connection.state().standing = Standing::Authenticated;
+        connection.changed.notify_one();
+        Ok(())
+    }
+
+    /// Closes those that have not taken what was written for `long`: all, or those of one session. Returns
+    /// whether there was any.
+    pub(crate) fn close_stalled(&self, session: Option<u64>, long: Duration) -> bool {
+        let table = self.table();
+        let mut stalled = table.of(session).filter(|it| it.is_stalled_for(long)).peekable();
+        let is_any = stalled.peek().is_some();
+        stalled.for_each(|connection| connection.close());
+        is_any
+    }
+
+    /// Whether something is being written: to anybody, or to whoever uses a session.
+    pub(crate) fn is_writing(&self, session: Option<u64>) -> bool {
+        self.table().of(session).any(|it| it.is_stalled_for(Duration::ZERO))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Nothing in here panics halfway through a change.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Those that have not been sent away.
+    fn count(&self, standing: Standing) -> usize {
+        let stays = |state: &State| state.standing == standing && !state.is_closing;
+        self.open.values().filter(|it| stays(&it.state())).count()
+    }
+
+    fn of(&self, session: Option<u64>) -> impl Iterator<Item = &Arc<Connection>> {
+        let is_of = move |it: &&Arc<Connection>| session.is_none() || it.state().session == session;
+        self.open.values().filter(is_of)
+    }
+
+    fn close_longest_silent(&self, standing: Standing) -> bool {
+        let silent = self.open.values().filter_map(|connection| {
+            let state = connection.state();
+            let is_used =
+                state.requests > 0 || standing == Standing::Authenticated && state.stall.is_some();
+            let may_go = state.standing == standing && !is_used && !state.is_closing;
+            may_go.then_some((state.last_sign, connection))
+        });
+        let longest = silent.min_by_key(|(since, _)| *since).map(|(_, connection)| connection);
+        longest.inspect(|it| it.close()).is_some()
+    }
+}
+
+impl Connection {
+    fn new(number: u64) -> Self {
+        let state = State {
+            standing: Standing::Unauthenticated,
+            requests: 0,
+            last_sign: Instant::now(),
+            stall: None,
+            session: None,
+            is_closing: false,
+        };
+        Self { number, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    /// A request is being answered for as long as this is kept.
+    pub(crate) fn answer(self: &Arc<Self>) -> Answering {
+        let mut state = self.state();
+        state.requests += 1;
+        state.last_sign = Instant::now();
+        drop(state);
+        Answering(self.clone())
+    }
+
+    /// It is used for this session.
+    pub(crate) fn serves(&self, session: u64) {
+        self.state().session = Some(session);
+    }
+
+    /// It took so much of what there is to be written.
+    pub(crate) fn wrote(&self, bytes: usize) {
+        if let Some(stall) = &mut self.state().stall {
+            stall.taken += bytes;
+            if stall.taken >= PACE {
+                *stall = Stall { since: Instant::now(), taken: 0 };
+            }
+        }
+    }
+
+    /// It takes nothing right now.
+    pub(crate) fn write_is_blocked(&self) {
+        let mut state = self.state();
+        if state.stall.is_none() {
+            state.stall = Some(Stall { since: Instant::now(), taken: 0 });
+            self.changed.notify_one();
+        }
+    }
+
+    /// It took all.
+    pub(crate) fn wrote_all(&self) {
+        self.state().stall = None;
+    }
+
+    /// Is done when it is to be closed.
+    pub(crate) async fn must_close(&self) {
+        loop {
+            let closes_at = self.state().closes_at();
+            match closes_at {
+                Some(at) if at <= Instant::now() => return,
+                Some(at) => tokio::select! {
+                    () = sleep_until(at) => {}
+                    () = self.changed.notified() => {}
+                },
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    fn is_stalled_for(&self, long: Duration) -> bool {
+        self.state().stall.is_some_and(|stall| stall.since.elapsed() >= long)
+    }
+
+    fn close(&self) {
+        self.state().is_closing = true;
+        self.changed.notify_one();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn closes_at(&self) -> Option<Instant> {
+        if self.is_closing {
+            return Some(self.last_sign);
+        }
+        let is_silent = self.standing == Standing::Unauthenticated && self.requests == 0;
+        let silent = is_silent.then(|| self.last_sign + HEAD_TIME);
+        let stalled = self.stall.map(|stall| stall.since + LONGEST_STALL);
+        silent.into_iter().chain(stalled).min()
+    }
+}
+
+/// A connection that was let in. Its place is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection {
+    connections: Arc<Connections>,
+    pub(crate) connection: Arc<Connection>,
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.connections.table().open.remove(&self.connection.number);
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(crate) struct Answering(Arc<Connection>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.requests -= 1;
+        state.last_sign = Instant::now();
+        drop(state);
+        self.0.changed.notify_one();
+    }
+}
+
+/// Who has not shown a token needs a place for as long as the head of a request takes.
+pub(crate) const MOST_UNAUTHENTICATED: usize = 128;
+/// Many times what the clients of all sessions need.
+pub(crate) const MOST_AUTHENTICATED: usize = 384;
+/// How long a connection that has not shown the token may take for the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long an answer may lie there unread.
+const LONGEST_STALL: Duration = Duration::from_secs(60);
+/// Who takes so much in that time is slow, and not silent.
+const PACE: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! What a client posted, read to the end.
+//!
+//! All that takes time in proportion to a body is done here: outside of every lock, and for a large body
+//! on a thread where it holds up nobody.
+
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::calls::{NewCalls, NotTaken};
+use crate::parts::{Part, Parts, Unreadable};
+
+/// The messages that a client posted.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) is_batch: bool,
+    /// The calls among them.
+    pub(crate) asked: NewCalls,
+    /// The room that it takes, until it is handed over.
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// Why a body is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    NotTaken(NotTaken),
+    Unreadable(Unreadable),
+}
+
+impl Posted {
+    /// Reads a body.
+    pub(crate) async fn read(
+        body: Bytes,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<Self, Refused> {
+        if body.len() <= LARGE {
+            return Self::read_now(&body, room);
+        }
+        let reading = tokio::task::spawn_blocking(move || Self::read_now(&body, room));
+        // It fails only if the runtime is being ended, and then nobody is answered.
+        reading.await.unwrap_or(Err(Refused::Unreadable(Unreadable::NotJson)))
+    }
+
+    fn read_now(body: &Bytes, room: Option<OwnedSemaphorePermit>) -> Result<Self, Refused> {
+        let parts = Parts::read(body).map_err(Refused::Unreadable)?;
+        let is_batch = matches!(parts, Parts::Batch(_));
+        let parts = parts.into_vec();
+        let asked = NewCalls::read(&parts).map_err(Refused::NotTaken)?;
+        Ok(Self { parts, is_batch, asked, room })
+    }
+
+    /// Whether it takes room that others may need.
+    pub(crate) const fn is_large(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Whether anything in it is answered.
+    pub(crate) const fn has_calls(&self) -> bool {
+        self.asked.len() > 0
+    }
+}
+
+/// So much is read in a fraction of a millisecond.
+const LARGE: usize = 64 * 1024;

@@ -1,0 +1,80 @@
+//! Makes room for what a child says, when more is kept than its session may have.
+//!
+//! ```text
+//!   full ──▶ forget what ended and nobody reads ──▶ wait for who reads ──10 s──▶ close who does not
+//!                                                        └── nobody is read to ──▶ no room
+//! ```
+//! Only the session's own child is held up meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::budget::{Full, Reservation};
+use crate::connections::Connections;
+use crate::session::Session;
+
+/// Makes room for what the child of one session says.
+pub(crate) struct Reserve {
+    pub(crate) session: Arc<Session>,
+    pub(crate) connections: Arc<Connections>,
+    /// Forgets something of any session that nobody reads. Returns whether there was anything.
+    pub(crate) forget: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Reserve {
+    /// Reserve for so many bytes; `None` if there is none, and nobody takes anything.
+    pub(crate) async fn take(&self, bytes: usize) -> Option<Reservation> {
+        let mut deadline = None;
+        loop {
+            // Before it is looked at, so that nothing is missed that is let go of meanwhile.
+            let room = self.session.share.room();
+            let full = match self.session.share.take(bytes) {
+                Ok(reservation) => return Some(reservation),
+                Err(full) => full,
+            };
+            if self.forget(full) {
+                continue;
+            }
+            let whose = (full == Full::Session).then_some(self.session.number);
+            let patience = if self.is_read(whose) { LONGEST_LAG } else { HANDING_OVER };
+            let until = *deadline.get_or_insert_with(|| Instant::now() + patience);
+            let is_late = tokio::select! {
+                () = room => false,
+                // A reader has gone, so that there may be more to forget.
+                () = self.session.room.notified() => false,
+                () = sleep_until(until) => true,
+            };
+            if !is_late {
+                continue;
+            }
+            deadline = None;
+            let makes_room = || {
+                self.connections.close_stalled(whose, LONGEST_LAG)
+                    || self.is_read(whose)
+                    || self.forget(full)
+            };
+            if !makes_room() {
+                return None;
+            }
+        }
+    }
+
+    /// Whether somebody is about to take something, or takes it.
+    fn is_read(&self, whose: Option<u64>) -> bool {
+        self.session.lock().streams.is_awaited() || self.connections.is_writing(whose)
+    }
+
+    fn forget(&self, full: Full) -> bool {
+        match full {
+            Full::Session => self.session.lock().streams.forget_something(),
+            Full::All => (self.forget)(),
+        }
+    }
+}
+
+/// How long a child waits for a client that does not read.
+pub(crate) const LONGEST_LAG: Duration = Duration::from_secs(10);
+/// What was just handed to a connection is not being written yet.
+const HANDING_OVER: Duration = Duration::from_secs(1);

@@ -1,0 +1,96 @@
+//! HTTP+SSE of 2024-11-05: a stream that brings every answer, and an address to post to that it names.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::call::{Call, Last};
+use super::client::{Ask, Client, PATIENCE, Target};
+use super::sse::{Item, Parser};
+use super::trouble::{Kind, Trouble};
+use super::wire::Body;
+use crate::lock::lock;
+
+/// A stream that is open, and those who wait for something on it.
+#[derive(Clone)]
+pub(super) struct Old {
+    pub(super) target: Target,
+    waiting: Waiting,
+}
+
+type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Value>>>>;
+
+impl Old {
+    /// What comes as the answer to this request.
+    pub(super) fn answer_to(&self, id: u64) -> oneshot::Receiver<Value> {
+        let (sender, receiver) = oneshot::channel();
+        lock(&self.waiting).insert(id, sender);
+        receiver
+    }
+}
+
+impl Client {
+    /// The stream that is spoken to, where there is nothing newer.
+    pub(super) fn old(&self) -> Option<Old> {
+        lock(&self.old).clone()
+    }
+
+    /// Opens a stream if the server has refused to be spoken to otherwise, or has done so before. Returns whether
+    /// there is a new one.
+    pub(super) async fn reopens(self: &Arc<Self>, last: &Last) -> bool {
+        let is_refused = last.refusal().is_some_and(|(status, _)| status == 405);
+        if !is_refused && self.old().is_none() {
+            return false;
+        }
+        matches!(timeout(PATIENCE, self.open()).await, Ok(Some(())))
+    }
+
+    async fn open(self: &Arc<Self>) -> Option<()> {
+        let ask = Ask { http: "GET", is_first: true, ..Ask::default() };
+        let mut reply = self.send(&self.target, &ask).await.ok()?;
+        let mut parser = Parser::new(self.mistake);
+        let mut items = Vec::new();
+        while items.is_empty() {
+            items = parser.push(&reply.body.piece().await.ok()??).ok()?;
+        }
+        let Item::Event { data, .. } = items.remove(0) else { return None };
+        let target = Target::of(&data, Some(&self.target))?;
+        let waiting = Waiting::default();
+        *lock(&self.old) = Some(Old { target, waiting: waiting.clone() });
+        let standing = &mut lock(&self.background).standing;
+        standing.abort_all();
+        standing.spawn(hear(self.clone(), waiting, reply.body, parser));
+        Some(())
+    }
+}
+
+impl Call {
+    /// Waits for what the stream brings to a request that was taken.
+    pub(super) async fn heard(&self, answer: oneshot::Receiver<Value>) -> Result<Value, Trouble> {
+        answer.await.map_err(|_| {
+            let text = "the stream ended without the answer; the server may have run it";
+            Trouble::new(Kind::Ended, text)
+        })
+    }
+}
+
+/// Gives each answer to the call that waits for it. When the stream ends, so do those who wait.
+async fn hear(client: Arc<Client>, waiting: Waiting, mut body: Body, mut parser: Parser) {
+    while let Ok(Some(piece)) = body.piece().await {
+        let Ok(items) = parser.push(&piece) else { break };
+        for item in items {
+            let Item::Event { data, .. } = item else { continue };
+            let message: Value = serde_json::from_str(&data).unwrap_or_default();
+            let waiter = message["id"].as_u64().and_then(|id| lock(&waiting).remove(&id));
+            match waiter {
+                // A caller who has given up does not care.
+                Some(waiter) => drop(waiter.send(message)),
+                None => client.tell(&message),
+            }
+        }
+    }
+    lock(&waiting).clear();
+}

@@ -1,0 +1,99 @@
+//! Whether a session is lost, as somebody says: the server is asked, in that session.
+//!
+//! A status or a phrase is no proof. Only a server that refuses a ping likewise has refused the call.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::call::{Call, Way};
+use super::client::Client;
+use super::mistake::Habit;
+use super::next::Next;
+use super::trouble::Kind;
+use crate::lock::lock;
+
+/// What a server says of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Lives,
+    Lost,
+    Nothing,
+}
+
+impl Call {
+    /// What is done about a refusal that speaks of a lost session.
+    pub(super) fn suspected(&mut self) -> Next {
+        let rash = [
+            Habit::BelievesRefusals,
+            Habit::RenewsForever,
+            Habit::RenewsOn401,
+            Habit::RenewsOnAnyError,
+        ];
+        if rash.iter().any(|habit| self.has(*habit)) { self.renewed() } else { Next::Suspect }
+    }
+
+    /// Asks whether the session is lost, and decides.
+    pub(super) async fn checked(&mut self, session: u64) -> Next {
+        if self.has(Habit::KeepsDeadSession) || self.has(Habit::GivesUp) {
+            return Next::End;
+        }
+        if self.client.session_number() != session {
+            // Somebody has renewed it since.
+            return self.renewed();
+        }
+        match ask(&self.client).await {
+            Word::Lost => self.renewed(),
+            Word::Lives => {
+                let in_a_row = self.client.suspicions.fetch_add(1, Ordering::Relaxed) + 1;
+                // There are servers that answer a ping in any session.
+                if in_a_row >= ENOUGH && !self.has(Habit::TrustsAnyPing) {
+                    self.client.suspicions.store(0, Ordering::Relaxed);
+                    // A session that cannot be had now is asked for by the next call.
+                    drop(self.client.renew(session).await);
+                }
+                Next::End
+            }
+            Word::Nothing => Next::End,
+        }
+    }
+}
+
+async fn ask(client: &Arc<Client>) -> Word {
+    let mut ping = Call::new(client, "ping", &Value::Null);
+    match ping.exchange(Way::Post).await {
+        Ok(answer) if answer.get("result").is_some() => Word::Lives,
+        Ok(answer) if ping.is_lost_by_answer(&answer) => Word::Lost,
+        Err(trouble) => match &trouble.kind {
+            Kind::Status(refusal) if ping.is_lost_by_refusal(refusal) => Word::Lost,
+            _ => Word::Nothing,
+        },
+        Ok(_) => Word::Nothing,
+    }
+}
+
+impl Client {
+    /// Why nothing may be sent.
+    pub(super) fn why_not(&self) -> Option<String> {
+        if let Some(why) = lock(&self.spoilt).clone() {
+            return Some(why);
+        }
+        let is_shut = lock(&self.shut_until).is_some_and(|until| Instant::now() < until);
+        is_shut.then(|| "the server asked for a pause; the call was not sent".to_owned())
+    }
+
+    /// Shuts for as long as a server asked for, where that is the habit.
+    pub(super) fn shut_for(&self, seconds: &str) {
+        let seconds = seconds.trim().parse().ok().filter(|_| self.has(Habit::ShutsForHints));
+        if let Some(seconds) = seconds {
+            let until = Instant::now().checked_add(Duration::from_secs(seconds));
+            *lock(&self.shut_until) = until;
+        }
+    }
+}
+
+/// So many refusals in a row, and the session is renewed although it answers.
+const ENOUGH: u32 = 3;

@@ -1,0 +1,74 @@
+//! The lease of one particular connection.
+
+use ridethrough_core::{ConnectionId, Lane};
+use tokio::sync::oneshot;
+
+use super::http1::Http1;
+use super::http2::Http2Stream;
+use super::places::Place;
+use super::register::Returned;
+use super::{Lease, Pool, Room};
+
+impl Pool {
+    /// This connection, as soon as it is free; `None` if it is gone.
+    pub(super) async fn lease_named(&self, lane: Lane, id: ConnectionId) -> Option<Lease> {
+        let mut place = None;
+        loop {
+            match self.room.find(lane, id, &mut place)? {
+                Found::Idle(mut connection) => {
+                    let is_ready = connection.is_usable() && connection.is_ready_soon().await;
+                    return is_ready.then(|| Lease::Http1(connection.in_use(place)));
+                }
+                Found::InUse(back) => {
+                    // It comes with the place that it is used in.
+                    drop(place.take());
+                    let Returned { mut connection, place } = back.await.ok()?;
+                    let is_ready = connection.is_usable() && connection.is_ready_soon().await;
+                    return is_ready.then(|| Lease::Http1(connection.in_use(place)));
+                }
+                Found::NoPlace => place = Some(self.place_in_line(lane).await),
+                Found::Stream(stream) => return Some(Lease::Http2(stream)),
+                Found::Full(freed) => {
+                    let stream = freed.await.ok()?;
+                    return stream.is_open().then_some(Lease::Http2(stream));
+                }
+            }
+        }
+    }
+}
+
+impl Room {
+    /// Looks for a connection, and stands in line for it in the same moment if it is in use.
+    fn find(
+        self: &std::sync::Arc<Self>,
+        lane: Lane,
+        id: ConnectionId,
+        place: &mut Option<Place>,
+    ) -> Option<Found> {
+        let mut state = self.state();
+        state.shared.retain(super::http2::Http2::is_usable);
+        if let Some(shared) = state.shared.iter().find(|it| it.id() == id) {
+            return Some(shared.stream_or_wait().map_or_else(Found::Full, Found::Stream));
+        }
+        let Some(at) = state.idle.iter().position(|it| it.id() == id) else {
+            return self.register.wait_for(id).map(Found::InUse);
+        };
+        if place.is_none() {
+            *place = Place::take(self, &mut state, lane);
+        }
+        Some(match place {
+            Some(_) => Found::Idle(state.idle.remove(at)),
+            None => Found::NoPlace,
+        })
+    }
+}
+
+/// A connection that lives.
+enum Found {
+    /// On HTTP/2, with all streams taken: one of them, when it is free.
+    Full(oneshot::Receiver<Http2Stream>),
+    Idle(Http1),
+    InUse(oneshot::Receiver<Returned>),
+    NoPlace,
+    Stream(Http2Stream),
+}

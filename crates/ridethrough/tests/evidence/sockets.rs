@@ -1,0 +1,34 @@
+//! A selection over real sockets and real time.
+
+use ridethrough::{Era, Eras};
+
+use crate::case::{Carrier, Case, cases};
+use crate::judge;
+use crate::rig::{Way, World};
+use crate::server::Speaks;
+use crate::tally::Tally;
+
+#[tokio::test]
+async fn an_answer_over_a_socket_is_evidence() {
+    let mut tally = Tally::default();
+    for (speaks, eras) in [
+        (Speaks::WithIds, Eras::Only(Era::Legacy)),
+        (Speaks::WithoutIds, Eras::Either),
+        (Speaks::Stateless, Eras::Either),
+    ] {
+        let world = World::new(speaks, eras).by(Way::Socket);
+        for case in cases(Carrier::Body).iter().filter(|case| is_quick(case)).step_by(17) {
+            let seen = world.live(case, 1).await;
+            judge::living(tally.of(&format!("{speaks:?} {eras:?}")), speaks, case, &seen);
+        }
+    }
+    tally.finish();
+}
+
+/// Whether nothing is waited for: who is put off, or told that the answer comes another way, waits.
+fn is_quick(case: &Case) -> bool {
+    match case.status.code {
+        200..=299 => case.names_our_id(),
+        code => !matches!(code, 425 | 429 | 503),
+    }
+}
