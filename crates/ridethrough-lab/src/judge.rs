@@ -10,7 +10,9 @@ use serde_json::Value;
 use crate::adapter::Line;
 use crate::contestant::Performance;
 use crate::journal::{Journal, Which};
-use crate::scenario::{Bounds, Cancels, Check, Claim, Level, Match, Requests, Runs, Scenario};
+use crate::scenario::{
+    Bounds, Calls, Cancels, Check, Claim, Level, Match, Requests, Runs, Scenario, StepEnd,
+};
 use crate::score::{Figures, Finding, Score, Verdict};
 use crate::stage::{Account, Stage};
 use crate::{Deed, Entry, What};
@@ -60,7 +62,29 @@ impl<'a> Case<'a> {
             None => Some("the check claims nothing".to_owned()),
         };
         let held = evidence.is_none();
-        Finding { level, that: check.that.clone(), held, evidence: evidence.unwrap_or_default() }
+        let is_late = !held && check.claim().is_some_and(|claim| self.holds_with_more_time(claim));
+        let (that, evidence) = (check.that.clone(), evidence.unwrap_or_default());
+        Finding { level, that, held, is_late, evidence }
+    }
+
+    /// Whether a claim that does not hold would do so without its limit of time.
+    fn holds_with_more_time(&self, claim: Claim<'_>) -> bool {
+        let wrong = match claim {
+            Claim::Calls(calls) if calls.within.is_some() => {
+                let calls = Calls { quick: Bounds::default(), within: None, ..calls.clone() };
+                self.contradiction(Claim::Calls(&calls))
+            }
+            Claim::Cancels(cancels) if cancels.within.is_some() => {
+                let cancels = Cancels { within: None, ..cancels.clone() };
+                self.contradiction(Claim::Cancels(&cancels))
+            }
+            Claim::Step(end) if end.within.is_some() => {
+                let end = StepEnd { within: None, ..end.clone() };
+                self.contradiction(Claim::Step(&end))
+            }
+            _ => return false,
+        };
+        wrong.is_none()
     }
 
     /// What speaks against a claim; nothing if it holds.

@@ -57,6 +57,11 @@ impl Score {
         let of = |level| self.findings.iter().filter(move |it| !it.held && it.level == level);
         of(Level::Must).chain(of(Level::Ideal))
     }
+
+    /// Whether only limits of time were missed: then the machine may be slow, not the client.
+    pub fn is_only_late(&self) -> bool {
+        self.verdict != Verdict::Pass && self.faults().all(|fault| fault.is_late)
+    }
 }
 
 /// How a scenario ended for a client.
@@ -91,6 +96,8 @@ pub struct Finding {
     pub that: String,
     /// Whether it was true.
     pub held: bool,
+    /// Whether it would have held with more time, so that a busy machine alone may have broken it.
+    pub is_late: bool,
     /// What was seen instead, with the requests that show it; empty if it held.
     pub evidence: String,
 }

@@ -35,6 +35,13 @@ impl Progress {
         self.count();
     }
 
+    /// A scenario that was late is over once more.
+    pub(super) fn tell_again(&self, score: &Score) {
+        self.clear();
+        self.say(&format!("again, alone: {}", line(score, self.is_colourful)));
+        self.count();
+    }
+
     /// All are over.
     pub(super) fn end(&self, card: &Scorecard) {
         self.clear();
@@ -100,8 +107,8 @@ mod tests {
     #[test]
     fn what_a_client_said_cannot_write_over_a_verdict() {
         let evidence = "the error `\x1b[2K\rpass  C6 forged\x07`\n  more".to_owned();
-        let fault =
-            Finding { level: Level::Must, that: "it ends".to_owned(), held: false, evidence };
+        let that = "it ends".to_owned();
+        let fault = Finding { level: Level::Must, that, held: false, is_late: false, evidence };
 
         let told = told(&fault);
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use ridethrough_lab::contestant::Program;
 use ridethrough_lab::report;
-use ridethrough_lab::run::run_all;
+use ridethrough_lab::run::{replay_late, run_all};
 use ridethrough_lab::scenario::Scenario;
 use ridethrough_lab::score::{Scorecard, Verdict};
 use ridethrough_lab::scorecard::today;
@@ -33,6 +33,10 @@ pub(crate) struct Args {
     /// How many scenarios are played at the same time
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
+    /// How many times a scenario that missed nothing but a limit of time is played again, alone: this
+    /// tells a slow client from a busy machine
+    #[arg(long, value_name = "TIMES", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=9))]
+    replay_late: u16,
     /// Exit with 1 also if an ideal was missed
     #[arg(long)]
     strict: bool,
@@ -57,7 +61,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
     for path in args.files() {
         touch(path)?;
     }
-    match until::stopped(run(contender, &scenarios, usize::from(args.jobs)))? {
+    match until::stopped(run(contender, &scenarios, args))? {
         Ok(card) => {
             let card = card?;
             args.write(&card)?;
@@ -121,15 +125,17 @@ pub(super) fn ourselves() -> Result<Program> {
 async fn run(
     contender: Contender,
     scenarios: &[&Scenario],
-    at_once: usize,
+    args: &Args,
 ) -> std::io::Result<Scorecard> {
-    let began = Instant::now();
+    let (began, at_once) = (Instant::now(), usize::from(args.jobs));
     // A client that cannot even start is played all the same: each scenario says what is wrong.
     let program = contender.program.clone().timed(at_once, LONGEST_START).await;
     let program = program.unwrap_or(contender.program);
     let mut progress = Progress::new(scenarios.len());
     progress.begin(&contender.name);
-    let scores = run_all(scenarios, &program, at_once, |score| progress.tell(score)).await?;
+    let mut scores = run_all(scenarios, &program, at_once, |score| progress.tell(score)).await?;
+    let tell = |score: &_| progress.tell_again(score);
+    replay_late(scenarios, &program, args.replay_late, &mut scores, tell).await?;
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
     let Contender { name, command, .. } = contender;
     let card = Scorecard { client: name, command, scores, elapsed_ms };

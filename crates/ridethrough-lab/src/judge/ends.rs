@@ -13,6 +13,7 @@ pub(super) fn general(scenario: &Scenario, performance: &Performance) -> Vec<Fin
         level: Level::Must,
         that: that.to_owned(),
         held: wrong.is_none(),
+        is_late: false,
         evidence: wrong.unwrap_or_default(),
     };
     vec![

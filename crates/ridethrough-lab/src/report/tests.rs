@@ -183,6 +183,7 @@ fn judged(id: &str, must: bool, ideal: bool) -> Score {
         level,
         that: that.to_owned(),
         held,
+        is_late: false,
         evidence: if held { String::new() } else { evidence.to_owned() },
     };
     let verdict = match (must, ideal) {

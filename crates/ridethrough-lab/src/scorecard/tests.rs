@@ -126,7 +126,7 @@ fn ran(scores: [Score; 2]) -> Outcome {
 fn score(id: &str, verdict: Verdict, executions: usize) -> Score {
     let finding = |level, that: &str, evidence: &str| {
         let [that, evidence] = [that, evidence].map(str::to_owned);
-        Finding { level, that, held: false, evidence }
+        Finding { level, that, held: false, is_late: false, evidence }
     };
     let stopped = finding(Level::Must, "it ends", "it was stopped after 20 s");
     let strange = format!("<b>\n`x` | y {}", "z".repeat(300));
