@@ -13,9 +13,9 @@ use anyhow::{Context, Result};
 use ridethrough_lab::contestant::Program;
 use ridethrough_lab::install::Workshop;
 use ridethrough_lab::rivals::{Part, RIVALS, Rival};
-use ridethrough_lab::run::run_all;
+use ridethrough_lab::run::{replay_late, run_all};
 use ridethrough_lab::scenario::Scenario;
-use ridethrough_lab::score::{Scorecard, Verdict};
+use ridethrough_lab::score::{Score, Scorecard, Verdict};
 use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, Role, today};
 use tokio::time::Instant;
 
@@ -226,11 +226,15 @@ async fn scored(
     at_once: usize,
 ) -> Result<Scorecard> {
     let (began, mut done, all) = (Instant::now(), 0, scenarios.len());
-    let told = |score: &ridethrough_lab::score::Score| {
+    let told = |score: &Score| {
         done += 1;
         eprintln!("{name} {done}/{all}: {} {}", score.verdict.word(), score.id);
     };
-    let scores = run_all(scenarios, program, at_once, told).await?;
+    let mut scores = run_all(scenarios, program, at_once, told).await?;
+    let told = |score: &Score| {
+        eprintln!("{name}, alone: {} {}", score.verdict.word(), score.id);
+    };
+    replay_late(scenarios, program, REPLAYS, &mut scores, told).await?;
     let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
     let card = Scorecard { client: name.to_owned(), command: String::new(), scores, elapsed_ms };
     let counts = [Verdict::Pass, Verdict::Soft, Verdict::Fail]
@@ -251,6 +255,9 @@ fn names_of(rivals: impl Iterator<Item = &'static Rival>) -> Vec<&'static str> {
 
 /// An interpreter with many libraries on a busy machine.
 const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// For every client alike: twice alone is enough to tell who is late from what made it late.
+const REPLAYS: u16 = 2;
 
 const AFTER: &str = "Clients are installed by the package managers of their languages: `python3` with \
 `venv`, `npm`, `cargo`. One that is missing, or cannot reach its registry, is no failure: the table \
