@@ -11,6 +11,7 @@
 //! a harmless request as it refused the call. The question goes out on the connection that carried the
 //! refusal, because replicas behind one address need not know each other's sessions.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Link;
@@ -29,8 +30,9 @@ use crate::output::Route;
 pub(super) struct Doubts {
     /// The session that a question about is out.
     asked: Option<Generation>,
-    /// The refusal of which the connection that made the session is asked.
-    refusal: Option<Suspicion>,
+    /// The refusals of which the connection that made the session is asked. A session may be left while its
+    /// question is out, and the next one be asked about.
+    refusals: BTreeMap<Generation, Suspicion>,
     /// The newest session that the server refused to know, asked for something harmless.
     refused: Option<Generation>,
     /// Answers in a row that called a living session lost.
@@ -150,7 +152,7 @@ impl Link {
         match home {
             Some((home, to)) if by.is_some_and(|by| by != home) && !self.listener.holds(home) => {
                 let method = self.doubts.answers.question(refusal.wants_handshake);
-                self.doubts.refusal = Some(refusal);
+                self.doubts.refusals.insert(generation, refusal);
                 let request = OwnRequest::new(Purpose::Home, method, HOME_LIMIT);
                 self.ask(now, OwnRequest { to: Some(to), route: Route::Only(home), ..request });
             }
@@ -160,7 +162,7 @@ impl Link {
 
     /// What the connection that made the session says in it.
     pub(super) fn home_told(&mut self, now: Moment, generation: Generation, word: Word) {
-        let Some(refusal) = self.doubts.refusal.take() else { return };
+        let Some(refusal) = self.doubts.refusals.remove(&generation) else { return };
         let lives_there = matches!(&word, Word::Answered(reply) if is_result(reply));
         let home = self.session.ready().and_then(|ready| ready.home);
         match home.filter(|_| lives_there && self.current_generation() == Some(generation)) {

@@ -298,6 +298,33 @@ fn a_session_that_is_lost_where_it_was_made_too_is_renewed() {
     }
 }
 
+/// Worlds of 800 calls found it: the answer about the old session took the refusal of the new one, whose
+/// own answer then meant nothing, and every later call waited for word about a session until its deadline.
+#[test]
+fn a_session_that_is_left_while_its_maker_is_asked_does_not_silence_the_next_one() {
+    let mut rig = Rig::new();
+    (rig.plays_handshake, rig.plays_questions) = (false, false);
+    rig.call("listen");
+    greet(&mut rig, "s1");
+    let silent = rig.call_sent();
+    rig.open(&silent);
+    rig.advance(secs(30));
+    let ping = rig.post();
+    rig.call("deploy");
+    let asked_of_s1 = refused_elsewhere(&mut rig);
+    rig.status(&ping, 404);
+    rig.call("report");
+    greet(&mut rig, "s2");
+    let asked_of_s2 = refused_elsewhere(&mut rig);
+
+    rig.status(&asked_of_s1, 404);
+    rig.call_sent();
+    rig.status(&asked_of_s2, 404);
+
+    greet(&mut rig, "s3");
+    assert_eq!(session(&rig.call_sent()), Some("s3"));
+}
+
 #[test]
 fn a_resume_that_is_refused_is_no_word_about_the_call() {
     let mut rig = Rig::connected();
@@ -356,22 +383,34 @@ fn asked_at_home() -> (Rig, ExchangeId, Outgoing) {
     let mut rig = Rig::new();
     (rig.plays_handshake, rig.plays_questions) = (false, false);
     let id = rig.call("deploy");
+    greet(&mut rig, "s1");
+    let at_home = refused_elsewhere(&mut rig);
+    (rig, id, at_home)
+}
+
+/// Makes a session, on the connection that is its home.
+fn greet(rig: &mut Rig, session: &str) {
     let initialize = rig.post();
     let mut greeting = head(200, Content::Json);
-    greeting.session = ridethrough_core::session::SessionId::new("s1");
+    greeting.session = ridethrough_core::session::SessionId::new(session);
     greeting.connection = Some(HOME);
     let body =
         format!(r#"{{"id":{},"result":{{"protocolVersion":"2025-11-25"}}}}"#, wire_id(&initialize));
     rig.answer_with(&initialize, greeting, &body);
     let initialized = rig.post();
     rig.status(&initialized, 202);
+}
+
+/// The call that goes out next is refused by another replica, and the question after it, too: what is asked
+/// of the connection that made the session.
+fn refused_elsewhere(rig: &mut Rig) -> Outgoing {
     let post = rig.call_sent();
-    lose(&mut rig, &post, ELSEWHERE);
+    lose(rig, &post, ELSEWHERE);
     let question = rig.post();
-    lose(&mut rig, &question, ELSEWHERE);
+    lose(rig, &question, ELSEWHERE);
     let at_home = rig.post();
     assert_eq!(at_home.route, Route::Only(HOME));
-    (rig, id, at_home)
+    at_home
 }
 
 fn lose(rig: &mut Rig, request: &Outgoing, connection: ConnectionId) {
