@@ -27,12 +27,20 @@ pub(super) struct Certain {
 }
 
 impl Certain {
-    pub(super) fn of(faults: &Faults, protocol: Protocol, most_at_once: Option<u32>) -> Self {
+    pub(super) fn of(
+        faults: &Faults,
+        protocol: Protocol,
+        calls: u64,
+        most_at_once: Option<u32>,
+    ) -> Self {
         let is_delayed = faults.has(&[Fault::Delay, Fault::Slices]);
         // Who may have few connections does not wait long for the end of a stream.
         let gives_up_the_slow = most_at_once.is_some() && faults.has(&[Fault::Apart]);
-        // A hundred calls, three at a time or fewer, may take longer than any of them has.
-        let line_moves = most_at_once.is_none_or(|most| most >= 8);
+        // A call that is polled for over a slow line takes more than half a second, and has a minute. Fifty
+        // of them one after the other are served in time, and so are fifty for each place.
+        let line_moves = most_at_once.is_none_or(|most| u64::from(most) >= calls.div_ceil(50));
+        // Outages take more of that minute.
+        let line_moves_on = line_moves && most_at_once.is_none_or(|most| most >= 8);
         // GOAWAY may take along what is under way, and a FIN that is under way cannot be seen.
         let closes_in_sight = !protocol.is_http2() && !faults.has(&[Fault::Delay]);
         Self {
@@ -42,8 +50,9 @@ impl Certain {
                 false => Duration::from_millis(500),
             }),
             is_swallowed: faults.has(SWALLOWING),
-            is_mild: faults.present().all(|fault| MILD.contains(&fault)) && line_moves,
+            is_mild: faults.present().all(|fault| MILD.contains(&fault)) && line_moves_on,
             is_calm: faults.present().all(|fault| CALM.contains(&fault))
+                && line_moves
                 && (closes_in_sight || !faults.has(&[Fault::CloseIdle])),
             connections_last: !faults.has(BREAKING)
                 && !faults.has(ENDING_A_CONNECTION)

@@ -47,7 +47,7 @@ impl Life {
     pub(super) async fn begin(world: &World, trace: Trace) -> Self {
         let mut dice = Dice::new(world.seed);
         let shape = Shape::draw(&mut dice);
-        let certain = Certain::of(&world.faults, shape.protocol, shape.most_at_once);
+        let certain = Certain::of(&world.faults, shape.protocol, world.calls, shape.most_at_once);
         let mut oracle = Oracle::new(world.seed, certain, trace);
         oracle.note(|| format!("{shape:?}"));
         let mut life = Self {

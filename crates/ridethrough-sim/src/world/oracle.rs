@@ -380,8 +380,12 @@ impl Oracle {
         for call in open {
             self.broken("every call ends", format!("call {call} never did"));
         }
-        // A standing stream ends with its session, and its connection with it.
-        let needed = |client: &Client| client.most_in_flight * 2 + 4 + client.streams;
+        // A standing stream ends with its session, and its connection with it. One that rests for a minute is
+        // closed, so that calls which come together may need as many anew.
+        let minutes = u32::try_from(self.began.elapsed().as_secs() / 60).unwrap_or(u32::MAX);
+        let needed = |client: &Client| {
+            client.most_in_flight.saturating_mul(minutes.saturating_add(2)) + 4 + client.streams
+        };
         let most: u32 = self.clients.values().map(needed).sum();
         if self.certain.connections_last && connections > u64::from(most) {
             let what = format!("{connections} connections, {most} would do");

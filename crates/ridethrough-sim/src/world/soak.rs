@@ -105,7 +105,7 @@ struct Soaking {
 impl Soaking {
     fn begin(soak: &Soak) -> Self {
         let faults = soaking();
-        let certain = Certain::of(&faults, Protocol::Http1, None);
+        let certain = Certain::of(&faults, Protocol::Http1, 0, None);
         let oracle = Oracle::new(soak.seed, certain, Trace::default());
         let oracle = Arc::new(Mutex::new(oracle));
         let mut dice = Dice::new(soak.seed);
