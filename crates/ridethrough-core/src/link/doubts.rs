@@ -28,8 +28,6 @@ use crate::output::Route;
 /// What is known about sessions that answers called lost.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
-    /// The session that a question about is out.
-    asked: Option<Generation>,
     /// The refusals of which the connection that made the session is asked. A session may be left while its
     /// question is out, and the next one be asked about.
     refusals: BTreeMap<Generation, Suspicion>,
@@ -110,15 +108,23 @@ impl Link {
         wants_handshake: bool,
     ) {
         let Some(ready) = self.session.ready() else { return };
-        if self.doubts.asked == Some(ready.generation()) {
+        if self.is_asked_about(ready.generation()) {
             return;
         }
-        let (generation, to) = (ready.generation(), ready.address.clone());
+        let to = ready.address.clone();
         let method = self.doubts.answers.question(wants_handshake);
-        self.doubts.asked = Some(generation);
         let request = OwnRequest::new(Purpose::Session, method, LIMIT);
         let route = connection.map_or(Route::Any, Route::Prefer);
         self.ask(now, OwnRequest { to: Some(to), route, ..request });
+    }
+
+    /// Whether a question about this session is out.
+    fn is_asked_about(&self, generation: Generation) -> bool {
+        let mut questions = self.exchanges.values().filter(|exchange| {
+            let question = exchange.origin.question();
+            matches!(question, Some(Purpose::Home | Purpose::Session))
+        });
+        questions.any(|question| question.sent.as_ref().map(Sent::generation) == Some(generation))
     }
 
     /// What the server says to a harmless request in the session.
@@ -179,7 +185,6 @@ impl Link {
         refusal: &Suspicion,
         home: ConnectionId,
     ) {
-        self.doubts.asked.take_if(|asked| *asked == generation);
         for id in self.suspects(generation) {
             let Some(exchange) = self.exchanges.get_mut(&id) else { continue };
             let State::Doubted(doubt) = &exchange.state else { continue };
@@ -198,7 +203,6 @@ impl Link {
     }
 
     fn session_settled(&mut self, now: Moment, generation: Generation, verdict: &Verdict<'_>) {
-        self.doubts.asked.take_if(|asked| *asked == generation);
         let suspects = self.suspects(generation);
         let listener_asked = self.listener.is_checking();
         match verdict {
