@@ -85,6 +85,8 @@ pub async fn run_all(
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
     use crate::adapter::Step;
     use crate::contestant::End;
@@ -112,8 +114,11 @@ mod tests {
             limit: Duration,
         ) -> BoxFuture<'a, Performance> {
             Box::pin(async move {
+                let began = Instant::now();
                 sleep(limit).await;
                 Performance {
+                    began,
+                    heard: Vec::new(),
                     lines: Vec::new(),
                     garbage: Vec::new(),
                     end: End::Stopped(limit),
