@@ -161,8 +161,8 @@ async fn raw(page: &LivePage, request: &str) -> String {
     let request = request.replace("HOST", &address(page)).replace("PATH", path);
     connection.write_all(request.as_bytes()).await.unwrap();
     let mut read = Vec::new();
-    // One that is closed unasked may be reset.
-    let _ = connection.read_to_end(&mut read).await;
+    // One that is closed unasked may be reset, and one that follows has no end.
+    let _ = timeout(PATIENCE, connection.read_to_end(&mut read)).await;
     String::from_utf8(read).unwrap()
 }
 
