@@ -9,6 +9,7 @@ mod finding;
 mod guard;
 mod hello;
 mod pace;
+mod page;
 mod program;
 mod reach;
 mod redirect;
@@ -22,20 +23,23 @@ mod wire;
 
 use std::env;
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use ridethrough_lab::scorecard::today;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::exit::Exit;
+use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy};
 use crate::talk::desk::Desk;
 use crate::talk::{ending, safe};
-use crate::{out, secrets, target, until};
+use crate::{out, secrets, target, until, writable};
 use finding::{Finding, Subject};
 use hello::Hello;
 use report::Look;
@@ -53,6 +57,9 @@ pub(crate) struct Args {
     /// Print JSON for machines: findings, figures, tools
     #[arg(long)]
     json: bool,
+    /// Write the report as a page to this file too, for a browser; `-` prints the page instead
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
@@ -62,6 +69,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
 }
 
 fn check(args: &Args) -> Result<ExitCode> {
+    let paper = Paper::read(args)?;
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)?;
     let desk = Rc::new(Desk::new());
@@ -96,11 +104,45 @@ fn check(args: &Args) -> Result<ExitCode> {
             return Ok(stopped.tell("no tool was called; a session may be left to expire"));
         }
     };
-    out::print(|out| match args.json {
-        true => writeln!(out, "{}", report::json(&notes, exit)),
-        false => report::words(out, &notes, look()),
+    if let Paper::File(path) = &paper {
+        let page = page::html(&notes, &today());
+        std::fs::write(path, page).with_context(|| format!("writing `{}`", path.display()))?;
+    }
+    out::print(|out| match paper {
+        Paper::Stdout => write!(out, "{}", page::html(&notes, &today())),
+        _ if args.json => writeln!(out, "{}", report::json(&notes, exit)),
+        _ => report::words(out, &notes, look()),
     })?;
     Ok(exit.into())
+}
+
+/// Where the page goes.
+enum Paper {
+    /// To a file, beside the report on stdout.
+    File(PathBuf),
+    /// There is none.
+    Nowhere,
+    /// To stdout, in place of the report.
+    Stdout,
+}
+
+impl Paper {
+    /// Sees that the page can be written, before a server is asked anything.
+    fn read(args: &Args) -> Result<Self, Misuse> {
+        let Some(path) = &args.html else { return Ok(Self::Nowhere) };
+        if path.as_os_str() != "-" {
+            writable::see(path, "it was opened before the check; no server was asked")?;
+            return Ok(Self::File(path.clone()));
+        }
+        if args.json {
+            return Err(Misuse {
+                what: "`--html -` and `--json` both want stdout".to_owned(),
+                tried: "the flags were read; no server was asked".to_owned(),
+                hint: "give the page a file: --html report.html".to_owned(),
+            });
+        }
+        Ok(Self::Stdout)
+    }
 }
 
 /// What was found out so far.

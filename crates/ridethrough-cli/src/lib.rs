@@ -40,6 +40,7 @@ mod target;
 mod tool_names;
 mod trust;
 mod until;
+mod writable;
 
 use std::process::ExitCode;
 

@@ -34,8 +34,8 @@ impl Token {
         &self.0
     }
 
-    /// Whether this is what a client showed, in a time that says nothing about the secret.
-    pub(crate) fn is(&self, shown: &str) -> bool {
+    /// Whether this is what was shown, in a time that says nothing about the secret.
+    pub fn is(&self, shown: &str) -> bool {
         verify_slices_are_equal(self.0.as_bytes(), shown.as_bytes()).is_ok()
     }
 }

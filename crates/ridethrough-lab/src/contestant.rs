@@ -38,8 +38,12 @@ pub trait Contestant: Send + Sync {
 /// What a client said and did.
 #[derive(Clone, Debug)]
 pub struct Performance {
+    /// When it was started.
+    pub began: Instant,
     /// What it reported.
     pub lines: Vec<Line>,
+    /// When each of these lines was read.
+    pub heard: Vec<Instant>,
     /// What else it printed on stdout, shortened.
     pub garbage: Vec<String>,
     /// How it ended.
@@ -81,13 +85,14 @@ where
         Box::pin(async move {
             let (said, mut heard) = unbounded_channel();
             let began = Instant::now();
+            let mut transcript = Transcript::default();
             let playing = (self.0)(url.to_owned(), script.to_vec(), said);
-            let end = match timeout(limit, playing).await {
+            let listening = listen(playing, &mut heard, &mut transcript);
+            let end = match timeout(limit, listening).await {
                 Ok(()) => End::Finished,
                 Err(_) => End::Stopped(limit),
             };
-            let mut transcript = Transcript::default();
-            while let Some(line) = next(&mut heard) {
+            while let Ok(line) = heard.try_recv() {
                 transcript.hear(&line);
             }
             transcript.into_performance(end, Stderr::NONE, began)
@@ -95,14 +100,26 @@ where
     }
 }
 
-fn next(heard: &mut UnboundedReceiver<String>) -> Option<String> {
-    heard.try_recv().ok()
+/// Hears each line when it is said, so that its time is known, until the client has played.
+async fn listen(
+    mut playing: BoxFuture<'static, ()>,
+    heard: &mut UnboundedReceiver<String>,
+    transcript: &mut Transcript,
+) {
+    loop {
+        tokio::select! {
+            biased;
+            Some(line) = heard.recv() => transcript.hear(&line),
+            () = &mut playing => return,
+        }
+    }
 }
 
 /// What a client printed, as it is read.
 #[derive(Default)]
 pub(crate) struct Transcript {
     lines: Vec<Line>,
+    heard: Vec<Instant>,
     garbage: Vec<String>,
     said: String,
 }
@@ -116,7 +133,10 @@ impl Transcript {
         self.said.push_str(text);
         self.said.push('\n');
         match serde_json::from_str(text) {
-            Ok(line) => self.lines.push(line),
+            Ok(line) => {
+                self.lines.push(line);
+                self.heard.push(Instant::now());
+            }
             Err(_) if text.trim().is_empty() => {}
             Err(_) if self.garbage.len() < MOST_GARBAGE => self.garbage.push(beginning(text)),
             Err(_) => {}
@@ -129,11 +149,12 @@ impl Transcript {
 
     fn into_performance(self, end: End, stderr: Stderr, began: Instant) -> Performance {
         let is_whole = stderr.is_whole && !self.is_flooded();
-        let Self { lines, garbage, mut said } = self;
+        let Self { lines, heard, garbage, mut said } = self;
         said.push_str(&stderr.text);
         let said = is_whole.then_some(said);
         let elapsed_ms = millis(began.elapsed());
-        Performance { lines, garbage, end, stderr: last_lines(&stderr.text), said, elapsed_ms }
+        let stderr = last_lines(&stderr.text);
+        Performance { began, lines, heard, garbage, end, stderr, said, elapsed_ms }
     }
 }
 

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::{Deed, Entry, Mcp, Server, What};
 
-/// The whole log of one scenario. Times are milliseconds since the servers were made.
+/// The whole log of one scenario. Times are milliseconds since the stage was set,
+/// for all of its servers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Journal {
     /// Every request, in the order of arrival.

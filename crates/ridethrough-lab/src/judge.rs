@@ -13,7 +13,7 @@ use crate::journal::{Journal, Which};
 use crate::scenario::{
     Bounds, Calls, Cancels, Check, Claim, Level, Match, Requests, Runs, Scenario, StepEnd,
 };
-use crate::score::{Figures, Finding, Score, Verdict};
+use crate::score::{ClientTimes, Figures, Finding, Score, Verdict};
 use crate::stage::{Account, Stage};
 use crate::{Deed, Entry, What};
 
@@ -29,12 +29,19 @@ pub(crate) struct Case<'a> {
     pub(crate) main: Account,
     pub(crate) other: Account,
     pub(crate) journal: Journal,
+    pub(crate) times: ClientTimes,
 }
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, performance: Performance, stage: &Stage) -> Self {
         let (main, other) = (stage.account(Which::Main), stage.account(Which::Other));
-        Self { scenario, performance, main, other, journal: stage.journal() }
+        let began_ms = stage.at_ms(performance.began);
+        let times = ClientTimes {
+            began_ms,
+            ended_ms: began_ms + performance.elapsed_ms,
+            heard_ms: performance.heard.iter().map(|at| stage.at_ms(*at)).collect(),
+        };
+        Self { scenario, performance, main, other, journal: stage.journal(), times }
     }
 
     pub(crate) fn judge(self) -> Score {
@@ -51,6 +58,7 @@ impl<'a> Case<'a> {
             figures,
             script: self.scenario.client.clone(),
             lines: self.performance.lines,
+            times: self.times,
             stderr: self.performance.stderr,
             journal: self.journal,
         }

@@ -18,6 +18,7 @@ pub mod journal;
 mod judge;
 mod lock;
 pub mod mcp;
+pub mod page;
 mod pipe;
 pub mod report;
 pub mod rivals;

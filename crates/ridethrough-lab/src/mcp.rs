@@ -78,7 +78,12 @@ pub struct Mcp {
 impl Mcp {
     /// Creates a server with no rules that issues sessions and answers in JSON.
     pub fn new() -> Self {
-        Self { born: Instant::now(), state: Arc::default() }
+        Self::counting_from(Instant::now())
+    }
+
+    /// As [`new`](Self::new); the times of its log are counted from this moment.
+    pub(crate) fn counting_from(born: Instant) -> Self {
+        Self { born, state: Arc::default() }
     }
 
     /// Lets `handler` take the requests that match, so many times.

@@ -1,7 +1,7 @@
 //! Scorecards as files: for people a page, for programs JSON, for build servers JUnit.
 //!
 //! Nothing here judges or measures; it only shows. Whatever a client printed is shown as text and
-//! never trusted: see `markup`.
+//! never trusted: see `page`.
 
 use serde::Serialize;
 
@@ -9,7 +9,6 @@ use crate::score::Scorecard;
 
 mod html;
 mod junit;
-mod markup;
 mod timeline;
 mod words;
 

@@ -116,6 +116,8 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::Mutex;
 
+    use tokio::time::Instant;
+
     use super::*;
     use crate::adapter::Step;
     use crate::contestant::End;
@@ -194,6 +196,8 @@ mod tests {
 
     fn performance(end: End, elapsed_ms: f64) -> Performance {
         Performance {
+            began: Instant::now(),
+            heard: Vec::new(),
             lines: Vec::new(),
             garbage: Vec::new(),
             end,
@@ -218,8 +222,12 @@ mod tests {
             limit: Duration,
         ) -> BoxFuture<'a, Performance> {
             Box::pin(async move {
+                let began = Instant::now();
                 sleep(limit).await;
-                performance(End::Stopped(limit), crate::journal::millis(limit))
+                Performance {
+                    began,
+                    ..performance(End::Stopped(limit), crate::journal::millis(limit))
+                }
             })
         }
 

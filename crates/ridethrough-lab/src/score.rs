@@ -45,6 +45,8 @@ pub struct Score {
     pub script: Vec<Step>,
     /// What the client reported.
     pub lines: Vec<Line>,
+    /// When it did so.
+    pub times: ClientTimes,
     /// The last lines that it wrote for people.
     pub stderr: String,
     /// What the servers saw and did.
@@ -62,6 +64,17 @@ impl Score {
     pub fn is_only_late(&self) -> bool {
         self.verdict != Verdict::Pass && self.faults().all(|fault| fault.is_late)
     }
+}
+
+/// When a client did what, in milliseconds on the clock of the servers' log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ClientTimes {
+    /// When it was started.
+    pub began_ms: f64,
+    /// When it was over.
+    pub ended_ms: f64,
+    /// When each of its lines was read. A client that keeps its lines back is heard later than it spoke.
+    pub heard_ms: Vec<f64>,
 }
 
 /// How a scenario ended for a client.

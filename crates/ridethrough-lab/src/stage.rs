@@ -57,6 +57,13 @@ struct Place {
     threads: Arc<Mutex<HashMap<String, Blanks>>>,
 }
 
+/// What the servers of one stage write their times and deeds into.
+struct Log {
+    /// The zero of every time, whichever server it is about.
+    opened: Instant,
+    events: Arc<Mutex<Vec<Happened>>>,
+}
+
 /// What one server saw and did, as far as it is judged.
 pub(crate) struct Account {
     pub(crate) log: Vec<Entry>,
@@ -70,16 +77,16 @@ impl Stage {
     ///
     /// Fails if the system gives no port.
     pub async fn open(scenario: &Scenario, doors: Doors) -> io::Result<Self> {
-        let events = Arc::default();
+        let log = Log { opened: Instant::now(), events: Arc::default() };
         let other = match &scenario.other {
             Some(setting) => {
                 let doors = if doors == Doors::Pipes { doors } else { Doors::Sockets(0) };
-                Some(Place::open(Which::Other, setting, doors, None, &events).await?)
+                Some(Place::open(Which::Other, setting, doors, None, &log).await?)
             }
             None => None,
         };
         let other_url = other.as_ref().map(|other| other.url.as_str());
-        let main = Place::open(Which::Main, &scenario.server, doors, other_url, &events).await?;
+        let main = Place::open(Which::Main, &scenario.server, doors, other_url, &log).await?;
         Ok(Self { main, other })
     }
 
@@ -106,6 +113,11 @@ impl Stage {
             Some(place) => place.server.dial().await,
             None => Err(io::ErrorKind::ConnectionRefused.into()),
         }
+    }
+
+    /// When this moment is on the clock of the journal.
+    pub(crate) fn at_ms(&self, moment: Instant) -> f64 {
+        millis(self.main.mcp.age(moment))
     }
 
     /// Everything that the servers saw and did so far.
@@ -147,9 +159,9 @@ impl Place {
         setting: &Setting,
         doors: Doors,
         other_url: Option<&str>,
-        events: &Arc<Mutex<Vec<Happened>>>,
+        log: &Log,
     ) -> io::Result<Self> {
-        let (mcp, server) = server(setting.way);
+        let (mcp, server) = server(setting.way, log.opened);
         server.set_mood(setting.starts.into());
         let authority = match doors {
             Doors::Pipes => pipe_name(which).to_owned(),
@@ -166,7 +178,7 @@ impl Place {
             other_url,
             up_after,
             turns: setting.turn.clone(),
-            events: events.clone(),
+            events: log.events.clone(),
             timers: Arc::default(),
             threads: Arc::default(),
         };
@@ -260,18 +272,14 @@ impl Place {
     }
 }
 
-/// A server that is spoken to by this way.
-fn server(way: Way) -> (Mcp, Server) {
-    match way {
-        Way::HttpSse => {
-            let old = OldMcp::new();
-            (old.mcp().clone(), Server::new(Protocol::Http1, old))
-        }
-        Way::StreamableHttp => {
-            let mcp = Mcp::new();
-            (mcp.clone(), Server::new(Protocol::Http1, mcp))
-        }
-    }
+/// A server that is spoken to by this way, whose times are counted from this moment.
+fn server(way: Way, opened: Instant) -> (Mcp, Server) {
+    let mcp = Mcp::counting_from(opened);
+    let server = match way {
+        Way::HttpSse => Server::new(Protocol::Http1, OldMcp::around(mcp.clone())),
+        Way::StreamableHttp => Server::new(Protocol::Http1, mcp.clone()),
+    };
+    (mcp, server)
 }
 
 const fn pipe_name(which: Which) -> &'static str {

@@ -61,7 +61,7 @@ fn advice(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
 }
 
 /// What to do, the gravest first; what is advised twice is said once.
-fn advised(findings: &[Finding]) -> Vec<&str> {
+pub(super) fn advised(findings: &[Finding]) -> Vec<&str> {
     let mut those: Vec<_> = findings.iter().filter(|it| it.advice.is_some()).collect();
     those.sort_by_key(|it| std::cmp::Reverse(it.verdict));
     let mut advised: Vec<&str> = Vec::new();

@@ -19,10 +19,10 @@ use ridethrough_lab::score::{Score, Scorecard, Verdict};
 use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, Role, today};
 use tokio::time::Instant;
 
-use super::run::{ourselves, touch};
+use super::run::{PLAYED, ourselves};
 use super::shelf::Choice;
 use crate::misuse::Misuse;
-use crate::{out, until};
+use crate::{out, until, writable};
 
 /// What `lab compare` is asked for.
 #[derive(clap::Args)]
@@ -54,7 +54,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
     let rivals = args.rivals()?;
     // Before the minutes that a run may take, not after.
     for path in args.files() {
-        touch(&path)?;
+        writable::see(&path, PLAYED)?;
     }
     match until::stopped(args.compare(&rivals, &scenarios))? {
         Ok(entries) => {

@@ -1,7 +1,6 @@
 //! `ridethrough lab run`: puts a client through scenarios, and says how it took them.
 
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use tokio::time::Instant;
 use super::progress::Progress;
 use super::shelf::Choice;
 use crate::misuse::Misuse;
-use crate::until;
+use crate::{until, writable};
 
 /// What `lab run` is asked for.
 #[derive(clap::Args)]
@@ -59,7 +58,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
     let contender = Contender::new(args)?;
     // Before the minutes that a run may take, not after.
     for path in args.files() {
-        touch(path)?;
+        writable::see(path, PLAYED)?;
     }
     match until::stopped(run(contender, &scenarios, args))? {
         Ok(card) => {
@@ -143,21 +142,8 @@ async fn run(
     Ok(card)
 }
 
-/// Sees that a file can be written, and leaves what is in it.
-pub(super) fn touch(path: &Path) -> Result<(), Misuse> {
-    let is_new = !path.exists();
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    if is_new && opened.is_ok() {
-        // A run that is stopped leaves no empty report.
-        let _ = std::fs::remove_file(path);
-    }
-    opened.map(drop).map_err(|error| Misuse {
-        what: format!("`{}` cannot be written: {error}", path.display()),
-        tried: "it was opened before the run; nothing was played".to_owned(),
-        hint: "name a file in a folder that exists and is yours".to_owned(),
-    })
-}
-
+/// What is said of a file that cannot be written.
+pub(super) const PLAYED: &str = "it was opened before the run; nothing was played";
 /// Enough for an interpreter with its libraries; one that hangs should not cost a minute.
 const LONGEST_START: Duration = Duration::from_secs(15);
 

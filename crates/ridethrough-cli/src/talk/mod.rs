@@ -101,6 +101,8 @@ pub(crate) struct Common {
 struct Talk {
     /// The server, as it was typed.
     server: String,
+    /// The server, without what is secret about it.
+    shown: String,
     client: Client,
     desk: Arc<Desk>,
     /// Whoever tells what happens on the way.
@@ -143,6 +145,7 @@ fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Resul
         let teller = teller::start(&client, desk.clone(), settings.verbose);
         let talk = Talk {
             server: common.server.clone(),
+            shown: target.to_string(),
             client,
             desk,
             teller,

@@ -13,8 +13,10 @@ use tokio::time::{Instant, Interval, interval, sleep_until};
 use super::{Common, Talk, safe, talk};
 use crate::exit::Exit;
 use crate::options::seconds;
+use page::LivePage;
 use sight::{Sight, Standing};
 
+mod page;
 mod sight;
 
 /// What `watch` is asked for.
@@ -28,6 +30,19 @@ pub(crate) struct Args {
     /// Ask the server for its log, from this level on
     #[arg(long, value_name = "LEVEL")]
     log: Option<Level>,
+    /// Serve a page too that shows everything as it comes, on this machine only; its address is told on
+    /// stderr
+    #[arg(long)]
+    html: bool,
+    /// The port of that page [default: any that is free]
+    #[arg(
+        long,
+        value_name = "PORT",
+        requires = "html",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    html_port: u16,
 }
 
 /// How much a message of the log must matter: the levels of RFC 5424, the least first.
@@ -49,6 +64,13 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn watch(&self, talk: &Talk) -> Result<Exit> {
+        let page = match self.html {
+            true => Some(LivePage::open(self.html_port, &safe::line(&talk.shown)).await?),
+            false => None,
+        };
+        if let Some(page) = &page {
+            talk.desk.say(&format!("the page is at {}", page.url()));
+        }
         let (events, notifications) = (talk.client.events(), talk.client.notifications());
         let server = talk.client.connect().await?;
         // From here on everything is told on stdout.
@@ -56,12 +78,16 @@ impl Args {
         talk.client.keep_connected();
         talk.desk.clear();
         let name = server.name().unwrap_or_else(|| "a server without a name".to_owned());
-        talk.desk.say(&format!("watching {}; Ctrl-C stops", safe::line(&name)));
+        let name = safe::line(&name);
+        talk.desk.say(&format!("watching {name}; Ctrl-C stops"));
+        if let Some(page) = &page {
+            page.name(&name);
+        }
         if let Some(level) = self.log {
             talk.timed(talk.client.set_log_level(level.into())).await?;
         }
         let mut lookout =
-            Lookout { talk, events, notifications, ticks: interval(TICK), last: None };
+            Lookout { talk, page, events, notifications, ticks: interval(TICK), last: None };
         let ends = self.time.map(|time| Instant::now() + time);
         tokio::select! {
             told = lookout.tell_all() => told?,
@@ -74,6 +100,7 @@ impl Args {
 /// Everything that there is to see.
 struct Lookout<'a> {
     talk: &'a Talk,
+    page: Option<LivePage>,
     events: Events,
     notifications: Notifications,
     ticks: Interval,
@@ -85,6 +112,9 @@ impl Lookout<'_> {
     /// Tells what is seen until there is no more, or nobody reads it any more.
     async fn tell_all(&mut self) -> io::Result<()> {
         while let Some(sight) = self.next().await {
+            if let Some(page) = &self.page {
+                page.show(&sight);
+            }
             let line = match self.talk.is_json {
                 true => safe::json(&sight.json()),
                 false => sight.line(),

@@ -2,6 +2,7 @@
 
 mod busy;
 mod findings;
+mod html;
 mod keys;
 mod moved;
 mod pages;

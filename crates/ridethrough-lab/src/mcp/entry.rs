@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::ACCEPT;
 use http::{HeaderMap, Method};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -63,10 +64,14 @@ impl Entry {
     pub(super) fn new(request: Request, message: &Value, born: Instant) -> Self {
         let text = |name: &str| Some(request.headers.get(name)?.to_str().ok()?.to_owned());
         let last_event_id = text("last-event-id");
+        let what = match request.method {
+            Method::GET if !asks_for_stream(&request) => What::Other,
+            _ => What::of(&request.method, last_event_id.is_some(), message),
+        };
         Self {
             at: request.at.saturating_duration_since(born),
             connection: request.connection,
-            what: What::of(&request.method, last_event_id.is_some(), message),
+            what,
             session: text("mcp-session-id"),
             last_event_id,
             http: request.method,
@@ -106,4 +111,68 @@ impl What {
             None => Self::Other,
         }
     }
+}
+
+/// Whether a GET asks for a stream of MCP, by the header that the specification wants of every client.
+///
+/// What lies in a `.well-known` folder is never one: clients look there for how to log in, some of
+/// them with the headers of their last request.
+fn asks_for_stream(request: &Request) -> bool {
+    let path = request.target.split(['?', '#']).next().unwrap_or_default();
+    let accepted = request.headers.get_all(ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let mut kinds = accepted.flat_map(|it| it.split(',')).filter_map(|it| it.split(';').next());
+    let wants_events = kinds.any(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"));
+    wants_events && !path.split('/').any(|segment| segment == ".well-known")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+    use crate::journal;
+
+    #[test]
+    fn a_get_that_asks_for_no_stream_is_called_what_it_is() {
+        let events = "application/json, text/event-stream;q=0.9";
+        let cases = [
+            ("/mcp", Some("Text/Event-Stream"), "listen"),
+            ("/mcp?x=/.well-known/", Some(events), "listen"),
+            ("/mcp", Some("application/json"), "GET /mcp"),
+            ("/favicon.ico", Some("image/*, */*"), "GET /favicon.ico"),
+            ("/authorize?a=b", None, "GET /authorize?a=b"),
+            (RESOURCE, Some("*/*"), "GET /.well-known/oauth-protected-resource/mcp"),
+            (RESOURCE, Some(events), "GET /.well-known/oauth-protected-resource/mcp"),
+            ("/mcp/.well-known/x", Some(events), "GET /mcp/.well-known/x"),
+        ];
+        for (target, accept, expected) in cases {
+            let entry = Entry::new(get(target, accept), &Value::Null, Instant::now());
+
+            assert_eq!(journal::in_words(&entry), expected, "{target} {accept:?}");
+        }
+    }
+
+    #[test]
+    fn a_get_that_names_an_event_resumes_only_where_a_stream_is() {
+        let mut resume = get("/mcp", Some("text/event-stream"));
+        resume.headers.insert("last-event-id", HeaderValue::from_static("e1"));
+
+        let entry = Entry::new(resume, &Value::Null, Instant::now());
+
+        assert_eq!(entry.what, What::Resume);
+    }
+
+    fn get(target: &str, accept: Option<&'static str>) -> Request {
+        let accept = accept.map(|it| (ACCEPT, HeaderValue::from_static(it)));
+        Request {
+            at: Instant::now(),
+            connection: 1,
+            method: Method::GET,
+            target: target.to_owned(),
+            headers: accept.into_iter().collect(),
+            body: Bytes::new(),
+        }
+    }
+
+    const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 }

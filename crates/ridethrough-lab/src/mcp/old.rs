@@ -52,7 +52,11 @@ struct Old {
 impl OldMcp {
     /// Creates a server that refuses a POST to its stream's address by 405.
     pub fn new() -> Self {
-        let mcp = Mcp::new();
+        Self::around(Mcp::new())
+    }
+
+    /// Lets this server know, run and log, and speaks for it.
+    pub(crate) fn around(mcp: Mcp) -> Self {
         let mut greeting = mcp.state().initialize_result.clone();
         greeting["protocolVersion"] = "2024-11-05".into();
         mcp.initialize_result(greeting);

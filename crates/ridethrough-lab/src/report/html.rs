@@ -11,27 +11,19 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use super::markup::Markup;
 use super::words::count;
+use crate::page::{self, Life, Markup};
 use crate::scenario::Group;
 use crate::score::{Score, Scorecard};
 
 pub(super) fn page(cards: &[Scorecard], made: &str) -> String {
     let scenarios = scenarios(cards);
     let heading = heading(cards, scenarios.len());
-    let mut page = Markup::default();
-    page.source("<!doctype html>\n");
-    page.element("html", &[("lang", &"en")], |page| {
-        head(page, &heading);
-        page.element("body", &[], |page| {
-            page.source(SHAPES);
-            overview::draw(page, &heading, cards, &scenarios, made);
-            page.element("main", &[], |page| sections(page, &scenarios));
-            page.source(FOOT);
-        });
-    });
-    page.source("\n");
-    page.into_string()
+    page::document(&heading, Life::Still, |page| {
+        overview::draw(page, &heading, cards, &scenarios, made);
+        page.element("main", &[], |page| sections(page, &scenarios));
+        page.source(FOOT);
+    })
 }
 
 /// One scenario, and how it went for each client that was put through it.
@@ -86,14 +78,6 @@ fn heading(cards: &[Scorecard], scenarios: usize) -> String {
     }
 }
 
-fn head(page: &mut Markup, heading: &str) {
-    page.element("head", &[], |page| {
-        page.source(META);
-        page.words("title", &[], heading);
-        page.source("<style>").source(STYLE).source("</style>");
-    });
-}
-
 fn sections(page: &mut Markup, scenarios: &[Row<'_>]) {
     for group in Group::ALL {
         let rows: Vec<_> = scenarios.iter().filter(|row| row.is_in(group)).collect();
@@ -112,16 +96,5 @@ fn sections(page: &mut Markup, scenarios: &[Row<'_>]) {
     }
 }
 
-const META: &str = concat!(
-    "<meta charset=\"utf-8\">",
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
-    "<meta name=\"color-scheme\" content=\"light dark\">",
-    "<meta http-equiv=\"Content-Security-Policy\" ",
-    "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">",
-    "<link rel=\"icon\" href=\"data:,\">",
-);
-const STYLE: &str = include_str!("html/style.css");
-/// The shapes of verdicts, drawn once and used everywhere.
-const SHAPES: &str = include_str!("html/shapes.svg");
 const FOOT: &str = "<footer>Made by the fault lab of ridethrough. Times are those of the machine \
     that ran it: compare clients only within one page.</footer>";

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::markup::Markup;
 use super::words::colourless;
+use crate::page::Markup;
 use crate::scenario::{Group, Level};
 use crate::score::{Finding, Score, Scorecard, Verdict};
 

@@ -7,7 +7,7 @@ use crate::Deed;
 use crate::adapter::{Done, Line, Step};
 use crate::journal::{Asked, Journal, Marked, Visited, Which};
 use crate::scenario::{Group, Level};
-use crate::score::{Figures, Finding, Score, Verdict};
+use crate::score::{ClientTimes, Figures, Finding, Score, Verdict};
 
 #[test]
 fn a_page_has_every_scenario_in_its_table_and_in_a_section() {
@@ -205,6 +205,7 @@ fn judged(id: &str, must: bool, ideal: bool) -> Score {
         figures: Figures { elapsed_ms: 420.0, ..Figures::default() },
         script,
         lines: vec![line(0, 10.0), line(1, 400.0)],
+        times: ClientTimes { began_ms: 0.0, ended_ms: 420.0, heard_ms: vec![15.0, 415.0] },
         stderr: String::new(),
         journal: journal(),
     }

@@ -17,7 +17,7 @@ mod story;
 
 use self::draw::Picture;
 use self::story::Story;
-use super::markup::Markup;
+use crate::page::Markup;
 use crate::score::Score;
 
 /// Draws what the servers saw and what the client said, or says that there is nothing.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::journal::{Journal, Ran, Which};
 use crate::scenario::Level;
-use crate::score::{Figures, Finding};
+use crate::score::{ClientTimes, Figures, Finding};
 
 #[test]
 fn totals_count_verdicts_hangs_and_calls_that_ran_twice() {
@@ -143,6 +143,6 @@ fn score(id: &str, verdict: Verdict, executions: usize) -> Score {
     };
     let figures = Figures { executions, ..Figures::default() };
     let [id, title, why, stderr] = [id, "a | b", "it matters", ""].map(str::to_owned);
-    let (script, lines) = (Vec::new(), Vec::new());
-    Score { id, title, why, verdict, findings, figures, script, lines, stderr, journal }
+    let (script, lines, times) = (Vec::new(), Vec::new(), ClientTimes::default());
+    Score { id, title, why, verdict, findings, figures, script, lines, times, stderr, journal }
 }

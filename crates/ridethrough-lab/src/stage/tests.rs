@@ -320,7 +320,10 @@ async fn ask(stage: &Stage) -> String {
 
 /// Resumes a stream, in the same way.
 async fn resume(stage: &Stage, after: &str) -> String {
-    let head = format!("GET /mcp HTTP/1.1\r\nconnection: close\r\nlast-event-id: {after}\r\n\r\n");
+    let head = format!(
+        "GET /mcp HTTP/1.1\r\nconnection: close\r\naccept: text/event-stream\r\n\
+         last-event-id: {after}\r\n\r\n"
+    );
     exchange(stage, &head).await
 }
 

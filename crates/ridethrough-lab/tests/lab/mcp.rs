@@ -231,11 +231,11 @@ async fn a_stream_with_ids_can_be_resumed_after_its_priming_event() {
     let answer = client.post(SESSION, &request("ping")).await;
     assert!(answer.body.starts_with("id: 1-1\ndata: \n\nid: 1-2\n"), "{}", answer.body);
 
-    client.send(format!("GET /mcp HTTP/1.1\r\n{SESSION}last-event-id: 1-1\r\n\r\n")).await;
+    client.send(format!("GET /mcp HTTP/1.1\r\n{EVENTS}{SESSION}last-event-id: 1-1\r\n\r\n")).await;
     let resumed = client.answer().await.unwrap();
 
     assert_eq!(messages(&resumed), messages(&answer));
-    client.send(format!("GET /mcp HTTP/1.1\r\n{SESSION}last-event-id: 9-9\r\n\r\n")).await;
+    client.send(format!("GET /mcp HTTP/1.1\r\n{EVENTS}{SESSION}last-event-id: 9-9\r\n\r\n")).await;
     assert_eq!(client.answer().await.unwrap().status(), 404, "nobody knows that event");
     assert_eq!(mcp.count(&When::resume()), 2);
 }
@@ -247,7 +247,7 @@ async fn a_session_has_one_standing_stream_which_gets_what_is_pushed() {
     assert_eq!(mcp.push(json!({"lost": true})).await, 0);
 
     let mut standing = listen(&server).await;
-    client.send(format!("GET /mcp HTTP/1.1\r\n{SESSION}\r\n")).await;
+    client.send(format!("GET /mcp HTTP/1.1\r\n{EVENTS}{SESSION}\r\n")).await;
     assert_eq!(client.answer().await.unwrap().status(), 409);
 
     assert_eq!((mcp.standing_streams(), mcp.push(json!({"news": 1})).await), (1, 1));
@@ -266,7 +266,9 @@ async fn a_standing_stream_goes_on_where_it_was_lost() {
     assert_eq!((mcp.standing_streams(), mcp.push(json!({"news": 2})).await), (0, 0));
 
     let mut standing = Client::dial(&server);
-    standing.send(format!("GET /mcp HTTP/1.1\r\n{SESSION}last-event-id: 1-1\r\n\r\n")).await;
+    standing
+        .send(format!("GET /mcp HTTP/1.1\r\n{EVENTS}{SESSION}last-event-id: 1-1\r\n\r\n"))
+        .await;
     standing.head().await.unwrap();
 
     assert!(standing.until("\n\n").await.unwrap().contains(r#"{"news":2}"#));
@@ -316,7 +318,7 @@ async fn lab_with_session() -> (Mcp, Client) {
 /// Opens the standing stream of the first session, up to the end of the answer's head.
 async fn listen(server: &Server) -> Client {
     let mut client = Client::dial(server);
-    client.send(format!("GET /mcp HTTP/1.1\r\n{SESSION}\r\n")).await;
+    client.send(format!("GET /mcp HTTP/1.1\r\n{EVENTS}{SESSION}\r\n")).await;
     let head = client.head().await.unwrap();
     assert!(head.contains("text/event-stream"), "{head}");
     client
@@ -343,3 +345,4 @@ fn messages(answer: &Answer) -> Vec<Value> {
 }
 
 const SESSION: &str = "mcp-session-id: lab-session-1\r\n";
+const EVENTS: &str = "accept: text/event-stream\r\n";

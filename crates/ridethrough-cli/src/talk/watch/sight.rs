@@ -5,6 +5,7 @@ use ridethrough::model::Notification;
 use ridethrough::{Event, Json, Moment, Status, news};
 use serde::Serialize;
 
+use super::page::Kind;
 use crate::talk::safe;
 
 /// Something seen, and when.
@@ -83,6 +84,26 @@ impl Sight {
     }
 
     pub(super) fn line(&self) -> String {
+        format!("{:>9}  {}", self.moment(), self.words())
+    }
+
+    /// How long after the start it was seen.
+    pub(super) fn moment(&self) -> String {
+        self.at.to_string()
+    }
+
+    /// What it is.
+    pub(super) const fn kind(&self) -> Kind {
+        match self.what {
+            What::Event { .. } => Kind::Event,
+            What::Missed { .. } => Kind::Missed,
+            What::Notification { .. } => Kind::Notification,
+            What::Status(_) => Kind::Status,
+        }
+    }
+
+    /// What was seen, fit to be shown.
+    pub(super) fn words(&self) -> String {
         let words = match &self.what {
             What::Event { text, .. } => text.clone(),
             What::Missed { count } => format!("{count} events were missed"),
@@ -92,7 +113,7 @@ impl Sight {
             }
             What::Status(standing) => standing.words(),
         };
-        format!("{:>9}  {}", self.at.to_string(), safe::line(words.trim_end()))
+        safe::line(words.trim_end())
     }
 
     pub(super) fn json(&self) -> String {

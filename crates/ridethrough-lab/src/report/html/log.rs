@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::journal::{Asked, Happened, Journal, Which};
-use crate::report::markup::Markup;
+use crate::page::Markup;
 use crate::report::words::{count, shortened};
 use crate::score::Score;
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::{Row, verdict};
-use crate::report::markup::Markup;
+use crate::page::Markup;
 use crate::report::words::Time;
 use crate::scenario::Group;
 use crate::score::{Score, Scorecard, Verdict};

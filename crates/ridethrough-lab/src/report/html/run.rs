@@ -2,7 +2,7 @@
 
 use super::overview::{FIGURES, figures};
 use super::{Row, log, said, verdict};
-use crate::report::markup::Markup;
+use crate::page::Markup;
 use crate::report::timeline::timeline;
 use crate::report::words::{colourless, shortened};
 use crate::scenario::Level;
@@ -84,18 +84,7 @@ fn body(page: &mut Markup, row: &Row<'_>, score: &Score) {
 }
 
 fn why(page: &mut Markup, text: &str) {
-    page.element("p", &[("class", &"why")], |page| prose(page, text));
-}
-
-/// Text in which something stands in backticks.
-fn prose(page: &mut Markup, text: &str) {
-    for (place, part) in text.split('`').enumerate() {
-        if place % 2 == 1 {
-            page.words("code", &[], part);
-        } else {
-            page.text(part);
-        }
-    }
+    page.element("p", &[("class", &"why")], |page| page.prose(text));
 }
 
 fn check(page: &mut Markup, finding: &Finding) {
@@ -111,7 +100,7 @@ fn check(page: &mut Markup, finding: &Finding) {
     page.element("li", &[("class", &verdict.word())], |page| {
         verdict::shape(page, verdict);
         page.element("div", &[], |page| {
-            prose(page, &finding.that);
+            page.prose(&finding.that);
             page.text(" ");
             page.words("small", &[], format_args!("{level}, {word}"));
             if !finding.evidence.is_empty() {

@@ -1,7 +1,7 @@
 //! What the client said: its report of each step, and its last words for people.
 
 use crate::adapter::{Answer, Done, Line, Outcome};
-use crate::report::markup::Markup;
+use crate::page::Markup;
 use crate::report::words::{self, Time, colourless, shortened};
 use crate::score::Score;
 

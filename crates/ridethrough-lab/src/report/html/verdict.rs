@@ -1,6 +1,6 @@
 //! A verdict as a word, a colour and a shape: any one of them is enough.
 
-use crate::report::markup::Markup;
+use crate::page::{self, Markup, Sign};
 use crate::score::{Score, Verdict};
 
 /// The worst first, as people look for them.
@@ -15,10 +15,12 @@ pub(super) fn badge(page: &mut Markup, verdict: Verdict) {
 }
 
 pub(super) fn shape(page: &mut Markup, verdict: Verdict) {
-    let shape = format!("#s-{}", verdict.word());
-    page.element("svg", &[("class", &"shape"), ("aria-hidden", &"true")], |page| {
-        page.void("use", &[("href", &shape)]);
-    });
+    let sign = match verdict {
+        Verdict::Fail => Sign::Fail,
+        Verdict::Pass => Sign::Pass,
+        Verdict::Soft => Sign::Soft,
+    };
+    page::shape(page, sign);
 }
 
 /// Names for the style, by which a part of the page is shown or left out.

@@ -6,7 +6,7 @@ use super::Format;
 use super::layout::{AXIS, EVENT_ROW, Laid, Layout, ROW};
 use super::rows::{Placed, Side};
 use super::story::{Bar, End, Event, Kind, Story};
-use crate::report::markup::Markup;
+use crate::page::Markup;
 
 /// One picture of a story.
 pub(super) struct Picture<'a> {

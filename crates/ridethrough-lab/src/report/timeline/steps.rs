@@ -1,43 +1,48 @@
 //! The steps of the client as bars.
 //!
-//! A client reports how long each step took, not when it began. Steps run one after another, so
-//! only the begin of the first is to be found. It is when a server first saw the client, unless the
-//! server was not up then: what the client tried before nobody saw, and so the steps begin as late
-//! as they can for all of them to be over at the client's end.
+//! A client reports how long each step took, not when. The lab notes when it reads each report, on
+//! the clock of the servers' log, and a step was over by then. A client may keep its reports back and
+//! give many at once, so there is a second bound: steps run one after another, so a step was over
+//! before the next one began. The first one began before a server saw anything of the client.
 
-use super::story::{Bar, End, Kind, UP, is_mood};
+use super::story::{Bar, End, Kind};
 use crate::adapter::{Answer, Line, Step};
-use crate::journal::{Journal, Which};
+use crate::journal::Journal;
 use crate::report::words::{self, Time, colourless, shortened};
-use crate::score::Score;
+use crate::score::{ClientTimes, Score};
 
 pub(super) fn bars(score: &Score) -> Vec<Bar> {
-    let mut at = start(score);
-    let mut bars = Vec::with_capacity(score.lines.len() + 1);
-    for line in &score.lines {
-        let until = at + line.done.elapsed_ms.max(0.0);
-        bars.push(bar(score.script.get(line.step), line, at, until));
-        at = until;
-    }
-    bars.extend(unfinished(score, at));
-    bars
+    let times = spans(score);
+    // Of a client that reported nothing only this is known: it was in its first step when it was seen.
+    let begun = first_seen(&score.journal).unwrap_or(score.times.began_ms);
+    let over = times.last().map_or(begun, |span| span.1);
+    let steps = score
+        .lines
+        .iter()
+        .zip(times)
+        .map(|(line, (from, to))| bar(score.script.get(line.step), line, from, to));
+    steps.chain(unfinished(score, over)).collect()
 }
 
-/// When the first step began.
-fn start(score: &Score) -> f64 {
-    let steps: f64 = score.lines.iter().map(|line| line.done.elapsed_ms.max(0.0)).sum();
-    let spare = (score.figures.elapsed_ms - steps).max(0.0);
-    match first_seen(&score.journal) {
-        Some(seen) if was_up(&score.journal) => seen,
-        Some(seen) => seen.min(spare),
-        None => 0.0,
+/// When each step began and ended: as late as it can have been.
+fn spans(score: &Score) -> Vec<(f64, f64)> {
+    let ClientTimes { began_ms, ended_ms, heard_ms } = &score.times;
+    let mut spans = Vec::with_capacity(score.lines.len());
+    let mut latest = *ended_ms;
+    for (place, line) in score.lines.iter().enumerate().rev() {
+        let elapsed = line.done.elapsed_ms.max(0.0);
+        let heard = heard_ms.get(place).copied().unwrap_or(*ended_ms);
+        let mut from = heard.min(latest) - elapsed;
+        if place == 0 && !matches!(score.script.get(line.step), Some(Step::Sleep { .. })) {
+            from = first_seen(&score.journal).map_or(from, |seen| seen.min(from));
+        }
+        // A client that claims more time than it had is believed as far as it can be.
+        let from = from.max(*began_ms);
+        spans.push((from, from + elapsed));
+        latest = from;
     }
-}
-
-/// Whether the first server could be reached from the first moment.
-fn was_up(journal: &Journal) -> bool {
-    let mut moods = journal.events.iter().filter(|it| it.server == Which::Main && is_mood(it));
-    moods.next().is_none_or(|first| first.what != UP)
+    spans.reverse();
+    spans
 }
 
 fn first_seen(journal: &Journal) -> Option<f64> {
@@ -77,7 +82,7 @@ fn answered(line: &Line) -> Option<(usize, usize)> {
 fn unfinished(score: &Score, from: f64) -> Option<Bar> {
     let next = score.lines.last().map_or(0, |line| line.step.saturating_add(1));
     let name = words::step(score.script.get(next)?);
-    let to = score.figures.elapsed_ms.max(from);
+    let to = score.times.ended_ms.max(from);
     let label = format!("{name}: never ended");
     let about = format!("step {next}: {name}\nnever reported");
     Some(Bar { from, to, label, kind: Kind::Broken, end: End::Open, about, ..Bar::default() })

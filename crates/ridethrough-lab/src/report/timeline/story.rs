@@ -84,7 +84,7 @@ impl Story {
     pub(super) fn of(score: &Score) -> Self {
         let journal = &score.journal;
         let steps = steps::bars(score);
-        let end_ms = end(journal, &steps).max(score.figures.elapsed_ms);
+        let end_ms = end(journal, &steps).max(score.times.ended_ms);
         let begin_ms = begin(journal, &steps, end_ms);
         let visit = |visit| Lane::new(visit, &journal.requests, end_ms);
         let mut lanes: Vec<_> = journal.connections.iter().map(visit).collect();
@@ -225,11 +225,11 @@ fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<Event> {
 }
 
 /// Whether it is about how a server treats those who connect.
-pub(super) fn is_mood(event: &Happened) -> bool {
+fn is_mood(event: &Happened) -> bool {
     MOODS.contains(&event.what.as_str())
 }
 
-pub(super) const UP: &str = "up";
+const UP: &str = "up";
 const WORTH_LEAVING_OUT: f64 = 0.1;
 const MOODS: &[&str] = &["black hole", "closes what connects", "down", "resets what connects", UP];
 const MOST_NAME: usize = 30;

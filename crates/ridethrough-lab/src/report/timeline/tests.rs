@@ -1,10 +1,20 @@
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::sleep;
+
 use super::layout::Layout;
 use super::story::{End, Kind};
 use super::*;
 use crate::Deed;
 use crate::adapter::{Done, Line, Step};
+use crate::contestant::Inside;
 use crate::journal::{Asked, Happened, Journal, Marked, Visited, Which};
-use crate::score::{Figures, Verdict};
+use crate::run::run_on;
+use crate::scenario::Scenario;
+use crate::score::{ClientTimes, Figures, Verdict};
+use crate::stage::{Doors, Stage};
 
 #[test]
 fn bars_stand_where_their_time_is_and_are_as_long_as_it_is() {
@@ -61,40 +71,79 @@ fn a_request_ends_as_its_last_word_says() {
 }
 
 #[test]
-fn steps_follow_one_another_from_when_the_client_was_first_seen() {
-    let mut score = score(vec![asked(305.0, &[])], 1000.0);
-    score.journal.connections[0].opened_ms = 300.0;
+fn a_step_ends_when_its_line_is_heard_and_began_as_long_before_as_it_took() {
+    let mut score = score(vec![asked(705.0, &[])], 2000.0);
+    score.journal.connections[0].opened_ms = 700.0;
     score.lines = vec![line(0, 20.0), line(1, 400.0)];
+    score.times.heard_ms = vec![720.0, 1600.0];
 
     let story = Story::of(&score);
 
-    let times: Vec<_> = story.steps.iter().map(|step| (step.from, step.to)).collect();
-    assert_eq!(times, [(300.0, 320.0), (320.0, 720.0)]);
+    assert_eq!(times(&story), [(700.0, 720.0), (1200.0, 1600.0)]);
     assert_eq!(story.steps[1].label, "call echo");
 }
 
 #[test]
-fn steps_before_a_server_is_up_begin_as_late_as_they_can() {
-    let mut score = score(vec![asked(900.0, &[])], 1000.0);
-    score.journal.connections[0].opened_ms = 890.0;
-    score.journal.events = vec![happened(800.0, "up")];
-    score.lines = vec![line(0, 950.0), line(1, 10.0)];
+fn steps_of_a_client_that_keeps_its_lines_back_are_over_before_the_next_one_begins() {
+    let mut score = score(vec![asked(305.0, &[])], 1000.0);
+    score.journal.connections[0].opened_ms = 300.0;
+    score.lines = vec![line(0, 20.0), line(1, 400.0)];
+    score.times.heard_ms = vec![990.0, 990.0];
 
     let story = Story::of(&score);
 
-    assert_eq!(story.steps[0].from, 40.0);
+    assert_eq!(times(&story), [(300.0, 320.0), (590.0, 990.0)]);
+}
+
+#[test]
+fn no_step_begins_before_its_client() {
+    let mut score = score(Vec::new(), 1000.0);
+    score.times.began_ms = 100.0;
+    score.lines = vec![line(0, 5000.0)];
+    score.times.heard_ms = vec![600.0];
+
+    let story = Story::of(&score);
+
+    assert_eq!(story.steps[0].from, 100.0);
+}
+
+/// The steps of a client were drawn at the zero of the servers' log if no server saw it, however long it
+/// had taken to start.
+#[tokio::test(start_paused = true)]
+async fn the_steps_of_a_client_that_starts_slowly_stand_where_the_servers_clock_says() {
+    let scenario = Scenario::read(NEVER_UP).unwrap();
+    let stage = Stage::open(&scenario, Doors::Pipes).await.unwrap();
+    let slow = Inside(|_, _, said: UnboundedSender<String>| -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            sleep(Duration::from_secs(3)).await;
+            sleep(Duration::from_millis(500)).await;
+            said.send(r#"{"step":0,"ok":false,"error":"refused","elapsed_ms":500}"#.to_owned())
+                .unwrap();
+            sleep(Duration::from_secs(1)).await;
+        })
+    });
+    sleep(Duration::from_millis(250)).await;
+
+    let score = run_on(&stage, &scenario, &slow).await;
+
+    assert_eq!((score.times.began_ms, score.times.ended_ms), (250.0, 4750.0));
+    let story = Story::of(&score);
+    assert_eq!(times(&story), [(3250.0, 3750.0)]);
 }
 
 #[test]
 fn a_step_that_never_ended_is_shown_until_the_client_was_stopped() {
     let mut score = score(Vec::new(), 5000.0);
+    score.journal.connections.clear();
     score.lines = vec![line(0, 20.0)];
+    score.times.heard_ms = vec![30.0];
 
     let story = Story::of(&score);
 
     let last = story.steps.last().unwrap();
     assert_eq!((last.label.as_str(), last.end), ("call echo: never ended", End::Open));
     assert_eq!(last.to, 5000.0);
+    assert_eq!(last.from, 30.0);
 }
 
 #[test]
@@ -133,6 +182,10 @@ fn the_picture_for_phones_has_no_details_that_only_a_mouse_can_reach() {
     assert!(!svg.contains("<title>") && svg.contains("x: no answer"), "{svg}");
 }
 
+fn times(story: &Story) -> Vec<(f64, f64)> {
+    story.steps.iter().map(|step| (step.from, step.to)).collect()
+}
+
 fn drawn(score: &Score) -> String {
     let mut page = Markup::default();
     timeline(&mut page, score);
@@ -155,6 +208,7 @@ fn score(requests: Vec<Asked>, elapsed_ms: f64) -> Score {
         figures: Figures { elapsed_ms, ..Figures::default() },
         script,
         lines: Vec::new(),
+        times: ClientTimes { began_ms: 0.0, ended_ms: elapsed_ms, heard_ms: Vec::new() },
         stderr: String::new(),
         journal: Journal { requests, connections, ..Journal::default() },
     }
@@ -187,3 +241,16 @@ fn line(step: usize, elapsed_ms: f64) -> Line {
     let done = Done { ok: true, result: None, error: None, elapsed_ms };
     Line { step, done, notifications: Vec::new() }
 }
+
+const NEVER_UP: &str = r#"
+    id = "I1"
+    title = "down"
+    why = "a server may be down"
+    control = { mistake = "dials-once", breaks = "it ends" }
+    limit_s = 10
+    server = { starts = "down" }
+    client = [{ op = "initialize" }]
+    [[must]]
+    that = "it ends"
+    step = { number = 0, within = 99 }
+"#;

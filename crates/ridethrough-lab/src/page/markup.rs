@@ -1,6 +1,6 @@
 //! Markup that nothing can break from inside.
 //!
-//! A report shows what a client printed, and a client may print anything. Here only words of the
+//! A page shows what others said, and they may say anything. Here only words of the
 //! program's own source are markup; everything else is text, escaped on its way in, without the
 //! characters that XML forbids or that turn other text around. What is opened is closed.
 
@@ -8,20 +8,20 @@ use std::fmt::{self, Display, Write};
 
 /// A piece of HTML, SVG or XML.
 #[derive(Debug, Default)]
-pub(super) struct Markup(String);
+pub struct Markup(String);
 
 /// Names and values; the values are escaped.
-pub(super) type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
+pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
 impl Markup {
     /// Markup as it stands in the source.
-    pub(super) fn source(&mut self, source: &'static str) -> &mut Self {
+    pub fn source(&mut self, source: &'static str) -> &mut Self {
         self.0.push_str(source);
         self
     }
 
     /// An element and what is in it.
-    pub(super) fn element(
+    pub fn element(
         &mut self,
         name: &'static str,
         attributes: Attributes<'_>,
@@ -33,7 +33,7 @@ impl Markup {
     }
 
     /// An element with nothing but text in it.
-    pub(super) fn words(
+    pub fn words(
         &mut self,
         name: &'static str,
         attributes: Attributes<'_>,
@@ -45,19 +45,31 @@ impl Markup {
     }
 
     /// An element with nothing in it.
-    pub(super) fn void(&mut self, name: &'static str, attributes: Attributes<'_>) -> &mut Self {
+    pub fn void(&mut self, name: &'static str, attributes: Attributes<'_>) -> &mut Self {
         self.start(name, attributes).source("/>")
     }
 
     /// Text.
-    pub(super) fn text(&mut self, text: impl Display) -> &mut Self {
+    pub fn text(&mut self, text: impl Display) -> &mut Self {
         let mut escaped = Escaped { into: &mut self.0, is_attribute: false };
         // Writing into a string cannot fail; a `Display` that does leaves its text shorter.
         let _ = write!(escaped, "{text}");
         self
     }
 
-    pub(super) fn into_string(self) -> String {
+    /// Text in which what stands between backticks is code.
+    pub fn prose(&mut self, text: &str) {
+        for (place, part) in text.split('`').enumerate() {
+            if place % 2 == 1 {
+                self.words("code", &[], part);
+            } else {
+                self.text(part);
+            }
+        }
+    }
+
+    /// The whole of it.
+    pub fn into_string(self) -> String {
         self.0
     }
 
@@ -98,7 +110,7 @@ impl Write for Escaped<'_> {
     }
 }
 
-/// What no report has in it: control characters, what is no character, and what reverses text.
+/// What no page has in it: control characters, what is no character, and what reverses text.
 fn is_forbidden(letter: char) -> bool {
     let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_none = matches!(letter, '\u{fffe}' | '\u{ffff}');

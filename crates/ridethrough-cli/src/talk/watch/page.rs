@@ -1,0 +1,87 @@
+//! `ridethrough watch --html`: what is seen, as a page that follows.
+//!
+//! ```text
+//! watch ──sights──▶ board ◀──reads── serve ◀── browser
+//! ```
+//!
+//! The page is for the person who started the command: it is served on loopback only, under a path
+//! that nobody can guess, and to nobody who calls it by another name (see `door`). What is kept is
+//! bounded, and so is the number of connections. It ends with the command.
+
+mod board;
+mod door;
+mod draw;
+mod serve;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::Result;
+use ridethrough_expose::Token;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use self::board::Board;
+pub(super) use self::board::Kind;
+use self::door::Door;
+use super::sight::Sight;
+use crate::misuse::Misuse;
+
+/// A page that is being served. Dropping it ends that.
+pub(super) struct LivePage {
+    board: Arc<Board>,
+    url: String,
+    serving: JoinHandle<()>,
+}
+
+impl LivePage {
+    /// Serves a page about this server at this port of loopback, or at any if it is 0.
+    pub(super) async fn open(port: u16, server: &str) -> Result<Self> {
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            .await
+            .map_err(|error| taken(port, &error))?;
+        let token = Token::random().map_err(|error| Misuse {
+            what: format!("no address for the page can be made that nobody guesses: {error}"),
+            tried: "the system was asked for randomness once; no server was spoken to".to_owned(),
+            hint: "leave `--html` out: everything is told on stdout too".to_owned(),
+        })?;
+        let address = listener.local_addr()?;
+        let url = format!("http://{address}/{}/", token.reveal());
+        let board = Arc::new(Board::new(server));
+        let door = Door::new(address.port(), token);
+        let serving = tokio::spawn(serve::serve(listener, door, board.clone()));
+        Ok(Self { board, url, serving })
+    }
+
+    /// Where it is. Whoever knows this may read it.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Shows this name of the server.
+    pub(super) fn name(&self, name: &str) {
+        self.board.name(name);
+    }
+
+    /// Shows something that was seen.
+    pub(super) fn show(&self, sight: &Sight) {
+        self.board.add(sight.kind(), &sight.moment(), &sight.words());
+    }
+}
+
+impl Drop for LivePage {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+fn taken(port: u16, error: &std::io::Error) -> Misuse {
+    Misuse {
+        what: format!("port {port} of 127.0.0.1 cannot be had for the page: {error}"),
+        tried: "it was asked of the system once; no server was spoken to".to_owned(),
+        hint: "choose another with `--html-port`, or leave it out for any that is free".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
