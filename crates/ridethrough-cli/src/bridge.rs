@@ -110,6 +110,8 @@ impl Args {
         for note in self.notes().into_iter().chain(target.origin()) {
             self.say(&note);
         }
+        // Whoever wants silence wants to know this all the same.
+        settings.warning(target).iter().for_each(|line| tell(line));
         settings.told_sources().iter().for_each(|line| self.say(line));
         if settings.verbose >= 3 {
             self.say(&harmless(&format!("{target}: {}", settings.shown())));

@@ -73,7 +73,8 @@ fn check(args: &Args) -> Result<ExitCode> {
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)?;
     let desk = Rc::new(Desk::new());
-    for note in target.notes().into_iter().chain(settings.told_sources()) {
+    let notes = target.notes().into_iter().chain(settings.warning(&target));
+    for note in notes.chain(settings.told_sources()) {
         desk.say(&note);
     }
     if settings.verbose >= 3 {
@@ -94,6 +95,9 @@ fn check(args: &Args) -> Result<ExitCode> {
         let wire = Wire::new(probe, desk.clone(), time).telling(settings.verbose > 0);
         let wire = wire.showing(&settings.shown_to(&target));
         let mut notes = Notes::new(&wire);
+        if settings.warning(&target).is_some() {
+            notes.add(Subject::Safety.warning("certificate", UNCHECKED).advise(CHECK_IT));
+        }
         let exit = patiently(&desk, examine(wire, &settings.repeatable, &mut notes)).await;
         anyhow::Ok((notes, exit))
     })?;
@@ -278,11 +282,19 @@ async fn patiently<T>(desk: &Desk, work: impl Future<Output = T>) -> T {
     if let Ok(done) = timeout(SILENCE, work.as_mut()).await {
         return done;
     }
-    let mut ticks = interval(TICK);
+    let (mut ticks, mut next) = (interval(TICK), SILENCE);
     loop {
         tokio::select! {
             done = &mut work => return done,
-            _ = ticks.tick() => desk.wait(&format!("checking the server: {} s", began.elapsed().as_secs())),
+            _ = ticks.tick() => {}
+        }
+        let waited = began.elapsed();
+        let waiting = format!("checking the server: {} s", waited.as_secs());
+        desk.wait(&waiting);
+        // A line that changes is for terminals; elsewhere some that stay will do.
+        if !desk.is_terminal() && waited >= next {
+            desk.say(&waiting);
+            next = waited * 2;
         }
     }
 }
@@ -306,6 +318,10 @@ fn in_millis(time: Duration) -> f64 {
 
 /// The time for a whole check, if nobody says otherwise.
 const TIME: Duration = Duration::from_secs(60);
+const UNCHECKED: &str = "its certificate is not checked (--insecure): anybody who answers in its place reads \
+                         and changes everything, tokens too";
+const CHECK_IT: &str =
+    "name the server's certificate with `--cacert FILE` in place of `--insecure`";
 /// How long a stream is watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Nobody waits for longer than this without a word.

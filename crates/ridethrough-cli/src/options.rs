@@ -4,6 +4,7 @@
 //! that over the one in the user's configuration. Lists add up; of two headers of one name the nearer wins.
 //! Values are never shown: they may be secrets.
 
+mod certificates;
 mod environment;
 mod file;
 pub(crate) mod header;
@@ -12,7 +13,7 @@ mod settings;
 mod size;
 mod sources;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -50,6 +51,14 @@ pub(crate) struct Options {
     /// The largest message that is read, such as `64MiB` or `20000000` [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::bytes, help_heading = HEADING)]
     max_message: Option<usize>,
+    /// Trust the certificates in this file (PEM) besides those of the system
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    cacert: Option<PathBuf>,
+    /// Do not check the server's certificate, if it is on this machine; another host must be named:
+    /// `--insecure=HOST`. Whoever is on the way can then read and change everything, tokens too
+    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", help_heading = HEADING)]
+    insecure: Option<String>,
     /// Allow tokens and headers to go over plain `http://` to another machine
     #[arg(long, help_heading = HEADING)]
     pub(crate) allow_http: bool,
@@ -61,7 +70,7 @@ pub(crate) struct Options {
 /// How hard to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// For a person who waits: half a minute for a server that is down
+    /// For a person who waits: 30 s for a server that was there before, 10 s for one that never was
     Interactive,
     /// One attempt
     Never,
@@ -126,6 +135,7 @@ impl Options {
         let said = layers.reduce(Layer::over).unwrap_or_default();
         let mut settings = Settings::check(said, |name| std::env::var(name).ok())?;
         (settings.sources, settings.allows_http) = (sources, self.allow_http);
+        settings.leave_unchecked(self.insecure.as_deref());
         Ok(settings)
     }
 
@@ -138,6 +148,7 @@ impl Options {
             era: self.era,
             repeatable: self.repeatable.clone(),
             max_message: self.max_message,
+            cacert: self.cacert.clone(),
             verbose: (self.verbose > 0).then_some(self.verbose),
         }
     }
@@ -155,6 +166,7 @@ struct Layer {
     repeatable: Vec<String>,
     /// In bytes.
     max_message: Option<usize>,
+    cacert: Option<PathBuf>,
     verbose: Option<u8>,
 }
 
@@ -163,6 +175,7 @@ impl Layer {
     fn keys(&self) -> Vec<&'static str> {
         let all = [
             ("bearer-env", self.bearer_env.is_some()),
+            ("cacert", self.cacert.is_some()),
             ("era", self.era.is_some()),
             ("header", !self.headers.is_empty()),
             ("max-message", self.max_message.is_some()),
@@ -191,6 +204,7 @@ impl Layer {
             policy: self.policy.or(below.policy),
             era: self.era.or(below.era),
             max_message: self.max_message.or(below.max_message),
+            cacert: self.cacert.or(below.cacert),
             verbose: self.verbose.or(below.verbose),
             ..self
         }

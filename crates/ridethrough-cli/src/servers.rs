@@ -36,7 +36,9 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     let printed = out::print(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_string(&known)?),
         false => known.iter().try_for_each(|it| {
-            writeln!(out, "{}\n    {}\n    {} of {}", it.word, it.server, it.file, it.host)
+            let unusable = if it.is_usable { "" } else { " (cannot be used)" };
+            let Known { word, server, file, host, .. } = it;
+            writeln!(out, "{word}{unusable}\n    {server}\n    {file} of {host}")
         }),
     });
     for (path, why) in servers.files() {
@@ -59,7 +61,9 @@ fn known(servers: &Servers) -> Vec<Known> {
         let is_plain = target::resolve(name).is_ok();
         for server in &found {
             let host = server.host().word();
-            let word = if is_plain { name.to_owned() } else { format!("{host}:{name}") };
+            // What cannot be used is not made usable by the name of its host.
+            let is_alone = is_plain || found.len() == 1;
+            let word = if is_alone { name.to_owned() } else { format!("{host}:{name}") };
             let target = target::resolve(&format!("{host}:{name}"));
             let server_shown = match &target {
                 Ok(target) => target.to_string(),

@@ -88,6 +88,14 @@ impl Target {
         Some(format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy())))
     }
 
+    /// What is waited for while nothing comes.
+    pub(crate) const fn awaited(&self) -> &'static str {
+        match &self.place {
+            Place::Program(_) => "the program, which may still be starting",
+            Place::Url { .. } => "the server",
+        }
+    }
+
     /// What a person should know before anything is sent.
     pub(crate) fn notes(&self) -> Vec<String> {
         let from = self.origin();

@@ -30,23 +30,32 @@ pub struct Failure {
     pub delivery: Delivery,
     /// What the layer below said, for people; never a secret.
     pub detail: Option<Arc<str>>,
+    /// What a person can do about it, if the layer below knows more than the cause says.
+    pub advice: Option<Advice>,
 }
 
 impl Failure {
     /// A failure before a connection could carry the request.
     pub const fn not_sent(cause: Cause) -> Self {
-        Self { cause, delivery: Delivery::NotSent, detail: None }
+        Self { cause, delivery: Delivery::NotSent, detail: None, advice: None }
     }
 
     /// A failure after which the server may have the request.
     pub const fn unknown(cause: Cause) -> Self {
-        Self { cause, delivery: Delivery::Unknown, detail: None }
+        Self { cause, delivery: Delivery::Unknown, detail: None, advice: None }
     }
 
     /// The same failure with the words of the layer below.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Arc<str>>) -> Self {
         self.detail = Some(detail.into());
+        self
+    }
+
+    /// The same failure with what a person can do about it.
+    #[must_use]
+    pub const fn with_advice(mut self, advice: Advice) -> Self {
+        self.advice = Some(advice);
         self
     }
 }
@@ -65,6 +74,82 @@ impl fmt::Display for Failure {
 
 fn starts_with(text: &str, words: &str) -> bool {
     text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
+}
+
+/// What a person can do about a failure, where the cause alone does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Advice {
+    /// The certificate does not fit its use.
+    AnotherCertificate,
+    /// The server wants to know its clients.
+    ClientCertificate,
+    /// The certificate is for other hosts.
+    HostInCertificate,
+    /// The server breaks the rules.
+    LookAtServer,
+    /// The authority's key is another one.
+    NewAuthority,
+    /// The certificate is that of an authority.
+    OwnCertificate,
+    /// The certificate is not valid at this time.
+    RenewCertificate,
+    /// The certificate was revoked.
+    ReplaceCertificate,
+    /// Whether the certificate was revoked is not known.
+    RevocationLater,
+    /// There is no version of TLS in common.
+    TlsVersions,
+    /// The certificate's authority is not known.
+    TrustAuthority,
+    /// The certificate's authority is not known, and the server sent nothing that leads to one that is.
+    TrustAuthorityOrSendChain,
+    /// The certificate is self-signed.
+    TrustCertificate,
+    /// What answers does not speak TLS.
+    WithoutTls,
+}
+
+impl Advice {
+    /// What to do, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::AnotherCertificate => "give the server another certificate",
+            Self::ClientCertificate => {
+                "the server wants to know its clients: show it a certificate with `ClientBuilder::client_certificate`"
+            }
+            Self::HostInCertificate => {
+                "use a name that it has in the URL, or give the server a certificate for this host"
+            }
+            Self::LookAtServer => "look at the log of the server and of what stands before it",
+            Self::NewAuthority => {
+                "if that authority has a new key, name its new certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`; otherwise somebody may stand in between"
+            }
+            Self::OwnCertificate => {
+                "give the server a certificate of its own, or name exactly this one (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"
+            }
+            Self::RenewCertificate => {
+                "renew the server's certificate; if it is valid, set the clock of this machine"
+            }
+            Self::ReplaceCertificate => {
+                "give the server a new certificate; until then do not trust what answers there"
+            }
+            Self::RevocationLater => {
+                "try again later; if that does not help, look at what the server's authority says about it"
+            }
+            Self::TlsVersions => "let the server speak TLS 1.2 or 1.3, and look at its log",
+            Self::TrustAuthority => {
+                "if you trust that authority, name its certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"
+            }
+            Self::TrustAuthorityOrSendChain => {
+                "if you trust that authority, name its certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`; if everybody trusts it, let the server send the certificates in between, too"
+            }
+            Self::TrustCertificate => {
+                "if it is your server's, name that certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"
+            }
+            Self::WithoutTls => "write `http://` if the server has no TLS, or correct the port",
+        }
+    }
 }
 
 /// The causes that the machine tells apart.

@@ -74,7 +74,7 @@ pub use answer::{Loss, discovery, session_loss};
 pub use era::{Carrier, Era, Eras, Version};
 pub use event::Event;
 pub use exchange::Extension;
-pub use failure::{Cause, Delivery, Failure};
+pub use failure::{Advice, Cause, Delivery, Failure};
 pub use head::AnswerHead;
 pub use headers::Headers;
 pub use ids::{

@@ -136,6 +136,7 @@ impl CallError {
 
     fn way_to_reach(&self) -> &'static str {
         match &self.reason {
+            Reason::Transport(Failure { advice: Some(advice), .. }) => advice.words(),
             Reason::Transport(failure) => match failure.cause {
                 Cause::BadCertificate | Cause::TlsRefused => {
                     "check the certificates of both sides, and which roots this client trusts"
@@ -332,6 +333,7 @@ const RAISE_THE_LIMIT: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Advice;
 
     #[test]
     fn a_report_says_what_happened_what_was_tried_and_what_to_do() {
@@ -399,6 +401,24 @@ mod tests {
             "`ping` could not reach the server: connection refused\n  \
              tried: nothing was sent in 10.0 s\n\
              hint: check the address and that the server is running"
+        );
+    }
+
+    #[test]
+    fn what_the_layer_below_advises_is_more_than_the_cause_can_say() {
+        let failure =
+            Failure::not_sent(Cause::BadCertificate).with_advice(Advice::RenewCertificate);
+        let error = CallError {
+            kind: Kind::Unreachable,
+            delivery: Delivery::NotSent,
+            reason: Reason::Transport(failure),
+            ..interrupted()
+        };
+
+        assert!(
+            error.report().contains("\nhint: renew the server's certificate; "),
+            "{}",
+            error.report()
         );
     }
 

@@ -8,7 +8,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::ClientCertVerifierBuilder;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
@@ -20,21 +20,24 @@ use rustls::{RootCertStore, ServerConfig};
 #[derive(Clone)]
 pub struct Authority {
     root: Arc<CertifiedIssuer<'static, KeyPair>>,
+    /// A certificate that nobody signed but its own key.
+    alone: Arc<CertifiedIssuer<'static, KeyPair>>,
+    name: String,
 }
 
 impl Authority {
     /// Creates an authority with a fresh key.
     pub fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let key = fresh_key();
         // Clients look authorities up by name: two of the same name would be taken for one that
         // signs badly.
         let name = format!("ridethrough lab {:x?}", &key.public_key_raw()[1..9]);
-        params.distinguished_name.push(DnType::CommonName, name);
-        let root = CertifiedIssuer::self_signed(params, key).expect(SOUND);
-        Self { root: Arc::new(root) }
+        let root = CertifiedIssuer::self_signed(root_params(&name), key).expect(SOUND);
+        let mut params = params_for(&NAMES);
+        params.distinguished_name.push(DnType::CommonName, "localhost");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let alone = CertifiedIssuer::self_signed(params, fresh_key()).expect(SOUND);
+        Self { root: Arc::new(root), alone: Arc::new(alone), name }
     }
 
     /// The root certificate, for a client's trust store, in PEM.
@@ -47,33 +50,40 @@ impl Authority {
         self.root.der().clone()
     }
 
+    /// The certificate of [`Certificate::SelfSigned`], for a client's trust store, in PEM.
+    pub fn self_signed_pem(&self) -> String {
+        self.alone.pem()
+    }
+
+    /// A certificate of this kind, as a server shows it. Only the self-signed one is the same each time.
+    pub fn certificate_der(&self, kind: Certificate) -> CertificateDer<'static> {
+        kind.pair(self).0
+    }
+
     /// A server's TLS settings with a valid certificate for these DNS names and addresses.
     ///
     /// For a certificate with the wrong name, ask for another name than the client will.
     pub fn server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
-        self.sign(params_for(names), alpn)
+        config(self.sign(params_for(names)), no_clients(), alpn)
     }
 
     /// As [`server_config`](Self::server_config), with a certificate that expired in 2001.
     pub fn expired_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
-        let mut params = params_for(names);
-        params.not_before = date_time_ymd(2000, 1, 1);
-        params.not_after = date_time_ymd(2001, 1, 1);
-        self.sign(params, alpn)
+        config(self.sign(expired(params_for(names))), no_clients(), alpn)
     }
 
     /// As [`server_config`](Self::server_config), for clients only that show a certificate which
     /// this authority has signed.
     pub fn demanding_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
         let verifier = self.client_verifier().build().expect(SOUND);
-        self.sign_for(verifier, params_for(names), alpn)
+        config(self.sign(params_for(names)), verifier, alpn)
     }
 
     /// As [`demanding_server_config`](Self::demanding_server_config), for clients without a
     /// certificate too.
     pub fn curious_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
         let verifier = self.client_verifier().allow_unauthenticated().build().expect(SOUND);
-        self.sign_for(verifier, params_for(names), alpn)
+        config(self.sign(params_for(names)), verifier, alpn)
     }
 
     /// A certificate for a client, and its private key; both in PEM.
@@ -92,30 +102,13 @@ impl Authority {
         WebPkiClientVerifier::builder_with_provider(roots.into(), provider)
     }
 
-    fn sign(&self, params: CertificateParams, alpn: &[&[u8]]) -> Arc<ServerConfig> {
-        self.sign_for(WebPkiClientVerifier::no_client_auth(), params, alpn)
+    fn sign(&self, params: CertificateParams) -> Pair {
+        signed(params, &self.root)
     }
 
-    fn sign_for(
-        &self,
-        clients: Arc<dyn ClientCertVerifier>,
-        params: CertificateParams,
-        alpn: &[&[u8]],
-    ) -> Arc<ServerConfig> {
-        let key = fresh_key();
-        let certificate = params.signed_by(&key, &self.root).expect(SOUND);
-        // The provider is named, so that no other crate's choice of a default can change ours.
-        let mut config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
-            .with_safe_default_protocol_versions()
-            .expect("aws-lc-rs supports the default protocol versions")
-            .with_client_cert_verifier(clients)
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            )
-            .expect("the key belongs to the certificate that it was made for");
-        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-        Arc::new(config)
+    /// Somebody who calls itself as this authority does.
+    fn impostor(&self) -> CertifiedIssuer<'static, KeyPair> {
+        CertifiedIssuer::self_signed(root_params(&self.name), fresh_key()).expect(SOUND)
     }
 }
 
@@ -134,13 +127,25 @@ impl fmt::Debug for Authority {
 /// Which certificate a [`Server`](crate::Server) shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Certificate {
+    /// It is meant for clients.
+    ClientsOnly,
     /// Nothing is wrong with it, and the client must show one of the same authority.
     Demanding,
     /// It expired long ago.
     Expired,
+    /// It names the authority as its issuer, and was signed by another key.
+    Forged,
     /// Nothing is wrong with it.
     #[default]
     Good,
+    /// It is that of an authority itself.
+    Issuer,
+    /// It names no host.
+    Nameless,
+    /// It is for a time that has not come.
+    NotYetValid,
+    /// Its own key signed it, and it may sign others: what `openssl req -x509` makes.
+    SelfSigned,
     /// Nobody knows the authority that signed it.
     Stranger,
     /// It was made for another host, `elsewhere.test`.
@@ -149,15 +154,84 @@ pub enum Certificate {
 
 impl Certificate {
     pub(crate) fn config(self, authority: &Authority, alpn: &[u8]) -> Arc<ServerConfig> {
-        let alpn = &[alpn];
         match self {
-            Self::Demanding => authority.demanding_server_config(&NAMES, alpn),
-            Self::Expired => authority.expired_server_config(&NAMES, alpn),
-            Self::Good => authority.server_config(&NAMES, alpn),
-            Self::Stranger => Authority::new().server_config(&NAMES, alpn),
-            Self::WrongName => authority.server_config(&["elsewhere.test"], alpn),
+            Self::Demanding => authority.demanding_server_config(&NAMES, &[alpn]),
+            _ => config(self.pair(authority), no_clients(), &[alpn]),
         }
     }
+
+    /// The certificate, and its key.
+    fn pair(self, authority: &Authority) -> Pair {
+        let mut params = params_for(&NAMES);
+        match self {
+            Self::ClientsOnly => {
+                params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            }
+            Self::Expired => params = expired(params),
+            Self::Forged => return signed(params, &authority.impostor()),
+            Self::Issuer => params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained),
+            Self::Nameless => params = params_for(&[]),
+            Self::NotYetValid => {
+                params.not_before = date_time_ymd(2999, 1, 1);
+                params.not_after = date_time_ymd(3000, 1, 1);
+            }
+            Self::SelfSigned => {
+                let alone = &authority.alone;
+                return (alone.der().clone(), key_of(alone.key()));
+            }
+            Self::Stranger => return Authority::new().sign(params),
+            Self::WrongName => params = params_for(&["elsewhere.test"]),
+            Self::Demanding | Self::Good => {}
+        }
+        authority.sign(params)
+    }
+}
+
+/// A certificate, and its key.
+type Pair = (CertificateDer<'static>, PrivateKeyDer<'static>);
+
+fn signed(params: CertificateParams, by: &CertifiedIssuer<'static, KeyPair>) -> Pair {
+    let key = fresh_key();
+    let certificate = params.signed_by(&key, by).expect(SOUND);
+    (certificate.der().clone(), key_of(&key))
+}
+
+fn config(
+    (certificate, key): Pair,
+    clients: Arc<dyn ClientCertVerifier>,
+    alpn: &[&[u8]],
+) -> Arc<ServerConfig> {
+    // The provider is named, so that no other crate's choice of a default can change ours.
+    let mut config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .expect("aws-lc-rs supports the default protocol versions")
+        .with_client_cert_verifier(clients)
+        .with_single_cert(vec![certificate], key)
+        .expect("the key belongs to the certificate that it was made for");
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    Arc::new(config)
+}
+
+fn no_clients() -> Arc<dyn ClientCertVerifier> {
+    WebPkiClientVerifier::no_client_auth()
+}
+
+fn key_of(key: &KeyPair) -> PrivateKeyDer<'static> {
+    PrivatePkcs8KeyDer::from(key.serialize_der()).into()
+}
+
+fn root_params(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+fn expired(mut params: CertificateParams) -> CertificateParams {
+    params.not_before = date_time_ymd(2000, 1, 1);
+    params.not_after = date_time_ymd(2001, 1, 1);
+    params
 }
 
 fn params_for(names: &[&str]) -> CertificateParams {

@@ -75,7 +75,7 @@ pub use ridethrough_core::head::{AnswerHead, Challenge};
 pub use ridethrough_core::message::{Answer, Json, RpcError};
 pub use ridethrough_core::policy::{PolicyBuilder, PolicyError};
 pub use ridethrough_core::{
-    CallError, CallName, Carrier, Cause, Delivered, Delivery, Era, Eras, Event, ExchangeId,
+    Advice, CallError, CallName, Carrier, Cause, Delivered, Delivery, Era, Eras, Event, ExchangeId,
     Extension, Failure, Headers, Identity, Kind, Lane, Moment, NoCredentials, Outgoing, QuestionId,
     Reason, RecoveryPolicy, Status, TrustHints, Verb, Version, WaitingFor,
 };

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
 use ridethrough::{BoxFuture, Client, Connection, Dial, Endpoint, EnvironmentBearer, Failure, Tcp};
-use ridethrough_lab::{Mcp, Protocol, Server, When};
+use ridethrough_lab::{Authority, Certificate, Mcp, Protocol, Server, When};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -23,6 +23,24 @@ async fn a_server_is_trusted_by_the_roots_of_ssl_cert_file() {
 
     assert!(with.status.success(), "{}", words(&with));
     assert!(words(&without).contains("certificate was not accepted"), "{}", words(&without));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_self_signed_certificate_in_ssl_cert_file_is_trusted_for_its_names() {
+    let (server, _) = listening(Protocol::Http1Tls).await;
+    server.set_certificate(Certificate::SelfSigned);
+    let own = file_with(&server.authority().self_signed_pem());
+    let other = file_with(&Authority::new().self_signed_pem());
+    let elsewhere = server.url.replace("localhost", "0.0.0.0");
+
+    let with = in_a_process(&server.url, &[("SSL_CERT_FILE", own.path())]).await;
+    let misnamed = in_a_process(&elsewhere, &[("SSL_CERT_FILE", own.path())]).await;
+    let misfit = in_a_process(&server.url, &[("SSL_CERT_FILE", other.path())]).await;
+
+    assert!(with.status.success(), "{}", words(&with));
+    let (misnamed, misfit) = (words(&misnamed), words(&misfit));
+    assert!(misnamed.contains("it is not for `0.0.0.0`: it is for `localhost`"), "{misnamed}");
+    assert!(misfit.contains("it is self-signed, and not one that is trusted"), "{misfit}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ridethrough::probe::Line;
-use ridethrough::{Cause, Endpoint, Failure};
+use ridethrough::{Advice, Cause, Endpoint, Failure};
 
 use super::Notes;
 use super::finding::{Finding, Subject};
@@ -64,6 +64,7 @@ fn connected(line: &Line, has_name: bool) -> Finding {
 
 fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     let at = endpoint.authority();
+    let said = failure.advice.map(Advice::words);
     let (what, advice) = match failure.cause {
         Cause::NameUnknown => (
             format!("the name `{}` is not known", endpoint.host_to_resolve()),
@@ -78,13 +79,14 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
             "look for a firewall or a wrong address; behind a proxy, set `https_proxy`",
         ),
         Cause::BadCertificate => (
-            format!("its certificate is not trusted: {failure}"),
-            "give the server a certificate for this host; for an authority of your own, set \
-                 `SSL_CERT_FILE`",
+            format!("its certificate is not accepted: {}", detail(failure)),
+            said.unwrap_or("give the server a certificate for this host"),
         ),
         Cause::TlsRefused => (
-            format!("TLS was refused: {failure}"),
-            "check that this port speaks TLS, and whether it asks for a client certificate",
+            format!("TLS was refused: {}", detail(failure)),
+            said.unwrap_or(
+                "check that this port speaks TLS, and whether it asks for a client certificate",
+            ),
         ),
         Cause::Misconfigured => (
             format!("the way there cannot work: {failure}"),
@@ -96,4 +98,9 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
         ),
     };
     Subject::Reach.bad("connect", what).advise(advice)
+}
+
+/// What the layer below said, or else the cause: both together would say it twice.
+fn detail(failure: &Failure) -> String {
+    failure.detail.as_deref().map_or_else(|| failure.cause.to_string(), str::to_owned)
 }

@@ -33,6 +33,7 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
 
 fn take(layer: &mut Layer, key: &str, value: &str) -> Result<(), String> {
     match key {
+        "CACERT" => layer.cacert = Some(value.into()),
         "BEARER_ENV" => layer.bearer_env = Some(value.to_owned()),
         "ERA" => {
             let era = EraChoice::from_str(value, false);
@@ -69,8 +70,17 @@ pub(super) const ERAS: &str = "must be `auto`, `legacy` or `modern`";
 pub(super) const POLICIES: &str = "must be `interactive`, `never` or `unattended`";
 /// How variables end that hold secrets; none of our settings does.
 const SECRETS: [&str; 3] = ["KEY", "SECRET", "TOKEN"];
-const KNOWN: [&str; 8] =
-    ["BEARER_ENV", "ERA", "HEADER", "MAX_MESSAGE", "POLICY", "REPEATABLE", "TIMEOUT", "VERBOSE"];
+const KNOWN: [&str; 9] = [
+    "BEARER_ENV",
+    "CACERT",
+    "ERA",
+    "HEADER",
+    "MAX_MESSAGE",
+    "POLICY",
+    "REPEATABLE",
+    "TIMEOUT",
+    "VERBOSE",
+];
 
 #[cfg(test)]
 mod tests {
@@ -82,6 +92,7 @@ mod tests {
     fn every_flag_has_a_variable_of_its_name() {
         let layer = read_from(&[
             ("RIDETHROUGH_BEARER_ENV", "TOKEN"),
+            ("RIDETHROUGH_CACERT", "roots.pem"),
             ("RIDETHROUGH_ERA", "legacy"),
             ("RIDETHROUGH_HEADER", "X-A: 1\n\nX-B: 2"),
             ("RIDETHROUGH_MAX_MESSAGE", "64MiB"),
@@ -95,6 +106,7 @@ mod tests {
         .unwrap();
 
         assert_eq!(layer.bearer_env.as_deref(), Some("TOKEN"));
+        assert_eq!(layer.cacert.as_deref(), Some("roots.pem".as_ref()));
         assert_eq!(layer.headers, ["X-A: 1", "X-B: 2"]);
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Never), Some(2)));
         assert_eq!((layer.era, layer.max_message), (Some(EraChoice::Legacy), Some(64 << 20)));

@@ -33,7 +33,10 @@ pub(super) fn read(path: &Path) -> Result<Layer, Misuse> {
         Err(error) if is_absent(&error) => return Ok(Layer::default()),
         Err(error) => return Err(wrong(path, &format!("it cannot be read: {error}"))),
     };
-    parse(&text).map_err(|fault| wrong(path, &fault))
+    let mut layer = parse(&text).map_err(|fault| wrong(path, &fault))?;
+    // A file of the user's counts everywhere: what it names lies beside it.
+    layer.cacert = layer.cacert.map(|it| path.parent().unwrap_or(path).join(it));
+    Ok(layer)
 }
 
 fn is_absent(error: &io::Error) -> bool {
@@ -66,6 +69,8 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
     match (key, value) {
         ("bearer-env", Value::String(name)) => layer.bearer_env = Some(name),
         ("bearer-env", _) => return Err(Fault::Wrong("must be the name of a variable, a string")),
+        ("cacert", Value::String(path)) => layer.cacert = Some(path.into()),
+        ("cacert", _) => return Err(Fault::Wrong("must be the name of a file, a string")),
         ("era", value) => {
             let era = value.as_str().and_then(|it| EraChoice::from_str(it, false).ok());
             layer.era = Some(era.ok_or(Fault::Wrong(ERAS))?);
@@ -124,8 +129,9 @@ pub(super) fn wrong(path: &Path, fault: &str) -> Misuse {
 }
 
 const SECONDS: &str = "must be a number of seconds, 0.001 to 31536000";
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "bearer-env",
+    "cacert",
     "era",
     "header",
     "max-message",
@@ -147,7 +153,7 @@ mod tests {
         let layer = parse(
             "bearer-env = \"TOKEN\"\nheader = [\"X-A: 1\"]\npolicy = \"unattended\"\n\
              repeatable = [\"read\"]\ntimeout = 2\nverbose = 1\nera = \"auto\"\n\
-             max-message = \"64MiB\"\n",
+             max-message = \"64MiB\"\ncacert = \"roots.pem\"\n",
         )
         .unwrap();
 
@@ -155,6 +161,7 @@ mod tests {
         assert_eq!((layer.headers, layer.repeatable), (vec!["X-A: 1".into()], vec!["read".into()]));
         assert_eq!((layer.policy, layer.verbose), (Some(Policy::Unattended), Some(1)));
         assert_eq!(layer.max_message, Some(64 << 20));
+        assert_eq!(layer.cacert.as_deref(), Some(Path::new("roots.pem")));
         assert_eq!(parse("max-message = 20000000").unwrap().max_message, Some(20_000_000));
         assert_eq!(
             (layer.timeout, layer.era),
@@ -181,6 +188,7 @@ mod tests {
             "header = [\"X-Key: s3cret\"\nverbose = 1",
             "verbose = 's3cret'",
             "max-message = 's3cret'",
+            "cacert = ['s3cret']",
         ] {
             let refused = parse(text).map(|_| ()).unwrap_err();
             assert!(!refused.contains("s3cret"), "{refused}");

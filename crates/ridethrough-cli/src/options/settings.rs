@@ -10,6 +10,7 @@ use ridethrough::{
 use ridethrough_bridge::EraMemory;
 use secrecy::{ExposeSecret, SecretString};
 
+use super::certificates::Certificates;
 use super::header;
 use super::{EraChoice, Layer, Origin, Policy};
 use crate::import::Address;
@@ -41,6 +42,7 @@ pub(crate) struct Settings {
     pub(super) unread: Option<String>,
     /// Whether tokens and headers may go over plain http to another machine.
     pub(super) allows_http: bool,
+    certificates: Certificates,
 }
 
 /// A token, and where it comes from.
@@ -87,7 +89,18 @@ impl Settings {
             sources: Vec::new(),
             unread: None,
             allows_http: false,
+            certificates: Certificates::read(said.cacert)?,
         })
+    }
+
+    /// Leaves the certificate of a server unchecked, as `--insecure` or `--insecure=HOST` says.
+    pub(super) fn leave_unchecked(&mut self, host: Option<&str>) {
+        self.certificates = std::mem::take(&mut self.certificates).unchecked(host);
+    }
+
+    /// What a person should know before anything is sent to this server.
+    pub(crate) fn warning(&self, target: &Target) -> Option<String> {
+        self.certificates.warning(target)
     }
 
     /// What was read from where, a line for each place, if anybody wants to know.
@@ -165,6 +178,7 @@ impl Settings {
     ) -> Result<ClientBuilder, Misuse> {
         let shown = self.shown_at(address);
         self.check_way(address, !shown.is_empty())?;
+        builder = self.certificates.apply(builder, address)?;
         secrets::keep(address.url.expose_secret(), &shown);
         for (name, value) in &self.headers {
             builder = builder.header(name, value);

@@ -25,6 +25,11 @@ impl Desk {
         Self { is_terminal: io::stderr().is_terminal(), line: Mutex::new(Line::Nothing) }
     }
 
+    /// Whether a line can change.
+    pub(crate) const fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
     /// Writes a line that stays.
     pub(crate) fn say(&self, text: &str) {
         let line = self.lock();

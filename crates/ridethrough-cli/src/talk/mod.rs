@@ -136,13 +136,14 @@ fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Resul
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
         let desk = Arc::new(Desk::new());
-        for note in target.notes().into_iter().chain(settings.told_sources()) {
+        let notes = target.notes().into_iter().chain(settings.warning(&target));
+        for note in notes.chain(settings.told_sources()) {
             desk.say(&note);
         }
         if settings.verbose >= 3 {
             desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
-        let teller = teller::start(&client, desk.clone(), settings.verbose);
+        let teller = teller::start(&client, desk.clone(), target.awaited(), settings.verbose);
         let talk = Talk {
             server: common.server.clone(),
             shown: target.to_string(),

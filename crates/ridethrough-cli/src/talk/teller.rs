@@ -1,7 +1,7 @@
 //! Tells a person what happens while a command is under way, so that nobody waits in silence.
 //!
-//! Without `-v`: trouble that lasts for two seconds is told, then again at widening intervals; on a
-//! terminal a line counts the seconds. With `-v` every fault is told as it happens.
+//! Without `-v`: trouble that lasts for two seconds is told, then again at widening intervals, and so is
+//! a wait without trouble; on a terminal a line counts the seconds instead. With `-v` every fault is told as it happens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,15 @@ use super::desk::Desk;
 use super::safe;
 
 /// Watches a client until it is closed, or until the task is ended.
-pub(super) fn start(client: &Client, desk: Arc<Desk>, verbose: u8) -> AbortHandle {
+pub(super) fn start(
+    client: &Client,
+    desk: Arc<Desk>,
+    whom: &'static str,
+    verbose: u8,
+) -> AbortHandle {
     let teller = Teller {
         desk,
+        whom,
         least: match verbose {
             0 => None,
             1 => Some(Weight::Recovery),
@@ -32,6 +38,8 @@ pub(super) fn start(client: &Client, desk: Arc<Desk>, verbose: u8) -> AbortHandl
 
 struct Teller {
     desk: Arc<Desk>,
+    /// Who is waited for.
+    whom: &'static str,
     /// What is told as it happens; nothing, if nobody asked for it.
     least: Option<Weight>,
     began: Instant,
@@ -81,14 +89,21 @@ impl Teller {
         if waited < SILENCE {
             return;
         }
-        self.desk.wait(&format!("waiting for the server: {} s", waited.as_secs()));
-        if waited >= self.next
-            && self.least.is_none()
-            && let Some(trouble) = &self.trouble
-        {
-            self.desk.say(&format!("still trying after {}: {trouble}", news::time(waited)));
-            self.next = waited * 2;
+        let waiting = format!("waiting for {}: {} s", self.whom, waited.as_secs());
+        self.desk.wait(&waiting);
+        if waited < self.next {
+            return;
         }
+        match &self.trouble {
+            // It was told as it happened.
+            Some(_) if self.least.is_some() => return,
+            Some(trouble) => {
+                self.desk.say(&format!("still trying after {}: {trouble}", news::time(waited)));
+            }
+            None if self.desk.is_terminal() => return,
+            None => self.desk.say(&waiting),
+        }
+        self.next = waited * 2;
     }
 }
 

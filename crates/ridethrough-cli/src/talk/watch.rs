@@ -7,7 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::ValueEnum;
 use ridethrough::model::LogLevel;
-use ridethrough::{Events, Moment, Notifications, Seen};
+use ridethrough::{
+    CallError, CallName, Delivery, Error, Event, Events, Failure, Kind, Moment, Notifications,
+    Reason, Seen, Server,
+};
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
 use super::{Common, Talk, safe, talk};
@@ -24,7 +27,8 @@ mod sight;
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Stop after so many seconds [default: when stopped by Ctrl-C]
+    /// Stop after so many seconds, also if the server was not reached by then [default: when stopped by
+    /// Ctrl-C]
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     time: Option<Duration>,
     /// Ask the server for its log, from this level on
@@ -72,7 +76,8 @@ impl Args {
             talk.desk.say(&format!("the page is at {}", page.url()));
         }
         let (events, notifications) = (talk.client.events(), talk.client.notifications());
-        let server = talk.client.connect().await?;
+        let ends = self.time.map(|time| talk.born + time);
+        let server = connected(talk, ends).await?;
         // From here on everything is told on stdout.
         talk.teller.abort();
         talk.client.keep_connected();
@@ -88,13 +93,43 @@ impl Args {
         }
         let mut lookout =
             Lookout { talk, page, events, notifications, ticks: interval(TICK), last: None };
-        let ends = self.time.map(|time| Instant::now() + time);
         tokio::select! {
             told = lookout.tell_all() => told?,
             () = over(ends) => {}
         }
         Ok(Exit::Done)
     }
+}
+
+/// Connects, within the time that there is.
+async fn connected(talk: &Talk, ends: Option<Instant>) -> Result<Server> {
+    let mut events = talk.client.events();
+    let mut last = None;
+    let connecting = talk.client.connect();
+    tokio::pin!(connecting);
+    loop {
+        tokio::select! {
+            server = &mut connecting => return Ok(server?),
+            Some(seen) = events.next() => {
+                if let Seen::Event { event: Event::ConnectFailed { failure, .. }, .. } = seen {
+                    last = Some(failure);
+                }
+            }
+            () = over(ends) => return Err(Error::Call(unconnected(talk, last)).into()),
+        }
+    }
+}
+
+/// How it ended: with the last failure, if there was any; otherwise nobody has answered yet.
+fn unconnected(talk: &Talk, last: Option<Failure>) -> CallError {
+    let call = CallName { method: "initialize".into(), tool: None };
+    let (kind, reason) = match last {
+        Some(failure) => (Kind::Unreachable, Reason::Transport(failure)),
+        None => (Kind::DeadlinePassed, Reason::Nothing),
+    };
+    let mut error = CallError::new(kind, Delivery::NotSent, call, reason);
+    error.elapsed = talk.born.elapsed();
+    error
 }
 
 /// Everything that there is to see.

@@ -75,6 +75,17 @@ async fn servers_are_listed_with_the_file_that_names_them_and_without_their_secr
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_cannot_be_used_is_listed_by_its_name_with_the_reason() {
+    let rig = Rig::new().await;
+    rig.write(".cursor/mcp.json", r#"{"mcpServers":{"odd":{"url":7}}}"#);
+
+    let words = rig.run(&["servers"]).await;
+
+    assert!(words.out.starts_with("odd (cannot be used)\n    "), "{}", words.out);
+    assert!(words.out.contains("its `url` is not a text\n"), "{}", words.out);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_are_completed_as_they_were_when_the_server_was_last_asked() {
     let rig = Rig::new().await;
     rig.mcp.tools(json!([{"name": "echo", "inputSchema": {"type": "object"}},

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod arguments;
+mod certificates;
 mod check;
 mod endings;
 mod eras;
@@ -20,4 +21,5 @@ mod shots;
 mod snapshots;
 #[cfg(unix)]
 mod terminal;
+mod waiting;
 mod watching;

@@ -20,11 +20,20 @@ pub(crate) struct Rig {
 impl Rig {
     /// A server that offers a tool of each kind that these tests call.
     pub(crate) async fn new() -> Self {
+        Self::over(Protocol::Http1).await
+    }
+
+    /// The same, with a certificate.
+    pub(crate) async fn over_tls() -> Self {
+        Self::over(Protocol::Http1Tls).await
+    }
+
+    async fn over(protocol: Protocol) -> Self {
         let mcp = Mcp::new();
         mcp.tools(tools());
-        let server = Server::new(Protocol::Http1, mcp.clone());
+        let server = Server::new(protocol, mcp.clone());
         let address = server.listen().await.unwrap();
-        let url = format!("http://{address}/mcp");
+        let url = format!("{}://{address}/mcp", protocol.scheme());
         Self { mcp, server, url, folder: scratch() }
     }
 

@@ -64,7 +64,7 @@ impl Link {
         };
         let limit = match opens {
             Opens::Discover => renewal::DISCOVER_LIMIT,
-            Opens::Initialize(_) => renewal::LIMIT,
+            Opens::Initialize(_) => self.start_limit,
         };
         let (until, credentials) = (now + limit, self.credentials.current());
         let head = None;

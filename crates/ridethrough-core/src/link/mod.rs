@@ -116,6 +116,8 @@ pub struct Link {
     identity: Identity,
     /// What `initialize` offers.
     offered: Version,
+    /// How long `initialize` may take.
+    start_limit: Duration,
     dice: Dice,
     keep_connected: bool,
     /// What the server's words are shown without.
@@ -199,6 +201,7 @@ impl Link {
             policy,
             identity,
             offered: Version::LATEST_LEGACY,
+            start_limit: renewal::LIMIT,
             dice: Dice::new(seed),
             keep_connected: false,
             secrets: Secrets::default(),

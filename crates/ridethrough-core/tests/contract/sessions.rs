@@ -294,6 +294,23 @@ fn a_handshake_has_15_s_and_a_late_answer_to_it_gets_a_delete() {
 }
 
 #[test]
+fn a_server_that_is_started_for_the_session_has_the_time_that_it_is_given() {
+    let mut rig = Rig::new();
+    rig.link.give_time_to_start(secs(60));
+    rig.plays_handshake = false;
+    let id = rig.call("deploy");
+    let initialize = rig.post();
+
+    rig.advance(secs(59));
+
+    rig.nothing_sent();
+    assert!(rig.is_open(id));
+    rig.accept_initialize(&initialize, "late");
+    rig.pump();
+    assert_eq!(session(&rig.next()), Some("late"));
+}
+
+#[test]
 fn a_handshake_answered_401_renews_the_credentials_once() {
     let mut rig = Rig::new();
     rig.plays_handshake = false;

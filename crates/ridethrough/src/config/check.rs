@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use ridethrough_core::message::Json;
+use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -90,10 +91,14 @@ pub(super) fn headers(given: &[(String, String)], faults: &mut Faults) -> Header
 
 pub(super) fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer<'static>> {
     let mut roots = Vec::new();
+    let is_certificate =
+        |it: &CertificateDer<'static>| RootCertStore::empty().add(it.clone()).is_ok();
     for pem in pems {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         match found {
-            Ok(found) if !found.is_empty() => roots.extend(found),
+            Ok(found) if !found.is_empty() && found.iter().all(is_certificate) => {
+                roots.extend(found)
+            }
             _ => {
                 faults.0.push("`root_certificates` must be PEM with a certificate in it".to_owned())
             }

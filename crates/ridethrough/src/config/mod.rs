@@ -72,6 +72,8 @@ pub struct ClientBuilder {
     /// A chain and its key, in PEM.
     client_certificate: Option<(Vec<u8>, Vec<u8>)>,
     is_http1_only: bool,
+    /// Whether every certificate of the server's is accepted.
+    is_unchecked: bool,
     limits: Limits,
     cache: Cache,
     connection_limit: Option<usize>,
@@ -104,6 +106,7 @@ impl ClientBuilder {
             roots: Vec::new(),
             client_certificate: None,
             is_http1_only: false,
+            is_unchecked: false,
             limits: Limits::default(),
             cache: Cache::default(),
             connection_limit: None,
@@ -192,8 +195,22 @@ impl ClientBuilder {
     }
 
     /// Trusts these certificates (PEM) besides the system's roots and `SSL_CERT_FILE`.
+    ///
+    /// A certificate among them is also trusted when the server shows exactly that one, self-signed or
+    /// not, if its names and its dates are right.
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots.push(pem.into());
+        self
+    }
+
+    /// Accepts every certificate of the server's: its name, its dates and who signed it are not looked at.
+    ///
+    /// Whoever is on the way can then answer in the server's place, read everything, tokens too, and
+    /// change it. It is meant for tests against a server on this machine; to trust one certificate
+    /// that nobody has signed, name it with [`root_certificates`](Self::root_certificates). The certificate
+    /// of an `https` proxy is checked all the same.
+    pub const fn danger_accept_any_certificate(mut self) -> Self {
+        self.is_unchecked = true;
         self
     }
 
@@ -292,6 +309,9 @@ impl ClientBuilder {
         self.hide_secrets(link.secrets());
         if let Some(revision) = self.revision.filter(|it| it.era().has_sessions()) {
             link.offer(revision);
+        }
+        if let Some(time) = self.place.time_to_start() {
+            link.give_time_to_start(time);
         }
         if carries_http_sse {
             link.speak_http_sse();

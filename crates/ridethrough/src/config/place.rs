@@ -1,6 +1,7 @@
 //! Where a client's server is: at a URL, or in a child process of ours.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{Era, Eras};
@@ -38,7 +39,20 @@ impl Place {
             Self::Url(_) => Eras::Either,
         }
     }
+
+    /// How long a server may take from its start to its first answer; `None` where it runs already.
+    pub(super) const fn time_to_start(&self) -> Option<Duration> {
+        match self {
+            #[cfg(unix)]
+            Self::Command(_) => Some(TIME_TO_START),
+            Self::Url(_) => None,
+        }
+    }
 }
+
+/// `npx` and its like fetch a server before they start it. One that exits meanwhile is not waited for.
+#[cfg(unix)]
+const TIME_TO_START: Duration = Duration::from_secs(60);
 
 /// What carries out errands to the server, and what that is called in records for operators.
 pub(super) struct Reached {
@@ -77,6 +91,7 @@ impl ClientBuilder {
             ("client_certificate", self.client_certificate.is_some()),
             ("connection_limit", self.connection_limit.is_some()),
             ("credentials", self.credentials.is_some()),
+            ("danger_accept_any_certificate", self.is_unchecked),
             ("dial", self.dial.is_some()),
             ("header", !self.headers.is_empty()),
             ("http1_only", self.is_http1_only),
@@ -154,6 +169,7 @@ impl ClientBuilder {
             extra_roots,
             client_certificate: certificate,
             is_http1_only: self.is_http1_only,
+            is_unchecked: self.is_unchecked,
         };
         let endpoint = endpoint.filter(|_| self.transport.is_none())?;
         faults.found(route.to(endpoint))

@@ -31,6 +31,7 @@ pub(super) struct Route<'a> {
     pub(super) extra_roots: Vec<CertificateDer<'static>>,
     pub(super) client_certificate: Option<ClientCertificate>,
     pub(super) is_http1_only: bool,
+    pub(super) is_unchecked: bool,
 }
 
 impl Route<'_> {
@@ -47,6 +48,7 @@ impl Route<'_> {
             extra_roots: self.extra_roots,
             client_certificate: self.client_certificate,
             is_http1_only: self.is_http1_only,
+            is_unchecked: self.is_unchecked,
         };
         let tls = Tls::new(below, endpoint, settings).map_err(|error| error.to_string())?;
         Ok(Arc::new(tls))
@@ -72,13 +74,14 @@ impl Route<'_> {
         ProxyAddress::parse(&url).map(Some).map_err(fault)
     }
 
-    /// TLS to a proxy is between it and us: the server's client certificate is not shown to it.
+    /// TLS to a proxy is between it and us: the server's client certificate is not shown to it, and its own is
+    /// checked whatever is accepted of the server.
     fn through(&self, proxy: ProxyAddress) -> Result<Arc<dyn Dial>, String> {
         let mut below = self.sockets();
         if proxy.endpoint().is_tls() {
             let extra_roots = self.extra_roots.clone();
             let settings =
-                TlsSettings { extra_roots, client_certificate: None, is_http1_only: true };
+                TlsSettings { extra_roots, is_http1_only: true, ..TlsSettings::default() };
             let tls = Tls::new(below, proxy.endpoint(), settings);
             below = Arc::new(tls.map_err(|error| error.to_string())?);
         }

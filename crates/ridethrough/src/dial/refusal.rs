@@ -14,6 +14,7 @@ use rustls::{AlertDescription, ProtocolVersion};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::ByteStream;
+use super::tls::of_alert;
 
 /// What the server said about our certificate, shared with whoever must know.
 #[derive(Clone, Debug, Default)]
@@ -48,11 +49,11 @@ impl<T: ByteStream> Judged<T> {
     fn judge(&mut self, error: &io::Error) {
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         if let Some(rustls::Error::AlertReceived(alert)) = tls
-            && CERTIFICATE_ALERTS.contains(alert)
+            && is_about_certificates(*alert)
             && !self.is_accepted
         {
             // It is said once; whoever hears it again hears the same.
-            let _ = self.refusal.words.set(error.to_string());
+            let _ = self.refusal.words.set(of_alert(*alert));
         }
     }
 }
@@ -103,6 +104,11 @@ impl<T: ByteStream> AsyncWrite for Judged<T> {
     }
 }
 
+/// Whether an alert says something about our certificate.
+pub(super) fn is_about_certificates(alert: AlertDescription) -> bool {
+    CERTIFICATE_ALERTS.contains(&alert)
+}
+
 const CERTIFICATE_ALERTS: [AlertDescription; 8] = [
     AlertDescription::AccessDenied,
     AlertDescription::BadCertificate,
@@ -127,7 +133,7 @@ mod tests {
         let required = refusal_after([Err(AlertDescription::CertificateRequired)]).await;
         let other = refusal_after([Err(AlertDescription::InternalError)]).await;
 
-        assert_eq!(required.words(), Some("received fatal alert: CertificateRequired"));
+        assert_eq!(required.words(), Some("the server said `certificate required`"));
         assert_eq!(other.words(), None);
     }
 

@@ -52,9 +52,7 @@ impl Dial for Tcp {
 
 async fn resolve(to: &Endpoint) -> Result<Vec<SocketAddr>, Failure> {
     let found = tokio::net::lookup_host((to.host_to_resolve(), to.port())).await;
-    let addresses: Vec<SocketAddr> = found
-        .map_err(|error| Failure::not_sent(Cause::NameUnknown).with_detail(error.to_string()))?
-        .collect();
+    let addresses: Vec<SocketAddr> = found.map_err(|error| unresolved(&error))?.collect();
     match addresses.is_empty() {
         true => Err(Failure::not_sent(Cause::NameUnknown)),
         false => Ok(alternate(addresses)),
@@ -105,13 +103,32 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
+/// Why a name has no address. That nobody knows it is what the cause says.
+fn unresolved(error: &io::Error) -> Failure {
+    let failure = Failure::not_sent(Cause::NameUnknown);
+    let words = plain(error);
+    let reason = words.rsplit(": ").next().unwrap_or(&words);
+    match reason {
+        "Name or service not known" | "nodename nor servname provided, or not known" => failure,
+        reason => failure.with_detail(reason),
+    }
+}
+
 fn not_connected(error: &io::Error) -> Failure {
-    let cause = match error.kind() {
-        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => Cause::Reset,
-        io::ErrorKind::TimedOut => Cause::ConnectTimedOut,
-        _ => Cause::ConnectRefused,
-    };
-    Failure::not_sent(cause).with_detail(error.to_string())
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Failure::not_sent(Cause::ConnectRefused),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
+            Failure::not_sent(Cause::Reset)
+        }
+        io::ErrorKind::TimedOut => Failure::not_sent(Cause::ConnectTimedOut),
+        _ => Failure::not_sent(Cause::ConnectRefused).with_detail(plain(error)),
+    }
+}
+
+/// The words of the system, without its number for them.
+fn plain(error: &io::Error) -> String {
+    let words = error.to_string();
+    words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// A socket that HTTP reads and writes while the pool looks at it.
@@ -204,6 +221,34 @@ mod tests {
         let turns = alternate(vec![v6(1), v6(2), v6(3), v4(4)]);
 
         assert_eq!(turns, [v6(1), v4(4), v6(2), v6(3)]);
+    }
+
+    #[test]
+    fn a_failure_to_connect_says_each_thing_once() {
+        for (kind, told) in [
+            (io::ErrorKind::ConnectionRefused, "connection refused"),
+            (io::ErrorKind::ConnectionReset, "connection reset"),
+            (io::ErrorKind::TimedOut, "no connection within the time limit"),
+        ] {
+            assert_eq!(not_connected(&kind.into()).to_string(), told);
+        }
+        let lookup = |reason: &str| {
+            let words = format!("failed to lookup address information: {reason}");
+            unresolved(&io::Error::other(words)).to_string()
+        };
+        assert_eq!(lookup("Name or service not known"), "the server's name does not resolve");
+        assert_eq!(
+            lookup("Temporary failure in name resolution"),
+            "the server's name does not resolve (Temporary failure in name resolution)"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_number_of_an_error_is_not_told() {
+        let unreachable = not_connected(&io::Error::from_raw_os_error(101));
+
+        assert_eq!(unreachable.to_string(), "connection refused (Network is unreachable)");
     }
 
     #[cfg(target_os = "linux")]

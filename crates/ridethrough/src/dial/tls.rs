@@ -3,23 +3,32 @@
 //! The system's roots count, and those of `SSL_CERT_FILE` and of the builder besides. The crypto
 //! provider is named explicitly, so another crate's choice of a process default changes nothing.
 
+mod facts;
+mod trust;
+mod words;
+
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::{Cause, Failure};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ProtocolVersion};
-use rustls_platform_verifier::Verifier;
+use rustls::{CertificateError, ClientConfig, OtherError, ProtocolVersion};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::refusal::Judged;
 use super::{Connection, Dial, Metered, Speaks, Steps};
 use crate::endpoint::Endpoint;
+
+pub(super) use words::of_alert;
+
+use trust::{Anybody, Trust};
+use words::{Shown, Words, of_certificate, of_handshake};
 
 /// What is asked of TLS.
 #[derive(Debug, Default)]
@@ -30,6 +39,8 @@ pub(crate) struct TlsSettings {
     pub(crate) client_certificate: Option<ClientCertificate>,
     /// Offer HTTP/1.1 only.
     pub(crate) is_http1_only: bool,
+    /// Accept every certificate.
+    pub(crate) is_unchecked: bool,
 }
 
 /// A certificate of our own, with those that lead to its root, and the key that belongs to it.
@@ -104,15 +115,14 @@ fn client_config(
     provider: Arc<CryptoProvider>,
     settings: TlsSettings,
 ) -> Result<ClientConfig, TlsError> {
-    let mut roots = settings.extra_roots;
-    if let Some(path) = std::env::var_os("SSL_CERT_FILE") {
-        roots.extend(roots_beside_the_systems(path.into())?);
-    }
-    let verifier = Verifier::new_with_extra_roots(roots, provider.clone())?;
+    let verifier: Arc<dyn ServerCertVerifier> = match settings.is_unchecked {
+        true => Arc::new(Anybody(provider.clone())),
+        false => Arc::new(trust(settings.extra_roots, provider.clone())?),
+    };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier));
+        .with_custom_certificate_verifier(verifier);
     let mut config = match settings.client_certificate {
         Some(ClientCertificate { chain, key }) => {
             config.with_client_auth_cert(chain, key).map_err(TlsError::ClientCertificate)?
@@ -126,23 +136,38 @@ fn client_config(
     Ok(config)
 }
 
-/// The certificates of the file that `SSL_CERT_FILE` names, and the system's.
-///
-/// On Unix the platform's verifier takes that file *instead of* the system's roots; people who set
-/// it mean "besides". So the system's are added back.
-fn roots_beside_the_systems(path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+/// Trusts the system's roots, those of the builder, and those of the file that `SSL_CERT_FILE` names.
+fn trust(
+    mut named: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Trust, TlsError> {
+    let mut beside = Vec::new();
+    if let Some(path) = std::env::var_os("SSL_CERT_FILE") {
+        named.extend(roots_in(path.into())?);
+        beside = roots_of_the_system();
+    }
+    let roots = named.iter().cloned().chain(beside).collect();
+    Ok(Trust::new(named, roots, provider)?)
+}
+
+/// The certificates of the file that `SSL_CERT_FILE` names.
+fn roots_in(path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let unreadable = |reason: String| TlsError::CertFile { path: path.clone(), reason };
-    let mut roots = CertificateDer::pem_file_iter(&path)
+    let roots = CertificateDer::pem_file_iter(&path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(error.to_string()))?;
-    if roots.is_empty() {
-        return Err(unreadable("there is none in it".to_owned()));
+    match roots.is_empty() {
+        true => Err(unreadable("there is none in it".to_owned())),
+        false => Ok(roots),
     }
-    for directory in openssl_probe::candidate_cert_dirs() {
-        // A file there that is no certificate is the system's own affair.
-        roots.extend(rustls_native_certs::load_certs_from_paths(None, Some(directory)).certs);
-    }
-    Ok(roots)
+}
+
+/// On Unix the platform's verifier takes the file of `SSL_CERT_FILE` *instead of* the system's roots;
+/// people who set it mean "besides". So the system's are added back.
+fn roots_of_the_system() -> Vec<CertificateDer<'static>> {
+    let read = |directory| rustls_native_certs::load_certs_from_paths(None, Some(directory)).certs;
+    // A file there that is no certificate is the system's own affair.
+    openssl_probe::candidate_cert_dirs().flat_map(read).collect()
 }
 
 const fn version_name(version: ProtocolVersion) -> Option<&'static str> {
@@ -156,14 +181,30 @@ const fn version_name(version: ProtocolVersion) -> Option<&'static str> {
 /// Tells a server that must be configured otherwise from a connection that broke.
 fn no_handshake(error: &io::Error) -> Failure {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    let cause = match (tls, error.kind()) {
-        (Some(rustls::Error::InvalidCertificate(_)), _) => Cause::BadCertificate,
-        (Some(_), _) => Cause::TlsRefused,
-        (None, io::ErrorKind::TimedOut) => Cause::ConnectTimedOut,
-        (None, io::ErrorKind::UnexpectedEof) => Cause::Closed,
-        (None, _) => Cause::Reset,
-    };
-    Failure::not_sent(cause).with_detail(error.to_string())
+    match (tls, error.kind()) {
+        (Some(rustls::Error::InvalidCertificate(fault)), _) => {
+            told(Cause::BadCertificate, certificate_words(fault))
+        }
+        (Some(other), _) => told(Cause::TlsRefused, of_handshake(other)),
+        (None, io::ErrorKind::TimedOut) => Failure::not_sent(Cause::ConnectTimedOut),
+        (None, io::ErrorKind::UnexpectedEof) => Failure::not_sent(Cause::Closed),
+        (None, _) => Failure::not_sent(Cause::Reset).with_detail(error.to_string()),
+    }
+}
+
+fn told(cause: Cause, words: Words) -> Failure {
+    Failure::not_sent(cause).with_detail(words.what).with_advice(words.advice)
+}
+
+/// The words that were found when the certificate was looked at; without them, it is the signature of
+/// the handshake that is wrong.
+fn certificate_words(fault: &CertificateError) -> Words {
+    if let CertificateError::Other(OtherError(inner)) = fault
+        && let Some(words) = inner.downcast_ref::<Words>()
+    {
+        return words.clone();
+    }
+    of_certificate(fault, &Shown { facts: None, host: None, has_chain: true })
 }
 
 #[cfg(test)]
@@ -178,14 +219,14 @@ mod tests {
         let path = std::env::temp_dir().join(format!("ridethrough-roots-{}", std::process::id()));
         std::fs::write(&path, authority.root_pem()).unwrap();
 
-        let roots = roots_beside_the_systems(path.clone());
+        let roots = roots_in(path.clone());
         std::fs::remove_file(path).unwrap();
 
-        let roots = roots.unwrap();
-        assert!(roots.contains(&authority.root_der()));
+        assert_eq!(roots.unwrap(), [authority.root_der()]);
         let system = openssl_probe::candidate_cert_dirs().next();
         let found =
             system.map(|it| rustls_native_certs::load_certs_from_paths(None, Some(it)).certs);
-        assert!(found.unwrap_or_default().iter().all(|root| roots.contains(root)));
+        let beside = roots_of_the_system();
+        assert!(found.unwrap_or_default().iter().all(|root| beside.contains(root)));
     }
 }

@@ -266,8 +266,7 @@ impl Bench {
         if protocol.is_tls() {
             let pem = server.authority().root_pem();
             let extra_roots = vec![CertificateDer::from_pem_slice(pem.as_ref()).unwrap()];
-            let settings =
-                TlsSettings { extra_roots, client_certificate: None, is_http1_only: false };
+            let settings = TlsSettings { extra_roots, ..TlsSettings::default() };
             dial = Arc::new(Tls::new(dial, &endpoint, settings).unwrap());
         }
         let sleep = SleepClock::default().watch();

@@ -31,7 +31,10 @@ async fn a_client_without_a_certificate_is_refused_at_once_and_nothing_has_run()
 
         let error = ends_at_once(&rig.client()).await;
 
-        assert!(error.to_string().contains("CertificateRequired"), "{protocol:?}: {error}");
+        assert!(
+            error.to_string().contains("the server said `certificate required`"),
+            "{protocol:?}: {error}"
+        );
         assert_eq!(rig.mcp.log().len(), 0);
     }
 }
@@ -80,6 +83,44 @@ async fn a_proxy_is_not_shown_the_certificate_that_is_meant_for_the_server() {
 
         assert_eq!(proxy.certificates_shown(), 0);
         assert_eq!(rig.mcp.executions("deploy"), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_certificate_is_accepted_by_whoever_asks_for_that_and_a_proxys_is_not() {
+    for protocol in TLS {
+        for certificate in [Certificate::Stranger, Certificate::Expired, Certificate::WrongName] {
+            let rig = Rig::over(protocol);
+            rig.server.set_certificate(certificate);
+            let client = rig.builder().danger_accept_any_certificate().build().unwrap();
+
+            call(&client, "deploy", "a").await.unwrap();
+
+            assert_eq!(rig.mcp.executions("deploy"), 1, "{protocol:?} {certificate:?}");
+        }
+        let rig = Rig::over(protocol);
+        let proxy = Middleman::before(&rig.server).over_tls(&Authority::new());
+        let client = proxy.builder(&rig).proxy(URL.replace("http:", "https:"));
+        let client = client.danger_accept_any_certificate().build().unwrap();
+        let error = ends_at_once(&client).await;
+        assert!(
+            error.to_string().contains("not accepted (proxy `proxy.test:3128`: it was issued by"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_that_is_not_accepted_is_told_in_words_and_with_what_to_do() {
+    for protocol in TLS {
+        let rig = Rig::over(protocol);
+        rig.server.set_certificate(Certificate::Expired);
+
+        let report = ends_at_once(&rig.client()).await.report();
+
+        let what = "the server's certificate was not accepted (it expired on 2001-01-01 00:00 UTC)";
+        assert!(report.contains(what), "{report}");
+        assert!(report.contains("\nhint: renew the server's certificate"), "{report}");
     }
 }
 

@@ -1,0 +1,234 @@
+//! Why TLS was not agreed on, in plain words, and what a person can do about it.
+//!
+//! The TLS library names most faults by the names of its own types; those are never shown.
+
+use std::error::Error;
+use std::fmt;
+
+use ridethrough_core::Advice;
+use rustls::pki_types::ServerName;
+use rustls::{AlertDescription, CertificateError};
+
+use super::facts::Facts;
+
+/// What is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) what: String,
+    pub(super) advice: Advice,
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for Words {}
+
+fn words(what: impl Into<String>, advice: Advice) -> Words {
+    Words { what: what.into(), advice }
+}
+
+/// A certificate that was not accepted, and how it was shown.
+pub(super) struct Shown<'a> {
+    /// What it says of itself, if that can be read.
+    pub(super) facts: Option<&'a Facts>,
+    /// The host that it was shown for, if that is known.
+    pub(super) host: Option<&'a ServerName<'a>>,
+    /// Whether certificates came with it that lead to its root.
+    pub(super) has_chain: bool,
+}
+
+/// What is wrong with a server's certificate.
+pub(super) fn of_certificate(error: &CertificateError, shown: &Shown<'_>) -> Words {
+    use CertificateError as Fault;
+    let facts = shown.facts;
+    match error {
+        Fault::BadEncoding => words("it cannot be read", Advice::AnotherCertificate),
+        Fault::Expired | Fault::ExpiredContext { .. } => match facts {
+            Some(facts) => {
+                words(format!("it expired on {}", facts.not_after), Advice::RenewCertificate)
+            }
+            None => words("it expired", Advice::RenewCertificate),
+        },
+        Fault::NotValidYet | Fault::NotValidYetContext { .. } => match facts {
+            Some(facts) => words(
+                format!("it is not valid before {}", facts.not_before),
+                Advice::RenewCertificate,
+            ),
+            None => words("it is not valid yet", Advice::RenewCertificate),
+        },
+        Fault::NotValidForName | Fault::NotValidForNameContext { .. } => of_name(shown),
+        Fault::Revoked => {
+            words("it was revoked by the authority that issued it", Advice::ReplaceCertificate)
+        }
+        Fault::BadSignature => {
+            words("its signature is not that of the authority which it names", Advice::NewAuthority)
+        }
+        Fault::UnknownRevocationStatus
+        | Fault::ExpiredRevocationList
+        | Fault::ExpiredRevocationListContext { .. }
+        | Fault::InvalidOcspResponse => {
+            words("whether it was revoked cannot be found out", Advice::RevocationLater)
+        }
+        Fault::UnsupportedSignatureAlgorithmContext { .. }
+        | Fault::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            words("it is signed in a way that is not accepted here", Advice::AnotherCertificate)
+        }
+        // What is left is told apart by the certificate itself: the error would name types of the library.
+        _ => facts.map_or_else(unusual, |facts| of_kind(error, facts, shown.has_chain)),
+    }
+}
+
+fn of_kind(error: &CertificateError, facts: &Facts, has_chain: bool) -> Words {
+    if facts.is_self_signed {
+        return words(
+            "it is self-signed, and not one that is trusted here",
+            Advice::TrustCertificate,
+        );
+    }
+    if facts.is_authority {
+        return words(
+            "it is the certificate of an authority (`CA:TRUE`), not of a server",
+            Advice::OwnCertificate,
+        );
+    }
+    if !facts.is_for_servers {
+        return words(
+            "it is not meant for servers (extended key usage)",
+            Advice::AnotherCertificate,
+        );
+    }
+    if facts.is_version_1 {
+        return words(
+            "it is of version 1, which says nothing about its use",
+            Advice::AnotherCertificate,
+        );
+    }
+    if *error != CertificateError::UnknownIssuer {
+        return unusual();
+    }
+    let what = match &facts.issuer {
+        Some(issuer) => format!("it was issued by `{issuer}`, which is not trusted here"),
+        None => "it was issued by an authority that is not trusted here".to_owned(),
+    };
+    let advice = match has_chain {
+        true => Advice::TrustAuthority,
+        false => Advice::TrustAuthorityOrSendChain,
+    };
+    words(what, advice)
+}
+
+fn of_name(shown: &Shown<'_>) -> Words {
+    let host = shown.host.map_or_else(|| "this host".to_owned(), |it| format!("`{}`", it.to_str()));
+    let what = match shown.facts.map(|facts| facts.names.as_slice()) {
+        None => format!("it is not for {host}"),
+        Some([]) => format!("it is not for {host}: it names no host at all"),
+        Some(names) => {
+            let some: Vec<_> = names.iter().take(MOST_NAMES).map(|it| format!("`{it}`")).collect();
+            let more = names.len().saturating_sub(MOST_NAMES);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("it is not for {host}: it is for {}{more}", some.join(", "))
+        }
+    };
+    words(what, Advice::HostInCertificate)
+}
+
+fn unusual() -> Words {
+    words("it cannot be checked: something about it is unusual", Advice::AnotherCertificate)
+}
+
+/// Why there was no handshake, for a reason other than the certificate.
+pub(super) fn of_handshake(error: &rustls::Error) -> Words {
+    match error {
+        rustls::Error::AlertReceived(alert) => {
+            let advice = match super::super::refusal::is_about_certificates(*alert) {
+                true => Advice::ClientCertificate,
+                false => Advice::TlsVersions,
+            };
+            words(of_alert(*alert), advice)
+        }
+        rustls::Error::InvalidMessage(_)
+        | rustls::Error::InappropriateMessage { .. }
+        | rustls::Error::InappropriateHandshakeMessage { .. } => {
+            words("what answers there does not speak TLS", Advice::WithoutTls)
+        }
+        rustls::Error::PeerIncompatible(_) | rustls::Error::NoApplicationProtocol => words(
+            "the server has no version or cipher of TLS that is accepted here",
+            Advice::TlsVersions,
+        ),
+        rustls::Error::PeerMisbehaved(_) => {
+            words("the server breaks the rules of TLS", Advice::LookAtServer)
+        }
+        _ => words("the handshake went wrong", Advice::TlsVersions),
+    }
+}
+
+/// What the server said with an alert.
+pub(in crate::dial) fn of_alert(alert: AlertDescription) -> String {
+    // A number stands for one that nobody knows; the names are those of RFC 8446, 6, without spaces.
+    if let AlertDescription::Unknown(number) = alert {
+        return format!("the server said `alert {number}`");
+    }
+    let (mut name, mut last) = (String::new(), ' ');
+    for letter in format!("{alert:?}").chars() {
+        if letter.is_ascii_uppercase() && last.is_ascii_lowercase() {
+            name.push(' ');
+        }
+        name.push(letter.to_ascii_lowercase());
+        last = letter;
+    }
+    format!("the server said `{name}`")
+}
+
+/// Enough to see what is meant.
+const MOST_NAMES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_is_told_in_words() {
+        for (alert, words) in [
+            (AlertDescription::CertificateRequired, "certificate required"),
+            (AlertDescription::HandshakeFailure, "handshake failure"),
+            (AlertDescription::UnknownCA, "unknown ca"),
+            (AlertDescription::Unknown(99), "alert 99"),
+        ] {
+            assert_eq!(of_alert(alert), format!("the server said `{words}`"));
+        }
+    }
+
+    #[test]
+    fn a_fault_is_told_also_where_the_certificate_is_not_known() {
+        let unknown = Shown { facts: None, host: None, has_chain: false };
+        for (fault, what) in [
+            (CertificateError::Revoked, "it was revoked by the authority that issued it"),
+            (CertificateError::Expired, "it expired"),
+            (CertificateError::NotValidYet, "it is not valid yet"),
+            (CertificateError::NotValidForName, "it is not for this host"),
+            (CertificateError::BadEncoding, "it cannot be read"),
+            (
+                CertificateError::UnknownRevocationStatus,
+                "whether it was revoked cannot be found out",
+            ),
+            (
+                CertificateError::ApplicationVerificationFailure,
+                "it cannot be checked: something about it is unusual",
+            ),
+        ] {
+            let told = of_certificate(&fault, &unknown);
+
+            assert_eq!(told.what, what);
+        }
+    }
+
+    #[test]
+    fn what_does_not_speak_tls_is_told_as_such() {
+        let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+
+        assert_eq!(of_handshake(&plain).what, "what answers there does not speak TLS");
+    }
+}
