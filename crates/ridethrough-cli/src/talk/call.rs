@@ -13,8 +13,9 @@ use ridethrough::model::{Tool, ToolResult};
 
 use super::arguments::{self, Origins, Typed};
 use super::files::Folder;
+use super::questions::{self, Asking};
 use super::schema::{self, Document, Verdict};
-use super::{Common, Talk, content, nearest_tool, progress, safe, talk};
+use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out;
@@ -36,12 +37,15 @@ pub(crate) struct Args {
     /// Do not list the tools first: send the arguments without types and checks
     #[arg(long)]
     unchecked: bool,
+    #[command(flatten)]
+    questions: questions::Flags,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
     // Before anything else: whoever types the object can still stop with Ctrl-C.
     let typed = arguments::read(&args.arguments);
-    talk(&args.common, async |talk| args.call(talk, typed?).await)
+    let work = async |talk: &Talk| args.call(talk, typed?).await;
+    talk_asked(&args.common, &args.questions, Asking::OnTerminal, work)
 }
 
 impl Args {

@@ -13,6 +13,9 @@ mod names;
 #[cfg(unix)]
 mod programs;
 mod project_file;
+#[cfg(unix)]
+mod pty;
+mod questions;
 mod rig;
 mod secrets;
 mod settings;
