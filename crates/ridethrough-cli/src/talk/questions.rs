@@ -9,6 +9,7 @@ mod console;
 mod field;
 mod form;
 mod pick;
+mod sampling;
 mod unanswered;
 mod url;
 
@@ -26,6 +27,7 @@ use answers::Answers;
 use console::{Console, Heard};
 use field::yes_or_no;
 use form::{Form, Taken};
+use sampling::Model;
 pub(super) use unanswered::refuse_unanswered;
 
 /// Flags that answer a server's questions.
@@ -35,6 +37,10 @@ pub(crate) struct Flags {
     /// object; what is missing is asked for on a terminal
     #[arg(long = "answer", value_name = "KEY=VALUE", help_heading = HEADING)]
     answers: Vec<String>,
+    /// Let this program be the model that the server may ask (sampling): it gets the request as JSON on
+    /// stdin, and prints text, or the result as JSON
+    #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
+    sampling_command: Option<String>,
 }
 
 /// Whether a person may be asked on the terminal.
@@ -53,6 +59,7 @@ pub(super) struct Questions {
     server: String,
     console: Option<Console>,
     answers: Option<Answers>,
+    model: Option<Model>,
 }
 
 impl Questions {
@@ -66,7 +73,8 @@ impl Questions {
         let has_console = is_terminal && asking == Asking::OnTerminal;
         let console = has_console.then(|| Console::new(desk.clone()));
         let answers = Answers::read(&flags.answers)?;
-        Ok(Arc::new(Self { desk, server, console, answers }))
+        let model = flags.sampling_command.as_deref().map(Model::read).transpose()?;
+        Ok(Arc::new(Self { desk, server, console, answers, model }))
     }
 
     /// Lets a client declare what can be answered here.
@@ -78,6 +86,14 @@ impl Questions {
         if self.console.is_some() {
             let questions = self.clone();
             builder = builder.on_url(move |request| questions.clone().url(request));
+        }
+        if let Some(model) = self.model.clone() {
+            let desk = self.desk.clone();
+            // As it is: a result may have more in it than this client knows of.
+            builder = builder.on_request(SAMPLING, move |params| {
+                let (model, desk) = (model.clone(), desk.clone());
+                async move { model.answer(params, desk).await }
+            });
         }
         builder
     }
@@ -233,6 +249,7 @@ fn quoted(words: &str) -> String {
 }
 
 const HEADING: &str = "Questions of the server";
+const SAMPLING: &str = "sampling/createMessage";
 const QUOTE: &str = "  | ";
 /// As much of a server's words as a person would read.
 const LONGEST: usize = 4000;

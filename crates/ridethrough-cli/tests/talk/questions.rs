@@ -277,6 +277,49 @@ async fn answers_that_are_no_words_of_arguments_are_wrong_usage() {
     assert!(rig.mcp.log().is_empty());
 }
 
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_of_the_user_is_the_model_that_a_server_asks() {
+    let rig = Rig::new().await;
+    asks(&rig, "sampling/createMessage", json!({"messages": [{"role": "user"}], "maxTokens": 5}));
+    rig.write("model.sh", "echo 'thinking\u{1b}[2J' >&2; grep -o '\"maxTokens\":[0-9]*'");
+
+    let ran =
+        rig.run(&["call", "SERVER", "echo", "--sampling-command", "/bin/sh 'model.sh'"]).await;
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let result = &answers(&rig)[0]["result"];
+    assert_eq!(result["content"], json!({"type": "text", "text": "\"maxTokens\":5"}));
+    assert_eq!((&result["role"], &result["model"]), (&json!("assistant"), &json!("sh")));
+    assert!(ran.err.contains("the server asks a model (1 message): `/bin/sh` answers"), "{ran:?}");
+    assert!(ran.err.contains("thinking\\u{1b}[2J\n"), "{ran:?}");
+    assert_eq!(initialized(&rig)["params"]["capabilities"], json!({"sampling": {}}));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_fails_is_an_error_to_the_server_and_told() {
+    for (command, words) in [
+        ("/bin/sh -c 'cat; exit 3'", "the sampling command failed (exit status: 3)"),
+        ("/bin/true", "the sampling command printed nothing"),
+        ("no-such-program", "`no-such-program` cannot be started"),
+    ] {
+        let rig = Rig::new().await;
+        asks(&rig, "sampling/createMessage", json!({"messages": []}));
+
+        let ran = rig.run(&["call", "SERVER", "echo", "--sampling-command", command]).await;
+
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let error = json!({"code": -32603, "message": "the model of this client failed"});
+        assert_eq!(answers(&rig)[0]["error"], error);
+        assert!(ran.err.contains(words), "{ran:?}");
+    }
+    let rig = Rig::new().await;
+    let ran = rig.run(&["call", "SERVER", "echo", "--sampling-command", "a 'b"]).await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(rig.mcp.log().is_empty());
+}
+
 /// Lets `echo` ask this once, and end when it has an answer.
 fn asks(rig: &Rig, method: &'static str, params: Value) {
     rig.mcp.rule(When::tool("echo"), Times::Once, move |ask| {

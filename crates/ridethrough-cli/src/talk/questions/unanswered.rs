@@ -50,6 +50,12 @@ async fn refusal(method: &str, params: Option<Json>) -> (String, Answer) {
             // A no is understood by every server, also by one that should not have asked.
             (words, Answer::Result(Json::new(DECLINED).expect("written as JSON here")))
         }
+        super::SAMPLING => (
+            "warning: the server asked a model (`sampling/createMessage`); it was refused: none is \
+             given\n  hint: `--sampling-command COMMAND` names a program that answers"
+                .to_owned(),
+            not_found(),
+        ),
         _ => (
             format!(
                 "warning: the server asked `{shown}`, which this command does not answer; it was refused"
