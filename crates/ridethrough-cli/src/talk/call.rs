@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
 use ridethrough::Json;
-use ridethrough::model::{Tool, ToolResult};
+use ridethrough::model::{TaskSupport, Tool, ToolResult};
 
 use super::arguments::{self, Origins, Typed};
 use super::files::Folder;
@@ -52,8 +52,8 @@ impl Args {
     async fn call(&self, talk: &Talk, typed: Result<Typed, String>) -> Result<Exit> {
         let typed = typed.map_err(|fault| self.misuse(vec![fault]))?;
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
-        let arguments = match self.unchecked {
-            true => self.typed(typed, &Json::empty_object())?.0,
+        let (arguments, task_support) = match self.unchecked {
+            true => (self.typed(typed, &Json::empty_object())?.0, TaskSupport::default()),
             false => self.checked(talk, typed).await?,
         };
         let desk = talk.desk.clone();
@@ -63,7 +63,11 @@ impl Args {
             call = call.repeatable();
         }
         talk.is_tool_called.store(true, Relaxed);
-        let result = call.await?;
+        // The client follows every other task by itself.
+        let result = match task_support {
+            TaskSupport::Required => talk.call_as_task(call).await?,
+            TaskSupport::Forbidden | TaskSupport::Optional => call.await?,
+        };
         let words = words(&result, folder.as_ref())?;
         talk.print_content(folder.as_ref(), &result.json, |_| words)?;
         if result.is_error {
@@ -73,8 +77,8 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    /// The arguments with their types, if the tool takes them.
-    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<Json> {
+    /// The arguments with their types, if the tool takes them, and whether it wants to be a task.
+    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, TaskSupport)> {
         let tools = talk.tools().await?;
         let Some(tool) = tools.iter().find(|tool| tool.name == self.tool) else {
             return Err(self.unknown(&tools).into());
@@ -96,7 +100,7 @@ impl Args {
         for warning in warnings {
             talk.desk.say(&format!("warning: {}", safe::line(&warning)));
         }
-        Ok(arguments)
+        Ok((arguments, tool.task_support))
     }
 
     fn typed(&self, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {

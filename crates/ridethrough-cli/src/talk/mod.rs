@@ -22,6 +22,7 @@ mod rehearsal;
 mod resources;
 pub(crate) mod safe;
 mod schema;
+mod task;
 mod teller;
 mod timed;
 mod tool_page;
@@ -31,15 +32,15 @@ mod watch;
 use std::io::{self, Write};
 use std::pin::pin;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use ridethrough::model::Tool;
-use ridethrough::{Client, Error, Json};
+use ridethrough::{Client, Error, Json, Task};
 use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -118,6 +119,8 @@ struct Talk {
     ends: Option<Instant>,
     /// Whether a tool was called: then its run may outlive this process.
     is_tool_called: AtomicBool,
+    /// What the server goes on with by itself, while it is waited for.
+    task: Mutex<Option<Arc<Task>>>,
 }
 
 /// Talks to a server from the first word to the last, and says how it ended. On a terminal the server may
@@ -175,6 +178,7 @@ fn hold(
             born,
             ends,
             is_tool_called: AtomicBool::new(false),
+            task: Mutex::default(),
         };
         talk.through(work).await
     });
@@ -225,6 +229,7 @@ impl Talk {
             let tool = self.is_tool_called.load(Relaxed);
             let may_have_run = if tool { "; the server may have run the tool" } else { "" };
             self.desk.say(&format!("\nstopped: what was under way is cancelled{may_have_run}"));
+            self.cancel_task().await;
             return Ok(ExitCode::from(code));
         }
     }
@@ -234,6 +239,11 @@ impl Talk {
         let tools = self.timed(self.client.tools()).await?;
         tool_names::keep(&self.server, tools.iter().map(|tool| tool.name.as_str()));
         Ok(tools)
+    }
+
+    fn task(&self) -> MutexGuard<'_, Option<Arc<Task>>> {
+        // It is never half changed.
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives a call or a list the time that is left.

@@ -55,6 +55,7 @@ pub(super) enum Asking {
 /// Everybody who answers.
 pub(super) struct Questions {
     desk: Arc<Desk>,
+    asking: Asking,
     /// Who asks, as people know it.
     server: String,
     console: Option<Console>,
@@ -74,11 +75,15 @@ impl Questions {
         let console = has_console.then(|| Console::new(desk.clone()));
         let answers = Answers::read(&flags.answers)?;
         let model = flags.sampling_command.as_deref().map(Model::read).transpose()?;
-        Ok(Arc::new(Self { desk, server, console, answers, model }))
+        Ok(Arc::new(Self { desk, asking, server, console, answers, model }))
     }
 
     /// Lets a client declare what can be answered here.
     pub(super) fn declare(self: &Arc<Self>, mut builder: ClientBuilder) -> ClientBuilder {
+        if self.asking == Asking::OnTerminal {
+            // Not a question, but declared for the same reason: a server may offer more then.
+            builder = builder.tasks();
+        }
         if self.console.is_some() || self.answers.is_some() {
             let questions = self.clone();
             builder = builder.on_form(move |request| questions.clone().form(request));

@@ -21,6 +21,7 @@ mod secrets;
 mod settings;
 mod shots;
 mod snapshots;
+mod tasks;
 #[cfg(unix)]
 mod terminal;
 mod watching;
