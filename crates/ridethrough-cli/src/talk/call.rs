@@ -37,6 +37,10 @@ pub(crate) struct Args {
     /// Do not list the tools first: send the arguments without types and checks
     #[arg(long)]
     unchecked: bool,
+    /// Do not wait for the result: let the server go on with it as a task, and print the task's name for
+    /// `ridethrough task`
+    #[arg(long)]
+    detach: bool,
     #[command(flatten)]
     questions: questions::Flags,
 }
@@ -51,6 +55,9 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 impl Args {
     async fn call(&self, talk: &Talk, typed: Result<Typed, String>) -> Result<Exit> {
         let typed = typed.map_err(|fault| self.misuse(vec![fault]))?;
+        if self.detach && talk.is_program {
+            return Err(homeless().into());
+        }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
         let (arguments, task_support) = match self.unchecked {
             true => (self.typed(typed, &Json::empty_object())?.0, TaskSupport::default()),
@@ -65,16 +72,14 @@ impl Args {
         talk.is_tool_called.store(true, Relaxed);
         // The client follows every other task by itself.
         let result = match task_support {
+            _ if self.detach => match talk.detach(call).await? {
+                Some(result) => result,
+                None => return Ok(Exit::Done),
+            },
             TaskSupport::Required => talk.call_as_task(call).await?,
             TaskSupport::Forbidden | TaskSupport::Optional => call.await?,
         };
-        let words = words(&result, folder.as_ref())?;
-        talk.print_content(folder.as_ref(), &result.json, |_| words)?;
-        if result.is_error {
-            talk.desk.say(&format!("error: the server says that `{}` failed", self.tool));
-            return Ok(Exit::Tool);
-        }
-        Ok(Exit::Done)
+        print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))
     }
 
     /// The arguments with their types, if the tool takes them, and whether it wants to be a task.
@@ -131,6 +136,31 @@ impl Args {
             hint: nearest_tool(&self.tool, tools)
                 .map_or_else(|| unchecked.to_owned(), |it| format!("{it} {unchecked}")),
         }
+    }
+}
+
+/// Prints what a tool answered, and says so if that is its failure.
+pub(super) fn print(
+    talk: &Talk,
+    result: &ToolResult,
+    folder: Option<&Folder>,
+    what: &str,
+) -> Result<Exit> {
+    let words = words(result, folder)?;
+    talk.print_content(folder, &result.json, |_| words)?;
+    if result.is_error {
+        talk.desk.say(&format!("error: the server says that {what} failed"));
+        return Ok(Exit::Tool);
+    }
+    Ok(Exit::Done)
+}
+
+/// A program has nowhere to go on with a task.
+fn homeless() -> Misuse {
+    Misuse {
+        what: "a program ends with this command, and its tasks with it".to_owned(),
+        tried: "the command line was read; nothing was called".to_owned(),
+        hint: "call it without `--detach`".to_owned(),
     }
 }
 

@@ -68,6 +68,9 @@ pub(crate) enum Command {
     Read(read::Args),
     /// Lists the resources of a server, and its templates of them.
     Resources(Common),
+    /// Follows tasks: calls that a server goes on with by itself, made by `call --detach`.
+    #[command(subcommand)]
+    Task(task::Command),
     /// Lists the tools of a server with their arguments, or shows one of them whole.
     Tools(tools::Args),
     /// Stays connected, and tells everything that happens until it is stopped.
@@ -83,6 +86,7 @@ pub(crate) fn play(command: &Command) -> Result<ExitCode> {
         Command::Prompts(common) => talk(common, prompts::list),
         Command::Read(args) => read::play(args),
         Command::Resources(common) => talk(common, resources::list),
+        Command::Task(command) => task::play(command),
         Command::Tools(args) => tools::play(args),
         Command::Watch(args) => watch::play(args),
     }
@@ -105,6 +109,8 @@ pub(crate) struct Common {
 struct Talk {
     /// The server, as it was typed.
     server: String,
+    /// Whether the server is a program, which ends with the command.
+    is_program: bool,
     client: Client,
     desk: Arc<Desk>,
     /// Whoever answers the server's questions.
@@ -169,6 +175,7 @@ fn hold(
         questions::refuse_unanswered(&client, desk.clone());
         let talk = Talk {
             server: common.server.clone(),
+            is_program: target.address().is_none(),
             client,
             desk,
             questions,

@@ -1,5 +1,7 @@
 //! A call that its server goes on with as a task: followed to its end, and cancelled with its command.
 
+mod command;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use ridethrough::{Begun, Call, Kind, Task};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Talk, safe};
+pub(super) use command::{Command, play};
 
 impl Talk {
     /// Makes a call that can be a task only, and waits for its result.
@@ -26,6 +29,25 @@ impl Talk {
         }
         self.cancel_task().await;
         Ok(result?)
+    }
+
+    /// Makes a call as a task and leaves it to the server. Gives the result, if the server made none of it.
+    pub(super) async fn detach(&self, call: Call<ToolResult>) -> Result<Option<ToolResult>> {
+        let task = match call.as_task().await? {
+            Begun::Answered(result) => {
+                self.desk.say("the server made no task of it: this is its result");
+                return Ok(Some(result));
+            }
+            Begun::Task(task) => task,
+        };
+        let id = task.id();
+        let json = || format!(r#"{{"taskId":{}}}"#, serde_json::json!(id.as_str()));
+        self.print(json, |out, _| writeln!(out, "{}", safe::line(id.as_str())))?;
+        self.desk.say(
+            "the server goes on with it; `ridethrough task status SERVER TASK` says where it stands, \
+             `task result` waits for it, `task cancel` stops it",
+        );
+        Ok(None)
     }
 
     /// Asks the server to stop the task that is under way, if there is one. Best effort, like every

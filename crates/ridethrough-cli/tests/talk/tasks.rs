@@ -60,10 +60,45 @@ async fn a_task_of_a_stateless_server_is_followed() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "built\n"), "{ran:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_detached_call_prints_its_task_which_other_commands_follow() {
+    let rig = Rig::new().await;
+    offers_task(&rig, "completed");
+    rig.rule(When::method("tasks/list"), json!({ "tasks": [state("working")] }));
+
+    let begun = rig.run(&["call", "SERVER", "build", "--detach"]).await;
+    let as_json = rig.run(&["call", "SERVER", "build", "--detach", "--json"]).await;
+    let listed = rig.run(&["task", "list", "SERVER"]).await;
+    let status = rig.run(&["task", "status", "SERVER", "t-1"]).await;
+    let result = rig.run(&["task", "result", "SERVER", "t-1"]).await;
+    let cancelled = rig.run(&["task", "cancel", "SERVER", "t-1"]).await;
+
+    assert_eq!((begun.code, begun.out.as_str()), (Some(0), "t-1\n"), "{begun:?}");
+    assert_eq!(as_json.json(), json!({"taskId": "t-1"}));
+    assert_eq!(listed.out, "t-1  working: compil\\u{1b}[2Jing\n", "{listed:?}");
+    assert_eq!(status.out, "completed: compil\\u{1b}[2Jing\n", "{status:?}");
+    assert_eq!((result.code, result.out.as_str()), (Some(0), "built\n"), "{result:?}");
+    assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    assert_eq!(rig.mcp.count(&When::method("tasks/cancel")), 1, "only when asked for");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_tasks_is_said_to_have_none() {
+    let rig = Rig::new().await;
+
+    let listed = rig.run(&["task", "list", "SERVER"]).await;
+    let detached = rig.run(&["call", "SERVER", "echo", "msg=hi", "--detach"]).await;
+
+    assert_eq!(listed.code, Some(2), "{listed:?}");
+    assert!(listed.err.contains("error: the server has no tasks\n"), "{}", listed.err);
+    assert_eq!((detached.code, detached.out.as_str()), (Some(0), "hi\n"), "{detached:?}");
+    assert!(detached.err.contains("the server made no task of it"), "{}", detached.err);
+}
+
 /// A server of 2025-11-25 with a tool that can be a task only, which stands so.
 fn offers_task(rig: &Rig, status: &str) {
     rig.mcp.initialize_result(json!({
-        "capabilities": {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}},
+        "capabilities": {"tools": {}, "tasks": {"cancel": {}, "list": {}, "requests": {"tools": {"call": {}}}}},
         "serverInfo": {"name": "lab", "version": "1"},
     }));
     rig.mcp.tools(json!([{"name": "build", "inputSchema": {"type": "object"},
