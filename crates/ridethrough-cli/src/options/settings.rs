@@ -110,13 +110,17 @@ impl Settings {
         lines.filter(|_| self.verbose > 0).collect()
     }
 
-    /// Makes a client of this server. Must be called in a runtime.
-    pub(crate) fn client(&self, target: &Target) -> Result<Client, Misuse> {
+    /// Makes a client of this server, to which the command adds what is its own. Must be called in a runtime.
+    pub(crate) fn client(
+        &self,
+        target: &Target,
+        add: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Result<Client, Misuse> {
         let mut policy = self.policy.recovery().builder();
         if let Some(timeout) = self.timeout {
             policy = policy.deadline(timeout).tool_deadline(timeout);
         }
-        finish(self.remembering(self.begin(target, policy)?, target))
+        finish(add(self.remembering(self.begin(target, policy)?, target)))
     }
 
     /// Begins a client of this server with a policy of the command's own.

@@ -16,7 +16,7 @@ pub(super) use origins::Origins;
 use word::{Given, Word};
 
 /// What was typed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Typed {
     /// The arguments, whole.
     Object(Json),
@@ -176,6 +176,11 @@ impl Build {
             .collect();
         Json::new(format!("[{}]", elements.join(","))).expect("a list of JSON is JSON")
     }
+}
+
+/// The value that a text stands for where this schema holds.
+pub(super) fn value_of(text: &str, schema: Option<Schema<'_>>) -> Json {
+    value(Given::Text(text.to_owned()), schema)
 }
 
 /// Whether one word is meant as an element: a list is wanted, and it is none and nothing else that fits.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Talk;
 
@@ -32,7 +32,7 @@ impl Talk {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        match self.aside_until(self.ends, work).await? {
+        match until(self.ends, work).await? {
             Some(done) => Ok(done),
             None => Err(Late.into()),
         }
@@ -44,32 +44,46 @@ impl Talk {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>> {
-        let moment = Instant::now() + MOMENT;
-        let ends = self.ends.map_or(moment, |ends| ends.min(moment));
-        let done = self.aside_until(Some(ends), work).await;
+        let done = tokio::select! {
+            done = briefly(work) => done,
+            () = over(self.ends) => None,
+        };
         match self.ends {
             Some(ends) if Instant::now() >= ends => Err(Late.into()),
-            _ => Ok(done.unwrap_or_default()),
+            _ => Ok(done),
         }
     }
+}
 
-    async fn aside_until<T: Send + 'static>(
-        &self,
-        ends: Option<Instant>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Option<T>> {
-        let (done, waited) = oneshot::channel();
-        thread::Builder::new()
-            .name("schemas".to_owned())
-            .stack_size(STACK)
-            // Whoever waited may have gone.
-            .spawn(move || drop(done.send(work())))
-            .context("no thread could be started")?;
-        let waited = match ends {
-            Some(ends) => timeout_at(ends, waited).await.ok(),
-            None => Some(waited.await),
-        };
-        waited.transpose().context("what the server sent could not be looked at")
+/// Does work that a command can do without: `None` if it is not done within a moment, or cannot be done.
+pub(super) async fn briefly<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    until(Some(Instant::now() + MOMENT), work).await.unwrap_or_default()
+}
+
+async fn until<T: Send + 'static>(
+    ends: Option<Instant>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    let (done, waited) = oneshot::channel();
+    thread::Builder::new()
+        .name("schemas".to_owned())
+        .stack_size(STACK)
+        // Whoever waited may have gone.
+        .spawn(move || drop(done.send(work())))
+        .context("no thread could be started")?;
+    let waited = match ends {
+        Some(ends) => timeout_at(ends, waited).await.ok(),
+        None => Some(waited.await),
+    };
+    waited.transpose().context("what the server sent could not be looked at")
+}
+
+async fn over(ends: Option<Instant>) {
+    match ends {
+        Some(ends) => sleep_until(ends).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -9,12 +9,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
 use ridethrough::Json;
-use ridethrough::model::{Tool, ToolResult};
+use ridethrough::model::{TaskSupport, Tool, ToolResult};
 
 use super::arguments::{self, Origins, Typed};
 use super::files::Folder;
+use super::questions::{self, Asking};
 use super::schema::{self, Document, Verdict};
-use super::{Common, Talk, content, nearest_tool, progress, safe, talk};
+use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out;
@@ -36,20 +37,30 @@ pub(crate) struct Args {
     /// Do not list the tools first: send the arguments without types and checks
     #[arg(long)]
     unchecked: bool,
+    /// Do not wait for the result: let the server go on with it as a task, and print the task's name for
+    /// `ridethrough task`
+    #[arg(long)]
+    detach: bool,
+    #[command(flatten)]
+    questions: questions::Flags,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
     // Before anything else: whoever types the object can still stop with Ctrl-C.
     let typed = arguments::read(&args.arguments);
-    talk(&args.common, async |talk| args.call(talk, typed?).await)
+    let work = async |talk: &Talk| args.call(talk, typed?).await;
+    talk_asked(&args.common, &args.questions, Asking::OnTerminal, work)
 }
 
 impl Args {
     async fn call(&self, talk: &Talk, typed: Result<Typed, String>) -> Result<Exit> {
         let typed = typed.map_err(|fault| self.misuse(vec![fault]))?;
+        if self.detach && talk.is_program {
+            return Err(homeless().into());
+        }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
-        let arguments = match self.unchecked {
-            true => self.typed(typed, &Json::empty_object())?.0,
+        let (arguments, task_support) = match self.unchecked {
+            true => (self.typed(typed, &Json::empty_object())?.0, TaskSupport::default()),
             false => self.checked(talk, typed).await?,
         };
         let desk = talk.desk.clone();
@@ -59,18 +70,20 @@ impl Args {
             call = call.repeatable();
         }
         talk.is_tool_called.store(true, Relaxed);
-        let result = call.await?;
-        let words = words(&result, folder.as_ref())?;
-        talk.print_content(folder.as_ref(), &result.json, |_| words)?;
-        if result.is_error {
-            talk.desk.say(&format!("error: the server says that `{}` failed", self.tool));
-            return Ok(Exit::Tool);
-        }
-        Ok(Exit::Done)
+        // The client follows every other task by itself.
+        let result = match task_support {
+            _ if self.detach => match talk.detach(call).await? {
+                Some(result) => result,
+                None => return Ok(Exit::Done),
+            },
+            TaskSupport::Required => talk.call_as_task(call).await?,
+            TaskSupport::Forbidden | TaskSupport::Optional => call.await?,
+        };
+        print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))
     }
 
-    /// The arguments with their types, if the tool takes them.
-    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<Json> {
+    /// The arguments with their types, if the tool takes them, and whether it wants to be a task.
+    async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, TaskSupport)> {
         let tools = talk.tools().await?;
         let Some(tool) = tools.iter().find(|tool| tool.name == self.tool) else {
             return Err(self.unknown(&tools).into());
@@ -92,7 +105,7 @@ impl Args {
         for warning in warnings {
             talk.desk.say(&format!("warning: {}", safe::line(&warning)));
         }
-        Ok(arguments)
+        Ok((arguments, tool.task_support))
     }
 
     fn typed(&self, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {
@@ -123,6 +136,31 @@ impl Args {
             hint: nearest_tool(&self.tool, tools)
                 .map_or_else(|| unchecked.to_owned(), |it| format!("{it} {unchecked}")),
         }
+    }
+}
+
+/// Prints what a tool answered, and says so if that is its failure.
+pub(super) fn print(
+    talk: &Talk,
+    result: &ToolResult,
+    folder: Option<&Folder>,
+    what: &str,
+) -> Result<Exit> {
+    let words = words(result, folder)?;
+    talk.print_content(folder, &result.json, |_| words)?;
+    if result.is_error {
+        talk.desk.say(&format!("error: the server says that {what} failed"));
+        return Ok(Exit::Tool);
+    }
+    Ok(Exit::Done)
+}
+
+/// A program has nowhere to go on with a task.
+fn homeless() -> Misuse {
+    Misuse {
+        what: "a program ends with this command, and its tasks with it".to_owned(),
+        tried: "the command line was read; nothing was called".to_owned(),
+        hint: "call it without `--detach`".to_owned(),
     }
 }
 

@@ -16,6 +16,8 @@ enum Line {
     Nothing,
     /// How far it is.
     Progress(String),
+    /// What a person is asked for, and may have begun to type behind.
+    Prompt(String),
     /// That there is nothing to see yet.
     Waiting(String),
 }
@@ -35,6 +37,8 @@ impl Desk {
         let line = self.lock();
         let (before, after) = match &*line {
             Line::Progress(line) | Line::Waiting(line) => (CLEAR, line.as_str()),
+            // What was typed cannot be put back: it stays above.
+            Line::Prompt(line) => ("\n", line.as_str()),
             Line::Nothing => ("", ""),
         };
         write(&format!("{before}{text}\n{after}"));
@@ -43,7 +47,7 @@ impl Desk {
     /// Shows how far it is.
     pub(crate) fn show(&self, text: &str) {
         let mut line = self.lock();
-        if self.is_terminal {
+        if self.is_terminal && !matches!(*line, Line::Prompt(_)) {
             let text = cut(text);
             write(&format!("{CLEAR}{text}"));
             *line = Line::Progress(text);
@@ -53,20 +57,36 @@ impl Desk {
     /// Shows that there is nothing to see yet, unless there is.
     pub(crate) fn wait(&self, text: &str) {
         let mut line = self.lock();
-        if self.is_terminal && !matches!(*line, Line::Progress(_)) {
+        if self.is_terminal && !matches!(*line, Line::Progress(_) | Line::Prompt(_)) {
             let text = cut(text);
             write(&format!("{CLEAR}{text}"));
             *line = Line::Waiting(text);
         }
     }
 
+    /// Asks a person for a line: writes the text, whose last line stays where it is until they have
+    /// answered.
+    pub(crate) fn ask(&self, text: &str) {
+        let mut line = self.lock();
+        let before = if matches!(*line, Line::Nothing) { "" } else { CLEAR };
+        write(&format!("{before}{text}"));
+        *line = Line::Prompt(text.rsplit('\n').next().unwrap_or_default().to_owned());
+    }
+
+    /// The person has ended the line that was asked for.
+    pub(crate) fn answered(&self) {
+        *self.lock() = Line::Nothing;
+    }
+
     /// Takes the line away.
     pub(crate) fn clear(&self) {
         let mut line = self.lock();
-        if !matches!(*line, Line::Nothing) {
-            write(CLEAR);
-            *line = Line::Nothing;
+        match *line {
+            Line::Nothing => {}
+            Line::Progress(_) | Line::Waiting(_) => write(CLEAR),
+            Line::Prompt(_) => write("\n"),
         }
+        *line = Line::Nothing;
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {

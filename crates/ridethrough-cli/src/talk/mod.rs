@@ -16,11 +16,13 @@ mod ping;
 mod progress;
 mod prompt;
 mod prompts;
+mod questions;
 mod read;
 mod rehearsal;
 mod resources;
 pub(crate) mod safe;
 mod schema;
+mod task;
 mod teller;
 mod timed;
 mod tool_page;
@@ -28,16 +30,17 @@ mod tools;
 mod watch;
 
 use std::io::{self, Write};
+use std::pin::pin;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use ridethrough::model::Tool;
-use ridethrough::{Client, Error, Json};
+use ridethrough::{Client, Error, Json, Task};
 use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -47,6 +50,7 @@ use crate::options::{Options, Settings};
 use crate::{near, out, secrets, target, tool_names, until};
 use desk::Desk;
 use files::Folder;
+use questions::{Asking, Questions};
 pub use rehearsal::{SchemaRehearsal, rehearse_schema};
 use timed::Timed;
 
@@ -64,6 +68,9 @@ pub(crate) enum Command {
     Read(read::Args),
     /// Lists the resources of a server, and its templates of them.
     Resources(Common),
+    /// Follows tasks: calls that a server goes on with by itself, made by `call --detach`.
+    #[command(subcommand)]
+    Task(task::Command),
     /// Lists the tools of a server with their arguments, or shows one of them whole.
     Tools(tools::Args),
     /// Stays connected, and tells everything that happens until it is stopped.
@@ -79,6 +86,7 @@ pub(crate) fn play(command: &Command) -> Result<ExitCode> {
         Command::Prompts(common) => talk(common, prompts::list),
         Command::Read(args) => read::play(args),
         Command::Resources(common) => talk(common, resources::list),
+        Command::Task(command) => task::play(command),
         Command::Tools(args) => tools::play(args),
         Command::Watch(args) => watch::play(args),
     }
@@ -103,8 +111,12 @@ struct Talk {
     server: String,
     /// The server, without what is secret about it.
     shown: String,
+    /// Whether the server is a program, which ends with the command.
+    is_program: bool,
     client: Client,
     desk: Arc<Desk>,
+    /// Whoever answers the server's questions.
+    questions: Arc<Questions>,
     /// Whoever tells what happens on the way.
     teller: AbortHandle,
     settings: Settings,
@@ -115,15 +127,33 @@ struct Talk {
     ends: Option<Instant>,
     /// Whether a tool was called: then its run may outlive this process.
     is_tool_called: AtomicBool,
+    /// What the server goes on with by itself, while it is waited for.
+    task: Mutex<Option<Arc<Task>>>,
 }
 
-/// Talks to a server from the first word to the last, and says how it ended.
+/// Talks to a server from the first word to the last, and says how it ended. On a terminal the server may
+/// ask.
 fn talk(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Result<ExitCode> {
-    let ended = hold(common, work);
+    talk_asked(common, &questions::Flags::default(), Asking::OnTerminal, work)
+}
+
+/// The same, with answers of the command line.
+fn talk_asked(
+    common: &Common,
+    flags: &questions::Flags,
+    asking: Asking,
+    work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
+) -> Result<ExitCode> {
+    let ended = hold(common, flags, asking, work);
     ending::tell(ended, common.json)
 }
 
-fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Result<ExitCode> {
+fn hold(
+    common: &Common,
+    flags: &questions::Flags,
+    asking: Asking,
+    work: impl AsyncFnOnce(&Talk) -> Result<Exit>,
+) -> Result<ExitCode> {
     let settings = common.options.settings()?;
     let target = target::resolve(&common.server)?;
     let runtime = runtime::Builder::new_multi_thread()
@@ -132,10 +162,11 @@ fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Resul
         .build()
         .context("no threads could be started")?;
     let ended = runtime.block_on(async {
-        let client = settings.client(&target)?;
+        let desk = Arc::new(Desk::new());
+        let questions = Questions::new(flags, asking, target.to_string(), desk.clone())?;
+        let client = settings.client(&target, |builder| questions.declare(builder))?;
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
-        let desk = Arc::new(Desk::new());
         let notes = target.notes().into_iter().chain(settings.warning(&target));
         for note in notes.chain(settings.told_sources()) {
             desk.say(&note);
@@ -144,17 +175,21 @@ fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Resul
             desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
         let teller = teller::start(&client, desk.clone(), target.awaited(), settings.verbose);
+        questions::refuse_unanswered(&client, desk.clone());
         let talk = Talk {
             server: common.server.clone(),
             shown: target.to_string(),
+            is_program: target.address().is_none(),
             client,
             desk,
+            questions,
             teller,
             settings,
             is_json: common.json,
             born,
             ends,
             is_tool_called: AtomicBool::new(false),
+            task: Mutex::default(),
         };
         talk.through(work).await
     });
@@ -169,16 +204,7 @@ fn hold(common: &Common, work: impl AsyncFnOnce(&Talk) -> Result<Exit>) -> Resul
 impl Talk {
     /// Does the work, or stops when a person wants it; says goodbye to the server in either case.
     async fn through(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
-        let ended = tokio::select! {
-            ended = work(self) => ended.map(ExitCode::from),
-            code = until::asked() => {
-                self.desk.clear();
-                let tool = self.is_tool_called.load(Relaxed);
-                let may_have_run = if tool { "; the server may have run the tool" } else { "" };
-                self.desk.say(&format!("\nstopped: what was under way is cancelled{may_have_run}"));
-                Ok(ExitCode::from(code))
-            }
-        };
+        let ended = self.worked(work).await;
         // A server that does not answer to that has no say in how long this takes.
         let _ = timeout(GOODBYE, self.client.close()).await;
         // Events end with the client; what happened last is still told.
@@ -190,10 +216,33 @@ impl Talk {
         let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
         self.desk.clear();
+        if let Some(words) = self.questions.last_words() {
+            self.desk.say(&words);
+        }
         if secrets::was_masked() {
             self.desk.say(MASKED);
         }
         ended
+    }
+
+    /// Does the work, unless a person stops it: by Ctrl-C, which is a no to the first question that is open.
+    async fn worked(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
+        let mut working = pin!(work(self));
+        loop {
+            let code = tokio::select! {
+                ended = &mut working => return ended.map(ExitCode::from),
+                code = until::asked() => code,
+            };
+            if code == CTRL_C && self.questions.stop_question() {
+                continue;
+            }
+            self.desk.clear();
+            let tool = self.is_tool_called.load(Relaxed);
+            let may_have_run = if tool { "; the server may have run the tool" } else { "" };
+            self.desk.say(&format!("\nstopped: what was under way is cancelled{may_have_run}"));
+            self.cancel_task().await;
+            return Ok(ExitCode::from(code));
+        }
     }
 
     /// Lists the tools, and keeps their names for whoever completes them.
@@ -201,6 +250,11 @@ impl Talk {
         let tools = self.timed(self.client.tools()).await?;
         tool_names::keep(&self.server, tools.iter().map(|tool| tool.name.as_str()));
         Ok(tools)
+    }
+
+    fn task(&self) -> MutexGuard<'_, Option<Arc<Task>>> {
+        // It is never half changed.
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives a call or a list the time that is left.
@@ -260,4 +314,6 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
 const MASKED: &str = "note: what the server repeated of your token, your headers or the URL's query is shown as `...`";
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
+/// The exit code of a command that was stopped by it.
+const CTRL_C: u8 = 130;
 const LAST_WORDS: Duration = Duration::from_millis(100);

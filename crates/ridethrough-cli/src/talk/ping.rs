@@ -6,7 +6,8 @@ use anyhow::Result;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::{Common, Talk, safe, talk};
+use super::questions::{Asking, Flags};
+use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
 
 /// What `ping` is asked for.
@@ -20,7 +21,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, async |talk| ping(talk, args.count).await)
+    talk_asked(&args.common, &Flags::default(), Asking::Never, async |talk| {
+        ping(talk, args.count).await
+    })
 }
 
 /// What was found.

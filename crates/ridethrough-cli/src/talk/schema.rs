@@ -5,6 +5,7 @@
 //! bounded, and its words are made harmless by whoever prints them.
 
 mod check;
+mod choices;
 mod faults;
 mod plan;
 mod tree;
@@ -15,6 +16,7 @@ use std::cell::Cell;
 use ridethrough::Json;
 
 pub(super) use check::{Verdict, check};
+pub(super) use choices::Choice;
 use tree::Tree;
 
 /// A schema as a server sent it.

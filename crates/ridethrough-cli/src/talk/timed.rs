@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::model::{Prompt, Resource, ResourceTemplate, Tool};
+use ridethrough::model::{Prompt, Resource, ResourceTemplate, TaskState, Tool};
 use ridethrough::{Call, List};
 
 /// Something to be asked, before it is asked.
@@ -27,4 +27,4 @@ macro_rules! lists {
     )+};
 }
 
-lists!(Prompt, Resource, ResourceTemplate, Tool);
+lists!(Prompt, Resource, ResourceTemplate, TaskState, Tool);

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use ridethrough::model::Tool;
 
+use super::questions::{self, Asking};
 use super::schema::Document;
-use super::{Common, Talk, joined, nearest_tool, safe, talk, tool_page};
+use super::{Common, Talk, joined, nearest_tool, safe, talk_asked, tool_page};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out::{self, Colour, painted, wrapped};
@@ -20,10 +21,13 @@ pub(crate) struct Args {
     common: Common,
     /// Show this one whole: nested fields, defaults, annotations, and whether it is safe to repeat
     tool: Option<String>,
+    #[command(flatten)]
+    questions: questions::Flags,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, async |talk| match &args.tool {
+    // As `call` would declare them: a server may hide tools whose questions nobody answers.
+    talk_asked(&args.common, &args.questions, Asking::OnTerminal, async |talk| match &args.tool {
         Some(name) => show(talk, name).await,
         None => list(talk).await,
     })

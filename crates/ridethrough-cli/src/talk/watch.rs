@@ -13,7 +13,8 @@ use ridethrough::{
 };
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
-use super::{Common, Talk, safe, talk};
+use super::questions::{Asking, Flags};
+use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
 use crate::options::seconds;
 use page::LivePage;
@@ -63,7 +64,7 @@ enum Level {
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    talk(&args.common, async |talk| args.watch(talk).await)
+    talk_asked(&args.common, &Flags::default(), Asking::Never, async |talk| args.watch(talk).await)
 }
 
 impl Args {

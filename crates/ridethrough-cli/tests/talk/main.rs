@@ -14,11 +14,15 @@ mod names;
 #[cfg(unix)]
 mod programs;
 mod project_file;
+#[cfg(unix)]
+mod pty;
+mod questions;
 mod rig;
 mod secrets;
 mod settings;
 mod shots;
 mod snapshots;
+mod tasks;
 #[cfg(unix)]
 mod terminal;
 mod waiting;

@@ -215,6 +215,11 @@ const COMMANDS: &[&str] = &[
     "resources",
     "servers",
     "status",
+    "task",
+    "task cancel",
+    "task list",
+    "task result",
+    "task status",
     "tools",
     "watch",
 ];

@@ -8,7 +8,7 @@ use ridethrough::Json;
 use super::origins::shown;
 
 /// One argument.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::talk) struct Word {
     /// As it was typed, as far as an error repeats it.
     pub(super) shown: String,
@@ -17,7 +17,7 @@ pub(in crate::talk) struct Word {
 }
 
 /// What stands behind the key.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Given {
     /// Is what it is.
     Json(Json),

@@ -1,0 +1,261 @@
+//! What a server asks while a command runs, and who answers: a person at the terminal, or flags.
+//!
+//! What can be answered is declared, so that a server offers the tools that need it; everything else is
+//! refused, and a line on stderr says so. A server's words are quoted line by line: they never look like
+//! ours.
+
+mod answers;
+mod console;
+mod field;
+mod form;
+mod pick;
+mod sampling;
+mod unanswered;
+mod url;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use anyhow::Result;
+use ridethrough::ClientBuilder;
+use ridethrough::model::{Elicited, FormRequest, UrlRequest};
+
+use super::desk::Desk;
+use super::{aside, safe};
+use crate::out;
+use answers::Answers;
+use console::{Console, Heard};
+use field::yes_or_no;
+use form::{Form, Taken};
+use sampling::Model;
+pub(super) use unanswered::refuse_unanswered;
+
+/// Flags that answer a server's questions.
+#[derive(clap::Args, Default)]
+pub(crate) struct Flags {
+    /// Answer a form of the server: `key=value`, `key:=json` or `key=@file` for a field, or one JSON
+    /// object; what is missing is asked for on a terminal
+    #[arg(long = "answer", value_name = "KEY=VALUE", help_heading = HEADING)]
+    answers: Vec<String>,
+    /// Let this program be the model that the server may ask (sampling): it gets the request as JSON on
+    /// stdin, and prints text, or the result as JSON
+    #[arg(long, value_name = "COMMAND", help_heading = HEADING)]
+    sampling_command: Option<String>,
+}
+
+/// Whether a person may be asked on the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// No: the command has no use for it.
+    Never,
+    /// Yes, if there is a terminal.
+    OnTerminal,
+}
+
+/// Everybody who answers.
+pub(super) struct Questions {
+    desk: Arc<Desk>,
+    asking: Asking,
+    /// Who asks, as people know it.
+    server: String,
+    console: Option<Console>,
+    answers: Option<Answers>,
+    model: Option<Model>,
+}
+
+impl Questions {
+    pub(super) fn new(
+        flags: &Flags,
+        asking: Asking,
+        server: String,
+        desk: Arc<Desk>,
+    ) -> Result<Arc<Self>> {
+        let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+        let has_console = is_terminal && asking == Asking::OnTerminal;
+        let console = has_console.then(|| Console::new(desk.clone()));
+        let answers = Answers::read(&flags.answers)?;
+        let model = flags.sampling_command.as_deref().map(Model::read).transpose()?;
+        Ok(Arc::new(Self { desk, asking, server, console, answers, model }))
+    }
+
+    /// Lets a client declare what can be answered here.
+    pub(super) fn declare(self: &Arc<Self>, mut builder: ClientBuilder) -> ClientBuilder {
+        if self.asking == Asking::OnTerminal {
+            // Not a question, but declared for the same reason: a server may offer more then.
+            builder = builder.tasks();
+        }
+        if self.console.is_some() || self.answers.is_some() {
+            let questions = self.clone();
+            builder = builder.on_form(move |request| questions.clone().form(request));
+        }
+        if self.console.is_some() {
+            let questions = self.clone();
+            builder = builder.on_url(move |request| questions.clone().url(request));
+        }
+        if let Some(model) = self.model.clone() {
+            let desk = self.desk.clone();
+            // As it is: a result may have more in it than this client knows of.
+            builder = builder.on_request(SAMPLING, move |params| {
+                let (model, desk) = (model.clone(), desk.clone());
+                async move { model.answer(params, desk).await }
+            });
+        }
+        builder
+    }
+
+    /// Ctrl-C was pressed. Returns whether a question takes it for a no.
+    pub(super) fn stop_question(&self) -> bool {
+        self.console.as_ref().is_some_and(Console::stop_question)
+    }
+
+    /// What is to be said at the end: answers that nobody asked for.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let unused = self.answers.as_ref()?.unused();
+        let unused: Vec<_> = unused.iter().map(|it| format!("`{}`", safe::line(it))).collect();
+        (!unused.is_empty()).then(|| {
+            format!("warning: no form asked for {}, which `--answer` gives", unused.join(", "))
+        })
+    }
+
+    async fn form(self: Arc<Self>, request: FormRequest) -> Elicited {
+        let questions = self.clone();
+        let opened = aside::briefly(move || questions.open(&request)).await;
+        let opened = opened.unwrap_or_else(|| Err("its form cannot be read in time".to_owned()));
+        let (form, is_answered) = match opened {
+            Ok(opened) => opened,
+            Err(reason) => return self.decline(&reason),
+        };
+        match &self.console {
+            Some(console) if !is_answered => self.fill_in(console, form).await,
+            _ => self.answer(form).await,
+        }
+    }
+
+    /// Reads a form and fills in the answers that there are. Returns whether nothing is left to ask.
+    fn open(&self, request: &FormRequest) -> Result<(Form, bool), String> {
+        let mut form = Form::new(request)?;
+        let Some(answers) = &self.answers else { return Ok((form, false)) };
+        let names = form.know(answers.by(&request.requested_schema)?)?;
+        answers.note(&names);
+        if self.console.is_none() && names.is_empty() && !answers.agree_to_anything() {
+            return Err(format!("`--answer` has nothing of what it asks for ({})", fields(&form)));
+        }
+        let is_answered = form.is_known() || answers.agree_to_anything();
+        Ok((form, is_answered))
+    }
+
+    /// Answers a form by flags alone.
+    async fn answer(&self, form: Form) -> Elicited {
+        let names = fields(&form);
+        let whole = aside::briefly(move || form.unasked()).await;
+        match whole.unwrap_or_else(|| Err("its form cannot be checked in time".to_owned())) {
+            Ok(whole) => {
+                self.desk.say(&format!("{} asked ({names}): answered by `--answer`", self.server));
+                Elicited::Accepted(whole)
+            }
+            Err(reason) => self.decline(&reason),
+        }
+    }
+
+    fn decline(&self, reason: &str) -> Elicited {
+        let reason = safe::line(reason);
+        self.desk.say(&format!("warning: {} asked, and was declined: {reason}", self.server));
+        Elicited::Declined
+    }
+
+    /// Lets a person fill in a form.
+    async fn fill_in(&self, console: &Console, mut form: Form) -> Elicited {
+        let mut dialogue = console.open().await;
+        let mut before = form.head(&self.server);
+        loop {
+            let line = match dialogue.ask(&format!("{before}{}", form.question())).await {
+                Heard::Line(line) => line,
+                heard => return closed(dialogue, &heard),
+            };
+            // The check of a stranger's schema holds up nobody.
+            let checked = aside::briefly(move || {
+                let taken = form.take(&line);
+                (form, taken)
+            });
+            let Some((same, taken)) = checked.await else {
+                dialogue.close("declined: the form cannot be checked in time");
+                return Elicited::Declined;
+            };
+            form = same;
+            before = match taken {
+                Taken::Accepted(whole) => {
+                    dialogue.close("sent");
+                    return Elicited::Accepted(whole);
+                }
+                Taken::Again(reason) => format!("{reason}\n"),
+                Taken::Declined => {
+                    dialogue.close("declined");
+                    return Elicited::Declined;
+                }
+                Taken::Next => String::new(),
+            };
+        }
+    }
+
+    /// Shows a person where the server wants them to go.
+    async fn url(self: Arc<Self>, request: UrlRequest) -> Elicited {
+        let Some(console) = &self.console else { return Elicited::Declined };
+        let mut dialogue = console.open().await;
+        let mut before = url::words(&request, &self.server);
+        loop {
+            let line = match dialogue.ask(&format!("{before}{}", url::QUESTION)).await {
+                Heard::Line(line) => line,
+                heard => return closed(dialogue, &heard),
+            };
+            match yes_or_no(&line) {
+                Some(true) => {
+                    dialogue.close("agreed");
+                    return Elicited::accepted();
+                }
+                Some(false) => {
+                    dialogue.close("declined");
+                    return Elicited::Declined;
+                }
+                None => before = "type `yes` or `no`".to_owned(),
+            }
+        }
+    }
+}
+
+/// A person gave no line.
+fn closed(dialogue: console::Dialogue<'_>, heard: &Heard) -> Elicited {
+    match heard {
+        Heard::End => {
+            dialogue.close("cancelled");
+            Elicited::Cancelled
+        }
+        Heard::Line(_) | Heard::Stop => {
+            dialogue.close("declined; Ctrl-C again ends the command");
+            Elicited::Declined
+        }
+    }
+}
+
+/// What a form asks for.
+fn fields(form: &Form) -> String {
+    let names: Vec<_> = form.names().iter().map(|it| format!("`{it}`")).collect();
+    if names.is_empty() { "for a yes".to_owned() } else { names.join(", ") }
+}
+
+/// Words of a server, each line marked as such.
+fn quoted(words: &str) -> String {
+    let words = super::schema::cut(words, LONGEST);
+    let mut quoted = String::new();
+    for paragraph in safe::text(words).lines().filter(|it| !it.trim().is_empty()).take(MOST_LINES) {
+        quoted += &out::wrapped(paragraph, QUOTE);
+        quoted.push('\n');
+    }
+    quoted
+}
+
+const HEADING: &str = "Questions of the server";
+const SAMPLING: &str = "sampling/createMessage";
+const QUOTE: &str = "  | ";
+/// As much of a server's words as a person would read.
+const LONGEST: usize = 4000;
+const MOST_LINES: usize = 40;

@@ -1,0 +1,179 @@
+//! The terminal on which a person is asked: prompts on stderr, lines from stdin, one question at a time.
+//!
+//! ```text
+//!   closed ──open──▶ open ──ask──▶ a line, the end of input, or Ctrl-C
+//! ```
+//! What was typed before a question was shown is thrown away: it cannot be meant as its answer.
+
+use std::io;
+use std::sync::mpsc as blocking;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tokio::sync::{MutexGuard, mpsc, oneshot};
+
+use super::super::desk::Desk;
+
+/// A terminal with a person at it.
+pub(super) struct Console {
+    desk: Arc<Desk>,
+    lines: tokio::sync::Mutex<Lines>,
+    stop: Mutex<Stop>,
+}
+
+/// What Ctrl-C does.
+#[derive(Default)]
+struct Stop {
+    /// Where the question hears of it that is open.
+    open: Option<oneshot::Sender<()>>,
+    /// Whether it has closed one already: from then on it ends the command.
+    is_used: bool,
+}
+
+/// A question that is being asked. No other is while it is there.
+pub(super) struct Dialogue<'a> {
+    console: &'a Console,
+    lines: MutexGuard<'a, Lines>,
+    stopped: oneshot::Receiver<()>,
+    is_over: bool,
+}
+
+/// What a person did when they were asked.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// They ended their input.
+    End,
+    Line(String),
+    /// They pressed Ctrl-C.
+    Stop,
+}
+
+impl Console {
+    pub(super) fn new(desk: Arc<Desk>) -> Self {
+        Self { desk, lines: tokio::sync::Mutex::default(), stop: Mutex::default() }
+    }
+
+    /// Begins a question, once no other is asked.
+    pub(super) async fn open(&self) -> Dialogue<'_> {
+        let mut lines = self.lines.lock().await;
+        lines.forget();
+        let (open, stopped) = oneshot::channel();
+        self.stop().open = Some(open);
+        Dialogue { console: self, lines, stopped, is_over: false }
+    }
+
+    /// Ctrl-C was pressed. Returns whether it closes the question that is open, which it does once.
+    pub(super) fn stop_question(&self) -> bool {
+        let mut stop = self.stop();
+        let open = stop.open.take().filter(|_| !stop.is_used);
+        let is_heard = open.is_some_and(|it| it.send(()).is_ok());
+        stop.is_used |= is_heard;
+        is_heard
+    }
+
+    fn stop(&self) -> std::sync::MutexGuard<'_, Stop> {
+        // It is never half changed.
+        self.stop.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Dialogue<'_> {
+    /// Writes the text and waits for a line.
+    pub(super) async fn ask(&mut self, text: &str) -> Heard {
+        let desk = &self.console.desk;
+        desk.ask(text);
+        let heard = tokio::select! {
+            biased;
+            _ = &mut self.stopped => Heard::Stop,
+            line = self.lines.next() => line.map_or(Heard::End, Heard::Line),
+        };
+        match heard {
+            Heard::Line(_) => desk.answered(),
+            // The cursor stands behind the prompt.
+            Heard::End | Heard::Stop => desk.clear(),
+        }
+        heard
+    }
+
+    /// Ends it with a word on what came of it.
+    pub(super) fn close(mut self, outcome: &str) {
+        self.console.desk.say(outcome);
+        self.is_over = true;
+    }
+}
+
+impl Drop for Dialogue<'_> {
+    fn drop(&mut self) {
+        self.console.stop().open = None;
+        if !self.is_over {
+            self.console.desk.clear();
+            self.console.desk.say("the question is closed: its answer is not wanted any more");
+        }
+    }
+}
+
+/// Lines from stdin, read by a thread that ends with the process. Only what was asked for is read.
+#[derive(Default)]
+struct Lines {
+    reader: Option<Reader>,
+    /// Whether a line was asked for and has not come.
+    is_waited_for: bool,
+}
+
+struct Reader {
+    wanted: blocking::Sender<()>,
+    read: mpsc::UnboundedReceiver<Option<String>>,
+}
+
+impl Lines {
+    /// The next line; `None` at the end of input.
+    async fn next(&mut self) -> Option<String> {
+        let reader = self.reader.get_or_insert_with(Reader::start);
+        if !self.is_waited_for {
+            reader.wanted.send(()).ok()?;
+            self.is_waited_for = true;
+        }
+        let line = reader.read.recv().await;
+        self.is_waited_for = false;
+        line.flatten()
+    }
+
+    /// Throws away what was typed so far.
+    fn forget(&mut self) {
+        discard_typed();
+        let Some(reader) = &mut self.reader else { return };
+        while reader.read.try_recv().is_ok() {
+            self.is_waited_for = false;
+        }
+    }
+}
+
+impl Reader {
+    fn start() -> Self {
+        let (wanted, wishes) = blocking::channel::<()>();
+        let (lines, read) = mpsc::unbounded_channel();
+        let reading = move || {
+            for () in wishes {
+                let mut line = String::new();
+                // What cannot be read is as good as the end.
+                let is_line = io::stdin().read_line(&mut line).is_ok_and(|read| read > 0);
+                let line = is_line.then(|| line.trim_end_matches(['\n', '\r']).to_owned());
+                if lines.send(line).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without a thread the other ends of both channels are gone, and every question is at its end.
+        let _ = thread::Builder::new().name("lines".to_owned()).spawn(reading);
+        Self { wanted, read }
+    }
+}
+
+#[cfg(unix)]
+fn discard_typed() {
+    // Where it is no terminal there is nothing to discard.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+#[cfg(not(unix))]
+const fn discard_typed() {}

@@ -1,0 +1,176 @@
+//! A program of the user's that is the model: `--sampling-command`.
+//!
+//! It gets the server's request as JSON on stdin, and prints the answer: a result as JSON, or plain text.
+//! It is started for each request, and ended when nobody waits for its answer any more.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ridethrough::{Json, Refusal};
+use ridethrough_lab::contestant::split;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::super::desk::Desk;
+use super::super::safe;
+use crate::misuse::Misuse;
+
+/// The program, and its arguments.
+#[derive(Clone)]
+pub(super) struct Model {
+    program: String,
+    args: Vec<String>,
+}
+
+impl Model {
+    /// Reads a command line as a shell would.
+    pub(super) fn read(command: &str) -> Result<Self, Misuse> {
+        let words = split(command).map_err(|error| Misuse {
+            what: format!("`--sampling-command` cannot be used: {error}"),
+            tried: "it was split as a shell would; nothing was started".to_owned(),
+            hint:
+                "write the program and its arguments, such as `--sampling-command 'llm -m small'`"
+                    .to_owned(),
+        })?;
+        let mut words = words.into_iter();
+        Ok(Self { program: words.next().unwrap_or_default(), args: words.collect() })
+    }
+
+    /// Lets the program answer. What goes wrong is told, and is an error to the server.
+    pub(super) async fn answer(
+        &self,
+        params: Option<Json>,
+        desk: Arc<Desk>,
+    ) -> Result<Json, Refusal> {
+        let params = params.unwrap_or_else(Json::empty_object);
+        let count = params.member("messages").and_then(|it| it.elements()).map_or(0, |it| it.len());
+        let plural = if count == 1 { "" } else { "s" };
+        desk.say(&format!(
+            "the server asks a model ({count} message{plural}): `{}` answers",
+            safe::line(&self.program)
+        ));
+        let ran = timeout(TIME, self.run(&params, &desk)).await;
+        let late = || Err(format!("gave no answer within {} s", TIME.as_secs()));
+        let answer = ran.unwrap_or_else(|_| late()).and_then(|said| self.result(&said));
+        answer.map_err(|why| {
+            desk.say(&format!(
+                "warning: the sampling command {}; the server was told",
+                safe::line(&why)
+            ));
+            // What it said is the user's own, and none of the server's business.
+            Refusal::with_code(-32603, "the model of this client failed")
+        })
+    }
+
+    async fn run(&self, params: &Json, desk: &Desk) -> Result<Vec<u8>, String> {
+        let mut child = self.start()?;
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let request = params.as_bytes().clone();
+        let writing = async move {
+            // A program that does not read the whole request may answer all the same.
+            let _ = stdin.write_all(&request).await;
+            drop(stdin);
+        };
+        let stdout = child.stdout.take().expect("it is piped");
+        let stderr = child.stderr.take().expect("it is piped");
+        let ((), said, ()) = tokio::join!(writing, all(stdout), tell(stderr, desk));
+        let said = said?;
+        let status = child.wait().await.map_err(|error| format!("is gone: {error}"))?;
+        match status.success() {
+            true => Ok(said),
+            false => Err(format!("failed ({status})")),
+        }
+    }
+
+    fn start(&self) -> Result<Child, String> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map_err(|error| format!("`{}` cannot be started: {error}", self.program))
+    }
+
+    /// What was printed, as the result that the server gets.
+    fn result(&self, said: &[u8]) -> Result<Json, String> {
+        let text = std::str::from_utf8(said).map_err(|_| "printed what is no text".to_owned())?;
+        if text.trim().is_empty() {
+            return Err("printed nothing".to_owned());
+        }
+        let json = Json::new(text.trim().to_owned()).ok();
+        match json.filter(|it| it.as_str().starts_with('{') && it.member("content").is_some()) {
+            Some(result) => Ok(self.completed(&result)),
+            None => {
+                let content = json!({"type": "text", "text": text.trim_end_matches(['\n', '\r'])});
+                let content =
+                    Json::empty_object().with_members([("content".to_owned(), content.into())]);
+                Ok(self.completed(&content))
+            }
+        }
+    }
+
+    /// A result with what the protocol wants of it and the program did not say.
+    fn completed(&self, result: &Json) -> Json {
+        let model = self.program.rsplit(['/', '\\']).next().unwrap_or_default();
+        let defaults = [
+            ("role", json!("assistant")),
+            ("model", json!(model)),
+            ("stopReason", json!("endTurn")),
+        ];
+        let missing = defaults.into_iter().filter(|(name, _)| result.member(name).is_none());
+        result.with_members(missing.map(|(name, value)| (name.to_owned(), value.into())))
+    }
+}
+
+/// Everything that is printed, as far as anybody would send it.
+async fn all(stdout: impl AsyncRead + Unpin) -> Result<Vec<u8>, String> {
+    let mut said = Vec::new();
+    let mut stdout = stdout.take(LARGEST + 1);
+    stdout.read_to_end(&mut said).await.map_err(|error| format!("cannot be read: {error}"))?;
+    match said.len() as u64 > LARGEST {
+        true => Err(format!("printed more than {} MiB", LARGEST >> 20)),
+        false => Ok(said),
+    }
+}
+
+/// Passes on what the program says to people.
+async fn tell(stderr: impl AsyncRead + Unpin, desk: &Desk) {
+    let mut lines = BufReader::new(stderr.take(LARGEST)).lines();
+    // What is no text is not told.
+    while let Ok(Some(line)) = lines.next_line().await {
+        desk.say(&safe::line(&line));
+    }
+}
+
+/// As long as a person would wait for a model.
+const TIME: Duration = Duration::from_secs(120);
+const LARGEST: u64 = 8 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_a_message_and_json_is_the_result_itself() {
+        let model = Model::read("/usr/bin/llm -m 'a b'").unwrap();
+        let result = |said: &str| model.result(said.as_bytes()).unwrap().as_str().to_owned();
+
+        assert_eq!(
+            result("4\n"),
+            r#"{"content":{"text":"4","type":"text"},"role":"assistant","model":"llm","stopReason":"endTurn"}"#
+        );
+        let whole = r#"{"role":"assistant","content":{"type":"text","text":"4"},"model":"m","stopReason":"maxTokens"}"#;
+        assert_eq!(result(&format!(" {whole}\n")), whole);
+        // A model that answers with JSON of its own has said a text.
+        assert!(result(r#"{"answer":4}"#).contains(r#""text":"{\"answer\":4}""#));
+    }
+
+    #[test]
+    fn nothing_is_no_answer() {
+        let model = Model::read("llm").unwrap();
+
+        assert_eq!(model.result(b" \n").unwrap_err(), "printed nothing");
+        assert_eq!(model.result(&[0xff]).unwrap_err(), "printed what is no text");
+    }
+}

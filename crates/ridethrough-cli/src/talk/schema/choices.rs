@@ -1,0 +1,50 @@
+//! Values to choose from, with the titles that a form shows for them.
+
+use ridethrough::Json;
+
+use super::tree::Tree;
+use super::{LONGEST_TEXT, Schema, cut};
+
+/// A value that may be chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::talk) struct Choice {
+    pub(in crate::talk) value: Json,
+    pub(in crate::talk) title: Option<String>,
+}
+
+impl<'a> Schema<'a> {
+    /// A name for people.
+    pub(in crate::talk) fn title(self) -> Option<&'a str> {
+        self.node.member("title").and_then(Tree::text).map(|it| cut(it, LONGEST_TEXT))
+    }
+
+    /// The only values that fit, if the schema names them: by `enum`, with the titles of `enumNames`, or by
+    /// alternatives that are a `const` each.
+    pub(in crate::talk) fn choices(self) -> Option<Vec<Choice>> {
+        let listed = self.node.member("enum").map(|values| self.listed(values.elements()));
+        let titled = || {
+            let forms = ["oneOf", "anyOf"].iter().find_map(|key| self.node.member(key))?;
+            forms.elements().iter().take(MOST).map(titled).collect()
+        };
+        listed.or_else(titled).filter(|choices: &Vec<_>| !choices.is_empty())
+    }
+
+    fn listed(self, values: &[Tree]) -> Vec<Choice> {
+        let titles = self.node.member("enumNames").map_or(&[][..], Tree::elements);
+        let titles = titles.iter().map(Tree::text).chain(std::iter::repeat(None));
+        let choices = values.iter().zip(titles).take(MOST);
+        choices.filter_map(|(value, title)| choice(value, title)).collect()
+    }
+}
+
+fn titled(form: &Tree) -> Option<Choice> {
+    choice(form.member("const")?, form.member("title").and_then(Tree::text))
+}
+
+fn choice(value: &Tree, title: Option<&str>) -> Option<Choice> {
+    let value = Json::new(value.json()).ok()?;
+    Some(Choice { value, title: title.map(|it| cut(it, LONGEST_TEXT).to_owned()) })
+}
+
+/// Nobody chooses from more by hand; what is beyond them is refused by the check of the whole.
+const MOST: usize = 500;

@@ -1,0 +1,92 @@
+//! A call that its server goes on with as a task: followed to its end, and cancelled with its command.
+
+mod command;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use ridethrough::model::{TaskState, TaskStatus, ToolResult};
+use ridethrough::{Begun, Call, Kind, Task};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{Talk, safe};
+pub(super) use command::{Command, play};
+
+impl Talk {
+    /// Makes a call that can be a task only, and waits for its result.
+    pub(super) async fn call_as_task(&self, call: Call<ToolResult>) -> Result<ToolResult> {
+        let task = match call.as_task().await? {
+            Begun::Answered(result) => return Ok(result),
+            Begun::Task(task) => Arc::new(task),
+        };
+        *self.task() = Some(task.clone());
+        let result = self.followed(&task).await;
+        // Out of time it is cancelled like every other call; else it has ended, as far as is known.
+        if !matches!(&result, Err(ridethrough::Error::Call(it)) if it.kind == Kind::DeadlinePassed)
+        {
+            *self.task() = None;
+        }
+        self.cancel_task().await;
+        Ok(result?)
+    }
+
+    /// Makes a call as a task and leaves it to the server. Gives the result, if the server made none of it.
+    pub(super) async fn detach(&self, call: Call<ToolResult>) -> Result<Option<ToolResult>> {
+        let task = match call.as_task().await? {
+            Begun::Answered(result) => {
+                self.desk.say("the server made no task of it: this is its result");
+                return Ok(Some(result));
+            }
+            Begun::Task(task) => task,
+        };
+        let id = task.id();
+        let json = || format!(r#"{{"taskId":{}}}"#, serde_json::json!(id.as_str()));
+        self.print(json, |out, _| writeln!(out, "{}", safe::line(id.as_str())))?;
+        self.desk.say(
+            "the server goes on with it; `ridethrough task status SERVER TASK` says where it stands, \
+             `task result` waits for it, `task cancel` stops it",
+        );
+        Ok(None)
+    }
+
+    /// Asks the server to stop the task that is under way, if there is one. Best effort, like every
+    /// cancellation.
+    pub(super) async fn cancel_task(&self) {
+        let task = self.task().take();
+        if let Some(task) = task {
+            let _ = timeout(CANCEL_TIME, task.cancel().into_future()).await;
+        }
+    }
+
+    /// Waits for the end of a task, and shows where it stands as long as it works.
+    ///
+    /// A fault, or input that it needs, is a matter of the wait for its result, which asks through any
+    /// number of faults and lets the questions be answered.
+    async fn followed(&self, task: &Task) -> Result<ToolResult, ridethrough::Error> {
+        let left = || self.ends.map(|ends| ends.saturating_duration_since(Instant::now()));
+        while let Ok(state) = self.timed(task.status()).await {
+            if state.status != TaskStatus::Working {
+                break;
+            }
+            self.desk.show(&words(&state));
+            let pause = state.poll_interval.unwrap_or_default().clamp(LEAST_PAUSE, LONGEST_PAUSE);
+            sleep(left().map_or(pause, |left| left.min(pause))).await;
+        }
+        match left() {
+            Some(left) => task.result().deadline(left).await,
+            None => task.result().await,
+        }
+    }
+}
+
+/// Where a task stands that works: `task: compiling`.
+fn words(state: &TaskState) -> String {
+    let message = state.message.as_deref().filter(|it| !it.is_empty());
+    format!("task: {}", message.map_or_else(|| "working".to_owned(), safe::line))
+}
+
+const CANCEL_TIME: Duration = Duration::from_secs(1);
+/// How often the server is asked, if it names no pace.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
