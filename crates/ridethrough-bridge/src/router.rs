@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use ridethrough::{Client, Delivered, Error, Events, Inbox, Seen};
+use ridethrough::{Client, Delivered, Era, Error, Events, Inbox, Seen};
 use ridethrough_core::message::Message;
 use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -127,6 +127,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
             voice.say(Some(&format!("the catalogue is ignored: {why}")));
         }
+        // What the host may be asked and told, it expects as in a session. It begins with `initialize`.
+        client.prefer_era(Era::Legacy);
         Self {
             inbox: client.inbox(),
             events: client.events(),

@@ -56,6 +56,7 @@ pub struct ClientBuilder {
     place: Place,
     policy: RecoveryPolicy,
     eras: Option<Eras>,
+    preferred_era: Era,
     /// What was found of the server's era earlier, and how long ago.
     known_era: Option<(Era, Duration)>,
     revision: Option<Version>,
@@ -90,6 +91,7 @@ impl ClientBuilder {
             place,
             policy: RecoveryPolicy::default(),
             eras: None,
+            preferred_era: Era::Modern,
             known_era: None,
             revision: None,
             info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
@@ -293,6 +295,7 @@ impl ClientBuilder {
         if let Some(revision) = self.revision.filter(|it| it.era().has_sessions()) {
             link.offer(revision);
         }
+        link.prefer_era(self.preferred_era);
         if carries_http_sse {
             link.speak_http_sse();
         }
