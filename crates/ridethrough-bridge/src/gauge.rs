@@ -47,6 +47,7 @@ pub(crate) struct Own {
     pub(crate) is_in_trouble: bool,
     pub(crate) recoveries: u64,
     pub(crate) lost: Duration,
+    pub(crate) dropped_notifications: u64,
     pub(crate) in_flight: Vec<InFlight>,
     pub(crate) in_flight_count: usize,
 }
@@ -88,6 +89,8 @@ pub struct Snapshot {
     pub recoveries: u64,
     /// How long that took, in all.
     pub lost_ms: u64,
+    /// Notifications of the host that were dropped, because the server takes them too slowly.
+    pub dropped_notifications: u64,
 }
 
 /// Whether calls go through.
@@ -204,6 +207,7 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
         waiting: link.calls_waiting,
         recoveries: own.recoveries,
         lost_ms: millis(own.lost),
+        dropped_notifications: own.dropped_notifications,
     }
 }
 

@@ -39,6 +39,7 @@ mod lines;
 mod lists;
 mod manner;
 mod news;
+mod notices;
 mod outbox;
 mod router;
 mod splice;

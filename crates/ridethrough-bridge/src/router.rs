@@ -1,7 +1,8 @@
 //! The one loop of a bridge: whatever comes from either side goes where it belongs.
 //!
 //! Nothing here waits for one thing while another could go on. Requests of the host run side by side;
-//! what the host does not read is bounded, and then nothing more is taken in.
+//! what the host does not read is bounded, and then nothing more is taken in. What the upstream does not
+//! take of the host's notifications is bounded too (`notices`).
 
 mod ending;
 mod greet;
@@ -9,16 +10,18 @@ mod look;
 mod pass;
 mod watch;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use ridethrough::{Client, Delivered, Error, Events, Inbox, Seen};
+use ridethrough::{Client, Delivered, Era, Error, Events, Inbox, Seen};
+use ridethrough_core::message::Message;
 use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
+use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep_until};
 
 use crate::advice::Advice;
@@ -31,6 +34,7 @@ use crate::lines::{Line, Lines};
 use crate::lists::{Fetched, Kind, Lists};
 use crate::manner::Manner;
 use crate::news::{Detail, News};
+use crate::notices::Notices;
 use crate::outbox::Outbox;
 use crate::upstream::Upstream;
 
@@ -42,6 +46,10 @@ pub(crate) struct Router<W> {
     events: Events,
     outbox: Outbox<W>,
     calls: Calls,
+    notices: Notices,
+    /// What the host has said and is not taken yet: it begins with a notification that waits for room.
+    held: VecDeque<Message>,
+    hold_until: Option<Instant>,
 
     upstream: Upstream,
     /// What the host calls itself.
@@ -104,7 +112,9 @@ enum Woken {
     Delivered(Delivered),
     Finished(Finished),
     GreetingDue,
+    HeldDue,
     Line(Option<Line>),
+    Noticed,
     Reached(Result<(), Error>),
     ReminderDue,
     Seen(Seen),
@@ -117,11 +127,16 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
             voice.say(Some(&format!("the catalogue is ignored: {why}")));
         }
+        // What the host may be asked and told, it expects as in a session. It begins with `initialize`.
+        client.prefer_era(Era::Legacy);
         Self {
             inbox: client.inbox(),
             events: client.events(),
             outbox: Outbox::new(writer, voice.secrets.clone()),
             calls: Calls::default(),
+            notices: Notices::default(),
+            held: VecDeque::new(),
+            hold_until: None,
             upstream: Upstream::new(client.clone()),
             host: None,
             greeting: None,
@@ -156,6 +171,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         lines: &mut Lines<R>,
     ) -> io::Result<()> {
         loop {
+            // A host that always has more to say must not keep the thread from everybody else.
+            consume_budget().await;
             match self.wait(lines).await {
                 Woken::Line(None) => return Ok(()),
                 Woken::Written(Err(error)) => return Err(error),
@@ -178,17 +195,20 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let is_answering = is_open || *self.ending.borrow();
         let greet_by = self.greeting.as_ref().map(Greeting::by);
         let (remind_at, check_at) = (self.news.due(), self.check_again);
+        let is_listening = is_open && self.held.is_empty();
         tokio::select! {
             biased;
             Some(delivered) = self.inbox.next(), if is_open => Woken::Delivered(delivered),
             Some(finished) = self.calls.next(), if is_answering && !self.calls.is_empty() => {
                 Woken::Finished(finished)
             }
-            line = lines.next(), if is_open => Woken::Line(line),
+            Some(()) = self.notices.next() => Woken::Noticed,
+            line = lines.next(), if is_listening => Woken::Line(line),
             reached = self.upstream.next() => Woken::Reached(reached),
             checked = over(&mut self.checking) => Woken::Checked(checked),
             Some(seen) = self.events.next() => Woken::Seen(seen),
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
+            () = at(self.hold_until) => Woken::HeldDue,
             () = at(greet_by) => Woken::GreetingDue,
             () = at(remind_at) => Woken::ReminderDue,
             () = at(check_at) => Woken::CheckDue,
@@ -199,11 +219,19 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Whoever never stops talking must hold up nobody else: in turn, each of the others is looked at
     /// first.
     fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
-        match self.in_a_row / CROWD % 4 {
+        match self.in_a_row / CROWD % 8 {
             0 => self.outbox.drive().now_or_never().map(Woken::Written),
             1 => self.asks.try_recv().ok().map(Woken::Asked),
+            2 => self.notices.next().now_or_never().flatten().map(|()| Woken::Noticed),
+            3 => self.upstream.next().now_or_never().map(Woken::Reached),
+            4 => self.events.next().now_or_never().flatten().map(Woken::Seen),
+            5 => {
+                let is_due = |greeting: &Greeting| greeting.by() <= Instant::now();
+                self.greeting.as_ref().is_some_and(is_due).then_some(Woken::GreetingDue)
+            }
             _ if self.outbox.is_full() => None,
-            2 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            6 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            _ if !self.held.is_empty() => None,
             _ => lines.next().now_or_never().map(Woken::Line),
         }
     }
@@ -216,6 +244,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Woken::Delivered(delivered) => self.hand_over(delivered),
             Woken::Finished(finished) => self.answer(finished),
             Woken::GreetingDue => self.greet_without_upstream(),
+            Woken::HeldDue | Woken::Noticed => self.take_held(),
             Woken::Line(Some(line)) => self.take_line(line),
             // Whoever waits looks at these two before.
             Woken::Line(None) | Woken::Written(_) => {}

@@ -133,6 +133,8 @@ pub enum Lane {
     Call,
     /// Everything that the link itself has to say, and its standing stream.
     Control,
+    /// A notification of the application: there may be more of them than the server takes.
+    Notice,
     /// The rest of a broken or silent stream.
     Resume,
 }

@@ -21,8 +21,15 @@ use crate::lines::Lines;
 impl<W: AsyncWrite + Unpin> Router<W> {
     /// Waits so long for the answers that are still to come, and ends the other requests with an error that
     /// says whether the server may have run them. Fails if the host reads no more.
+    ///
+    /// Notifications that the upstream has not taken have that time too, and no more.
     pub(crate) async fn answer_for(&mut self, time: Duration) -> io::Result<()> {
-        if let Ok(answered) = timeout(time, self.await_answers()).await {
+        self.take_all_held();
+        let all_said = async {
+            self.await_answers().await?;
+            self.await_notices().await
+        };
+        if let Ok(answered) = timeout(time, all_said).await {
             return answered;
         }
         self.ending.send_replace(true);
@@ -42,9 +49,17 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     async fn await_answers(&mut self) -> io::Result<()> {
+        self.go_on_while(|it| !it.calls.is_empty() || it.greeting.is_some()).await
+    }
+
+    async fn await_notices(&mut self) -> io::Result<()> {
+        self.go_on_while(|it| !it.notices.is_empty()).await
+    }
+
+    async fn go_on_while(&mut self, is_wanted: impl Fn(&Self) -> bool) -> io::Result<()> {
         // Nothing more is read, so that an end of the host's side is all that is left to see.
         let mut nothing = Lines::new(Silent, 0);
-        while !self.calls.is_empty() || self.greeting.is_some() {
+        while is_wanted(self) {
             match self.wait(&mut nothing).await {
                 Woken::Written(Err(error)) => return Err(error),
                 woken => self.handle(woken),

@@ -18,6 +18,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             is_in_trouble: self.news.is_in_trouble(),
             recoveries: self.news.recoveries(),
             lost: self.news.lost(),
+            dropped_notifications: self.notices.dropped(),
             in_flight: self.calls.oldest(now),
             in_flight_count: self.calls.count(),
         };

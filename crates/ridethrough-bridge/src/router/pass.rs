@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use ridethrough::Delivered;
 use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::ending::outcome;
 use super::greet::WITHIN;
@@ -16,6 +15,7 @@ use crate::calls::{Asked, End, Finished};
 use crate::host_messages::{self, HostMessage, INVALID_REQUEST};
 use crate::lines::Line;
 use crate::lists::{Kind, Page};
+use crate::notices::Room;
 use crate::{fault, greeting};
 
 impl<W: AsyncWrite + Unpin> Router<W> {
@@ -30,9 +30,53 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 }
                 // A host that waits for nothing is told nothing.
                 HostMessage::Fit(_) if is_too_large => {}
-                HostMessage::Fit(message) => self.take(message),
+                HostMessage::Fit(message) => self.held.push_back(message),
             }
         }
+        self.take_held();
+    }
+
+    /// Takes what the host has said, up to a notification that is worth waiting for.
+    pub(super) fn take_held(&mut self) {
+        self.hold_until = None;
+        while let Some(message) = self.held.pop_front() {
+            match self.room_for(&message) {
+                Room::Free => self.take(message),
+                Room::Later(until) => {
+                    self.held.push_front(message);
+                    self.hold_until = Some(until);
+                    return;
+                }
+                Room::None => self.drop_notification(),
+            }
+        }
+        // A batch may have been large, and is seldom followed by another.
+        self.held.shrink_to(MOST_KEPT);
+    }
+
+    /// Takes what the host has said. Nothing is waited for any more.
+    pub(super) fn take_all_held(&mut self) {
+        self.hold_until = None;
+        while let Some(message) = self.held.pop_front() {
+            match self.room_for(&message) {
+                Room::Free => self.take(message),
+                Room::Later(_) | Room::None => self.drop_notification(),
+            }
+        }
+    }
+
+    fn room_for(&self, message: &Message) -> Room {
+        match message {
+            Message::Notification { method, params } if self.goes_upstream(method) => {
+                self.notices.room_for(Instant::now(), method, params.as_ref())
+            }
+            _ => Room::Free,
+        }
+    }
+
+    fn drop_notification(&mut self) {
+        let words = self.notices.drop_one();
+        self.voice.say(words);
     }
 
     fn take(&mut self, message: Message) {
@@ -48,22 +92,25 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn notify(&mut self, method: &str, params: Option<Json>) {
+        if self.goes_upstream(method) {
+            self.notices.pass_on(&self.client, method, params.as_ref());
+        } else if method == "notifications/cancelled"
+            && let Some(id) = params.and_then(|params| params.member("requestId"))
+        {
+            self.calls.cancel(id.as_bytes());
+        }
+    }
+
+    /// Whether a notification is passed on as it is.
+    fn goes_upstream(&self, method: &str) -> bool {
         match method {
             // The client tells the upstream itself, in each of its sessions.
-            "notifications/initialized" => {}
+            "notifications/initialized" => false,
             // The client knows by which id the upstream knows the request, and whether it does.
-            "notifications/cancelled" => {
-                if let Some(id) = params.and_then(|params| params.member("requestId")) {
-                    self.calls.cancel(id.as_bytes());
-                }
-            }
+            "notifications/cancelled" => false,
             // Such an upstream asks for them when a call needs them.
-            "notifications/roots/list_changed" if self.is_stateless => {}
-            method => {
-                // It is on its way with the first look at it; a notification that the upstream did not
-                // take is an event of the client's, and nothing that the host could be told.
-                let _ = self.client.notify(method, params).now_or_never();
-            }
+            "notifications/roots/list_changed" => !self.is_stateless,
+            _ => true,
         }
     }
 
@@ -195,3 +242,5 @@ fn too_large() -> Answer {
 /// How long a list of a server that was never there is waited for: hosts begin with the lists of all their
 /// servers, and some show nothing until they have them.
 const FIRST_LIST: Duration = Duration::from_secs(10);
+/// What an empty line of messages keeps room for.
+const MOST_KEPT: usize = 64;

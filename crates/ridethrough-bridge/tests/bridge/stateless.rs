@@ -2,7 +2,7 @@
 
 use ridethrough::{Client, Era, Eras};
 use ridethrough_bridge::{Bridge, Catalogue};
-use ridethrough_lab::{Round, Spoken, When};
+use ridethrough_lab::{Round, Spoken, Times, When};
 use serde_json::{Value, json};
 
 use crate::rig::{Host, Rig, Scratch, secs};
@@ -22,7 +22,7 @@ async fn the_host_is_greeted_in_its_own_words_with_what_the_server_says_of_itsel
         (&greeting["supportedVersions"], &greeting["resultType"]),
         (&Value::Null, &Value::Null)
     );
-    assert_eq!(rig.count(When::method("initialize")), 0);
+    assert_eq!(rig.count(When::method("initialize")), 1, "it was asked whether it has sessions");
 
     // What was kept is what a host of that era can be greeted with.
     rig.server.kill().await;
@@ -139,6 +139,47 @@ async fn a_tool_that_cannot_be_called_is_told_once() {
     let told = host.told();
     let count = told.iter().filter(|line| line.contains("the tool `odd` cannot be called")).count();
     assert_eq!(count, 1, "{told:?}");
+}
+
+/// A server that speaks both eras cannot ask the host anything by itself where it is spoken to without a session:
+/// `elicitation via server-initiated requests is unavailable on 2026-07-28 connections`.
+#[tokio::test(start_paused = true)]
+async fn a_server_of_both_eras_is_spoken_to_with_a_session_and_can_ask_the_host() {
+    let rig = Rig::new();
+    rig.mcp.speaks(Spoken::Both);
+    rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+        if ask.is_stateless() {
+            let refusal = ask.error(-32603, "unavailable on 2026-07-28 connections");
+            return ask.json(refusal).await;
+        }
+        let question = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"message": "who?"}});
+        let log = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "asked"}});
+        let mut sse = ask.sse().await;
+        sse.message(None, &log).await;
+        sse.message(None, &question).await;
+        sse.gone().await;
+    });
+    // What an earlier process found out is no reason to do without a session.
+    let client = rig.builder().eras(Eras::Either).known_era(Era::Modern, secs(10)).build().unwrap();
+    let bridge = Bridge::new(client);
+    let gauge = bridge.gauge();
+    let mut host = Host::start(bridge);
+    host.greet().await;
+    assert_eq!(gauge.read().await.unwrap().era, "legacy");
+
+    host.call(1, "deploy").await;
+
+    let (log, question) = (host.hear_json().await, host.hear_json().await);
+    assert_eq!(log["method"], "notifications/message");
+    assert_eq!(question["method"], "elicitation/create");
+    let result = json!({"action": "accept", "content": {"name": "me"}});
+    host.say(json!({"jsonrpc": "2.0", "id": question["id"], "result": result}).to_string()).await;
+    while rig.count(When::response()) == 0 {
+        tokio::time::sleep(secs(1)).await;
+    }
+    let asked = |method: &str| rig.count(When::method(method));
+    assert_eq!((asked("initialize"), asked("server/discover")), (1, 0));
+    assert!(host.told().is_empty(), "{:?}", host.told());
 }
 
 #[tokio::test(start_paused = true)]

@@ -56,6 +56,18 @@ impl Link {
         to: Address,
         headers: Headers,
     ) -> AttemptId {
+        self.request_in(Lane::Control, owner, verb, to, headers)
+    }
+
+    /// The same in this lane.
+    pub(super) fn request_in(
+        &mut self,
+        lane: Lane,
+        owner: Owner,
+        verb: Verb,
+        to: Address,
+        headers: Headers,
+    ) -> AttemptId {
         let route = match (&owner, self.kept_free()) {
             (Owner::Listener, Some(home)) => Route::Except(home),
             _ => Route::Any,
@@ -64,7 +76,7 @@ impl Link {
             self.ids.handshakes = self.ids.handshakes.saturating_add(1);
         }
         let attempt = self.new_attempt(owner, to.generation);
-        let (credentials, lane) = (self.credentials.current(), Lane::Control);
+        let credentials = self.credentials.current();
         self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane, route }));
         attempt
     }

@@ -6,6 +6,14 @@
 //! ```
 //! A legacy server may also be one of 2024-11-05 (see `last_resort`); that is forgotten with its era.
 //!
+//! A link that prefers sessions asks for one first, since a server may speak both eras, and asks for the era
+//! only where that is refused:
+//!
+//! ```text
+//!   unknown ──initialize──▶ a session
+//!      └─────refused──▶ server/discover, as above
+//! ```
+//!
 //! A link that is pinned to one era never asks. The era is a property of the server: a refusal that only the
 //! other era gives makes the link ask, and stands if the server is what it was. If the server did change, a
 //! call goes out again where it is proven that it was not carried out.
@@ -35,6 +43,10 @@ use crate::output::Address;
 pub(super) struct KnownEra {
     allowed: Eras,
     found: Option<Found>,
+    /// What is spoken to a server that speaks both.
+    preferred: Era,
+    /// Whether the server refused a session since it last gave one.
+    refuses_sessions: bool,
     /// What it was when it was last found, in doubt now or not.
     last: Option<Era>,
     /// How the last question for it was refused, while a session stood.
@@ -54,7 +66,15 @@ struct Found {
 
 impl KnownEra {
     pub(super) const fn new(allowed: Eras) -> Self {
-        Self { allowed, found: None, last: None, refused_by: None, last_resort: LastResort::new() }
+        Self {
+            allowed,
+            found: None,
+            preferred: Era::Modern,
+            refuses_sessions: false,
+            last: None,
+            refused_by: None,
+            last_resort: LastResort::new(),
+        }
     }
 
     /// The session to begin with: one era needs none, if it is the only one.
@@ -75,8 +95,21 @@ impl KnownEra {
             (Eras::Either, Some(Found { era: Era::Legacy, until, .. })) if now < until => {
                 Opens::Initialize(Carrier::StreamableHttp)
             }
+            (Eras::Either, _) if self.asks_for_a_session() => {
+                Opens::Initialize(Carrier::StreamableHttp)
+            }
             (Eras::Either, _) => Opens::Discover,
         }
+    }
+
+    /// Whether a session is asked for before the era is.
+    const fn asks_for_a_session(&self) -> bool {
+        self.preferred.has_sessions() && !self.refuses_sessions
+    }
+
+    /// The server gave a session.
+    pub(super) const fn gave_a_session(&mut self) {
+        self.refuses_sessions = false;
     }
 
     /// What is known is in doubt: the server is asked again.
@@ -106,6 +139,13 @@ impl KnownEra {
 }
 
 impl Link {
+    /// What to speak to a server that speaks both eras, from the next handshake on; [`Era::Modern`] unless
+    /// this is said. A server that has no sessions is spoken to without, and one that knows nothing else with
+    /// them, whatever is preferred. A pinned link keeps to its era.
+    pub const fn prefer_era(&mut self, era: Era) {
+        self.known_era.preferred = era;
+    }
+
     /// Takes over what was found of this server's era in an earlier life, so long ago. What turns out to
     /// be wrong is corrected like everything that a link found itself. A pinned link keeps to its era.
     pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
@@ -271,6 +311,21 @@ impl Link {
             renewal.is_discovered = true;
         }
         self.known_era.forget();
+        self.known_era.refuses_sessions = true;
+        self.try_handshake(now);
+        true
+    }
+
+    /// `initialize` was answered by a result that begins no session that we know, though nobody has said that
+    /// the server has any. Returns whether it is asked for its era.
+    pub(super) fn agreed_on_no_session(&mut self, now: Moment, answer: &Answer) -> bool {
+        let is_first = self.known_era.found.is_none() && self.known_era.preferred.has_sessions();
+        let Answer::Result(_) = answer else { return false };
+        let Some(renewal) = self.session.renewal() else { return false };
+        if !is_first || renewal.is_discovered || self.known_era.allowed != Eras::Either {
+            return false;
+        }
+        self.known_era.refuses_sessions = true;
         self.try_handshake(now);
         true
     }

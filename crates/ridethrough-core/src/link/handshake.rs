@@ -282,12 +282,16 @@ impl Link {
         let address = Address { generation, session, version: None, target, carrier };
         match renewal::agreed_version(answer) {
             Ok(version) => {
+                self.known_era.gave_a_session();
                 let server = Some(answer.json().clone());
                 let ready = Ready::new(version, address, server);
                 self.send_initialized(now, Ready { home: head.connection, ..ready });
             }
             Err(words) => {
                 self.leave_unused(now, address);
+                if self.agreed_on_no_session(now, answer) {
+                    return;
+                }
                 let words = self.secrets.masked(&words);
                 let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
                 self.fail_session_waiters(now, &ending);

@@ -90,7 +90,7 @@ use eras::KnownEra;
 use gate::Gates;
 use inbox::Question;
 use mending::Relisting;
-use owed::Owed;
+use owed::{Owed, Turns};
 use pulse::Pulse;
 use renewal::Session;
 use restore::Restore;
@@ -154,6 +154,10 @@ pub struct Link {
     wires: BTreeMap<u64, ExchangeId>,
     attempts: BTreeMap<AttemptId, Attempt>,
     owed: BTreeMap<NoticeId, Owed>,
+    /// How many of them are answers to the server.
+    answers_owed: usize,
+    /// Which notifications are out, and which wait for that.
+    turns: Turns,
     questions: BTreeMap<QuestionId, Question>,
     /// Questions of stateless servers, by the call that they were asked for.
     round_questions: BTreeMap<QuestionId, ExchangeId>,
@@ -226,6 +230,8 @@ impl Link {
             wires: BTreeMap::new(),
             attempts: BTreeMap::new(),
             owed: BTreeMap::new(),
+            answers_owed: 0,
+            turns: Turns::default(),
             questions: BTreeMap::new(),
             round_questions: BTreeMap::new(),
             outages: 0,

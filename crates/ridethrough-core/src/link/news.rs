@@ -42,6 +42,7 @@ impl Link {
             Owner::Notice(id) => {
                 self.drain(attempt);
                 self.owed_answered(now, id, (generation, credentials), &head);
+                self.fill_turns(now);
                 self.closing_progressed(now);
             }
         }
@@ -135,6 +136,7 @@ impl Link {
             Owner::Listener => self.listener_lost(now, attempt),
             Owner::Notice(id) => {
                 self.owed_failed(now, id, failure);
+                self.fill_turns(now);
                 self.closing_progressed(now);
             }
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),

@@ -2,7 +2,13 @@
 //!
 //! None of them has an answer of its own, so each is bounded by what it belongs to: an answer by
 //! the exchange or session that asked, a cancellation by 5 s, a notification by the patience that
-//! runs from its wish. They bypass gates and the limit of calls in flight.
+//! runs from its wish. They bypass gates and the limit of calls in flight. Notifications take turns
+//! (`owed/turns.rs`): there is no end to what an application may have to tell.
+
+mod crowd;
+mod turns;
+
+pub(super) use turns::Turns;
 
 use std::time::Duration;
 
@@ -22,7 +28,7 @@ use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName, Kind, Reason};
-use crate::output::{Address, Output, Verb};
+use crate::output::{Address, Lane, Output, Verb};
 
 /// A message on its way to the server.
 #[derive(Debug)]
@@ -59,6 +65,7 @@ enum State {
     AwaitCredentials,
     AwaitLink,
     AwaitSession,
+    AwaitTurn,
     Out { attempt: AttemptId, until: Moment },
     Paused { until: Moment },
 }
@@ -78,6 +85,10 @@ impl Owed {
 
     const fn is_answer(&self) -> bool {
         matches!(self.due, Due::Answer { .. })
+    }
+
+    const fn is_notification(&self) -> bool {
+        matches!(self.due, Due::Notification { .. })
     }
 }
 
@@ -105,7 +116,7 @@ impl Link {
         let asked_by = ready.into_iter().chain(sent).find(|to| to.generation == generation);
         // Without a session to send it to, nobody is left who asked.
         let Some(to) = asked_by.cloned() else { return };
-        if self.owed.len() >= MOST_OWED {
+        if self.answers_owed >= MOST_OWED {
             // A server that asks faster than it listens is not owed everything.
             return self.tell(Event::ServerFloods);
         }
@@ -129,6 +140,7 @@ impl Link {
         let state = State::Paused { until: now };
         let (attempts, resends, delivery) = (0, 0, Delivery::NotSent);
         let owed = Owed { due, call, began: now, attempts, resends, delivery, state };
+        self.answers_owed += usize::from(owed.is_answer());
         self.owed.insert(self.ids.notice, owed);
         self.ids.notice
     }
@@ -149,12 +161,18 @@ impl Link {
                     self.owed_waits(id, State::AwaitSession);
                     return self.ensure_session(now);
                 };
+                self.turns.wait(id);
+                if self.turns.next(self.capacity) != Some(id) {
+                    return self.owed_waits(id, State::AwaitTurn);
+                }
                 let method = &owed.call.method;
                 let body = self.notification(method, params.as_ref());
                 (ready.address.clone(), LIMIT, body, self.own_headers(method))
             }
         };
-        let attempt = self.request_with(Owner::Notice(id), Verb::Post { body }, to, headers);
+        let lane = if owed.is_notification() { Lane::Notice } else { Lane::Control };
+        let owner = Owner::Notice(id);
+        let attempt = self.request_in(lane, owner, Verb::Post { body }, to, headers);
         if let Some(owed) = self.owed.get_mut(&id) {
             owed.attempts += 1;
         }
@@ -165,6 +183,12 @@ impl Link {
         let patience = self.patience();
         let Some(owed) = self.owed.get_mut(&id) else { return };
         owed.state = state;
+        match state {
+            _ if !owed.is_notification() => {}
+            State::AwaitTurn => self.turns.wait(id),
+            State::Out { .. } => self.turns.go(id),
+            _ => self.turns.leave(id),
+        }
         let alarm = match state {
             State::Out { until, .. } | State::Paused { until } => Some(until),
             // An answer waits for as long as somebody waits for it.
@@ -181,7 +205,12 @@ impl Link {
             State::Out { attempt, .. } => {
                 self.abort(attempt);
                 self.owed_failed(now, id, Failure::unknown(Cause::TimedOut));
+                self.fill_turns(now);
                 self.closing_progressed(now);
+            }
+            State::AwaitTurn => {
+                let reason = Reason::Rule("the server takes notifications too slowly");
+                self.owed_ended(now, id, Err(Ending::new(Kind::DeadlinePassed, reason)));
             }
             State::AwaitCredentials | State::AwaitLink | State::AwaitSession => {
                 let reason = self.last_failure.as_ref().map(|(_, reason)| reason.clone());
@@ -274,6 +303,8 @@ impl Link {
     /// The one place where a message that we owe ends.
     fn owed_ended(&mut self, now: Moment, id: NoticeId, outcome: Result<(), Ending>) {
         let Some(owed) = self.owed.remove(&id) else { return };
+        self.turns.leave(id);
+        self.answers_owed -= usize::from(owed.is_answer());
         self.timers.set(Timer::Notice(id), None);
         if let State::Out { attempt, .. } = owed.state {
             self.abort(attempt);
@@ -298,83 +329,8 @@ impl Link {
         });
         self.outbox.push_back(Output::Noticed { notice: id, outcome });
     }
-
-    /// The connection is back: what waited for it goes out.
-    pub(super) fn release_link_notices(&mut self, now: Moment) {
-        for id in self.owed_where(Owed::waits_for_link) {
-            self.send_owed(now, id);
-        }
-    }
-
-    pub(super) fn release_session_notices(&mut self, now: Moment) {
-        for id in self.owed_where(Owed::waits_for_session) {
-            self.send_owed(now, id);
-        }
-    }
-
-    pub(super) fn release_credential_notices(&mut self, now: Moment) {
-        for id in self.owed_where(Owed::waits_for_credentials) {
-            self.send_owed(now, id);
-        }
-    }
-
-    pub(super) fn drop_credential_notices(&mut self, now: Moment) {
-        for id in self.owed_where(Owed::waits_for_credentials) {
-            self.owed_ended(now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
-        }
-    }
-
-    /// There will be no connection: nothing can be told to anybody.
-    pub(super) fn drop_link_notices(&mut self, now: Moment, ending: &Ending) {
-        for id in self.owed_where(Owed::waits_for_link) {
-            self.owed_ended(now, id, Err(ending.clone()));
-        }
-    }
-
-    /// There will be no session: nothing can be told to it.
-    pub(super) fn drop_session_notices(&mut self, now: Moment, ending: &Ending) {
-        for id in self.owed_where(Owed::waits_for_session) {
-            self.owed_ended(now, id, Err(ending.clone()));
-        }
-    }
-
-    /// Answers are for the session, and the exchange, that asked.
-    pub(super) fn drop_answers(
-        &mut self,
-        now: Moment,
-        is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
-    ) {
-        let void = self.owed_where(|owed| match owed.due {
-            Due::Answer { ref to, exchange, .. } => is_void(to.generation, exchange),
-            _ => false,
-        });
-        for id in void {
-            self.owed_ended(now, id, Ok(()));
-        }
-    }
-
-    /// The link is closed under all of them, but for the word that a call is not wanted: the server
-    /// may be at work for nobody.
-    pub(super) fn close_notices(&mut self, now: Moment) {
-        for id in self.owed_where(|owed| !matches!(owed.due, Due::Cancelled { .. })) {
-            self.owed_ended(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
-        }
-    }
-
-    /// What is left of them while the link closes has little time.
-    pub(super) fn hurry_notices(&mut self, now: Moment) {
-        for id in self.owed_where(|_| true) {
-            self.timers.set(Timer::Notice(id), Some(now + LAST_WORD));
-        }
-    }
-
-    fn owed_where(&self, matches: impl Fn(&Owed) -> bool) -> Vec<NoticeId> {
-        self.owed.iter().filter(|(_, owed)| matches(owed)).map(|(id, _)| *id).collect()
-    }
 }
 
 const MOST_OWED: usize = 1000;
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);
-/// Enough for a round trip; whoever closes waits for it.
-const LAST_WORD: Duration = Duration::from_millis(250);
 const LIMIT: Duration = Duration::from_secs(30);

@@ -49,7 +49,7 @@ fn a_calls_own_headers_go_out_with_nothing_else() {
 #[test]
 fn what_the_link_says_itself_never_stands_in_line_with_calls() {
     let mut rig = Rig::connected();
-    rig.call("deploy");
+    let id = rig.call("deploy");
     let call = rig.post();
     rig.open(&call);
     rig.event_id(&call, "e1", "");
@@ -60,8 +60,11 @@ fn what_the_link_says_itself_never_stands_in_line_with_calls() {
     rig.end(&call);
     rig.advance_to_send();
     let resume = rig.get();
+    rig.cancel(id);
+    let cancelled = rig.post();
 
-    assert_eq!([call.lane, notice.lane, resume.lane], [Lane::Call, Lane::Control, Lane::Resume]);
+    let lanes = [call.lane, notice.lane, resume.lane, cancelled.lane];
+    assert_eq!(lanes, [Lane::Call, Lane::Notice, Lane::Resume, Lane::Control]);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod listening;
 mod mending;
 mod owing;
 mod polling;
+mod preferring;
 mod refusing;
 mod resuming;
 mod rounds;

@@ -2,7 +2,7 @@
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{
-    Cause, Delivered, Delivery, ExchangeId, Failure, Kind, Outgoing, QuestionId,
+    Cause, Delivered, Delivery, ExchangeId, Failure, Kind, NoticeId, Outgoing, QuestionId,
 };
 
 use crate::rig::{Rig, body, json, method, secs, session};
@@ -291,6 +291,104 @@ fn a_notification_that_cannot_be_sent_ends_with_its_patience() {
 
     let error = rig.noticed[&notice].as_ref().unwrap_err();
     assert_eq!((error.kind, error.elapsed), (Kind::Unreachable, secs(30)));
+}
+
+#[test]
+fn notifications_go_out_eight_at_a_time_in_the_order_of_their_wishes() {
+    let mut rig = Rig::connected();
+    let notices = tell(&mut rig, 20);
+    assert_eq!(rig.sent.len(), 8);
+
+    let mut order = Vec::new();
+    while let Some(post) = rig.sent.pop_front() {
+        order.push(body(&post).to_owned());
+        rig.status(&post, 202);
+    }
+
+    let expected: Vec<_> = (0..20).map(|n| format!(r#""params":{{"n":{n}}}"#)).collect();
+    assert!(order.iter().zip(&expected).all(|(sent, part)| sent.contains(part)), "{order:?}");
+    assert!(order.len() == 20 && notices.iter().all(|notice| rig.noticed[notice] == Ok(())));
+}
+
+#[test]
+fn calls_cancels_and_answers_never_wait_for_notifications() {
+    let (mut rig, streaming, _, question) = asked();
+    tell(&mut rig, 5000);
+    rig.sent.clear();
+
+    rig.link.answer(rig.now, question, &Answer::Result(json("1")));
+    rig.pump();
+    assert_eq!(body(&rig.post()), r#"{"jsonrpc":"2.0","id":"q","result":1}"#);
+    rig.call("other");
+    assert_eq!(method(&rig.post()).as_deref(), Some("tools/call"));
+    rig.cancel(streaming);
+
+    assert_eq!(method(&rig.post()).as_deref(), Some("notifications/cancelled"));
+}
+
+#[test]
+fn a_notification_that_waits_for_its_turn_ends_with_its_patience_and_leaves_it_to_the_next() {
+    let mut rig = Rig::connected();
+    let notices = tell(&mut rig, 17);
+    rig.advance(secs(10));
+    for post in std::mem::take(&mut rig.sent) {
+        rig.status(&post, 202);
+    }
+    assert_eq!(rig.sent.len(), 8, "the second eight");
+
+    rig.advance(secs(20));
+
+    let error = rig.noticed[&notices[16]].as_ref().unwrap_err();
+    assert_eq!((error.kind, error.delivery), (Kind::DeadlinePassed, Delivery::NotSent));
+    let next = tell(&mut rig, 1)[0];
+    let post = rig.post();
+    rig.status(&post, 202);
+    assert_eq!((rig.sent.len(), rig.noticed.contains_key(&next)), (8, false));
+    assert!(body(&rig.sent[7]).contains(r#""n":0}"#), "its turn has come");
+}
+
+#[test]
+fn notifications_that_wait_for_their_turn_outlive_a_lost_connection_in_their_order() {
+    let mut rig = Rig::connected();
+    tell(&mut rig, 12);
+    for post in std::mem::take(&mut rig.sent) {
+        rig.refuse_connection(&post);
+    }
+    rig.nothing_sent();
+
+    rig.dial_succeeds();
+
+    assert_eq!(rig.sent.len(), 8);
+    let mut order = Vec::new();
+    while let Some(post) = rig.sent.pop_front() {
+        order.push(body(&post).to_owned());
+        rig.status(&post, 202);
+    }
+    assert_eq!(order.len(), 12);
+    let last = order.iter().rposition(|sent| sent.contains(r#""n":0}"#));
+    assert_eq!(last, Some(0), "{order:?}");
+    assert!(order[11].contains(r#""n":11}"#), "{order:?}");
+}
+
+#[test]
+fn a_connection_that_carries_few_calls_carries_fewer_notifications() {
+    let mut rig = Rig::connected();
+    rig.link.handle_capacity(rig.now, 4);
+
+    tell(&mut rig, 20);
+
+    assert_eq!(rig.sent.len(), 2);
+}
+
+/// Tells the server this many things.
+fn tell(rig: &mut Rig, number: usize) -> Vec<NoticeId> {
+    let notices = (0..number).map(|n| {
+        let params = json(&format!(r#"{{"n":{n}}}"#));
+        let notice = rig.link.notify(rig.now, "notifications/x", Some(&params));
+        rig.pump();
+        notice
+    });
+    notices.collect()
 }
 
 /// A call on whose stream the server has asked something.

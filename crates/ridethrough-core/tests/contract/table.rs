@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
 /// The tests of this folder: each of them must be named by a row.
-const CONTRACT_TESTS: [&str; 20] = [
+const CONTRACT_TESTS: [&str; 21] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
     include_str!("connecting.rs"),
@@ -19,6 +19,7 @@ const CONTRACT_TESTS: [&str; 20] = [
     include_str!("mending.rs"),
     include_str!("owing.rs"),
     include_str!("polling.rs"),
+    include_str!("preferring.rs"),
     include_str!("refusing.rs"),
     include_str!("resuming.rs"),
     include_str!("rounds.rs"),

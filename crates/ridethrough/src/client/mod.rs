@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ridethrough_core::CallName;
 use ridethrough_core::message::Json;
-use ridethrough_core::{CallError, Delivery, Identity, Kind, Reason, Status};
+use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Status};
 use tokio::sync::oneshot;
 
 use crate::config::{BuildError, ClientBuilder};
@@ -169,6 +169,12 @@ impl Client {
     /// server is told with every request, and so from the next one on. Both parts must be JSON objects.
     pub fn set_identity(&self, identity: Identity) {
         self.wish(Wish::SetIdentity(identity));
+    }
+
+    /// Speaks this era from the next handshake on, if the server speaks both: see
+    /// [`ClientBuilder::prefer_era`].
+    pub fn prefer_era(&self, era: Era) {
+        self.wish(Wish::PreferEra(era));
     }
 
     /// The places that the server may work in, from here on; it is told that they changed. The server

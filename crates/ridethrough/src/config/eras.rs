@@ -49,6 +49,29 @@ impl ClientBuilder {
         self
     }
 
+    /// What is spoken to a server that speaks both eras; [`Era::Modern`] unless this is said.
+    ///
+    /// *Modern* needs no handshake, and there is no session that could be lost. But such a server asks
+    /// nothing by itself: what a call needs (sampling, elicitation, roots) it asks for in the answer to that
+    /// call, and a server whose code asks in the older way cannot ask at all; what it logs comes with the call
+    /// that it logs for, or not.
+    ///
+    /// *Legacy* costs a handshake and a session, which may be lost and is then renewed. The server may ask
+    /// and tell whatever it likes, at any time. A client that prefers it asks for a session first, and finds
+    /// out the era only where that is refused.
+    ///
+    /// A server that speaks one era is spoken to in that one, whatever is preferred. Does nothing if one era
+    /// is pinned.
+    ///
+    /// ```
+    /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
+    /// builder.prefer_era(ridethrough::Era::Legacy);
+    /// ```
+    pub const fn prefer_era(mut self, era: Era) -> Self {
+        self.preferred_era = era;
+        self
+    }
+
     /// Hears which era the server belongs to, each time that it was asked. It runs on the client's own
     /// task, before any call goes out in that era, so it must be quick.
     pub fn on_era(mut self, found: impl Fn(Era) + Send + Sync + 'static) -> Self {

@@ -56,6 +56,7 @@ pub struct ClientBuilder {
     place: Place,
     policy: RecoveryPolicy,
     eras: Option<Eras>,
+    preferred_era: Era,
     /// What was found of the server's era earlier, and how long ago.
     known_era: Option<(Era, Duration)>,
     revision: Option<Version>,
@@ -92,6 +93,7 @@ impl ClientBuilder {
             place,
             policy: RecoveryPolicy::default(),
             eras: None,
+            preferred_era: Era::Modern,
             known_era: None,
             revision: None,
             info: Ok(Json::new(OUR_INFO).expect("written as JSON below")),
@@ -313,6 +315,7 @@ impl ClientBuilder {
         if let Some(time) = self.place.time_to_start() {
             link.give_time_to_start(time);
         }
+        link.prefer_era(self.preferred_era);
         if carries_http_sse {
             link.speak_http_sse();
         }

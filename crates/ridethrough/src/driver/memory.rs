@@ -54,7 +54,7 @@ impl Memory {
     pub(super) fn share(&self, lane: Lane) -> Share {
         let account = match lane {
             Lane::Call | Lane::Resume => self.calls.clone(),
-            Lane::Control => self.link.clone(),
+            Lane::Control | Lane::Notice => self.link.clone(),
         };
         let mut locked = lock(&account);
         locked.last += 1;

@@ -352,6 +352,7 @@ impl Driver {
                 let notice = self.link.notify(now, method, params.as_ref());
                 self.notices.insert(notice, reply);
             }
+            Wish::PreferEra(era) => self.link.prefer_era(era),
             Wish::Send { caller, request, accepts } => self.send(now, caller, request, accepts),
             Wish::SetIdentity(identity) => {
                 // What a server lists may depend on what its client can do.

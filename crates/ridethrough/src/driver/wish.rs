@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{CallError, Identity, QuestionId, Request, Status};
+use ridethrough_core::{CallError, Era, Identity, QuestionId, Request, Status};
 use tokio::sync::{mpsc, oneshot};
 
 use super::callers::Caller;
@@ -55,6 +55,7 @@ pub(crate) enum Wish {
         params: Option<Json>,
         reply: NoticeReply,
     },
+    PreferEra(Era),
     Send {
         caller: Caller,
         request: Request,

@@ -252,12 +252,14 @@ impl Pool {
     /// Waits for a place, for as long as it takes. Streams that are read for their connection's sake
     /// only must not hold one meanwhile.
     async fn place_in_line(&self, lane: Lane) -> Place {
-        let mut turn = self.room.stand_in_line(lane);
+        let (mut turn, mut pause) = (self.room.stand_in_line(lane), expected::GRACE);
         loop {
-            match timeout(expected::GRACE, &mut turn).await {
+            match timeout(pause, &mut turn).await {
                 Ok(place) => return place.expect("the room keeps the line, and we keep the room"),
                 Err(_) => self.room.close_a_leftover(),
             }
+            // A long line that woke as often as a short one would do nothing else.
+            pause *= 2;
         }
     }
 }

@@ -3,8 +3,9 @@
 //! A call can hold its connection for as long as it likes, and others must get through meanwhile: a
 //! server may end that call only when it has our answer to a question of its own. So the last places
 //! are not for everybody. A call leaves three free, a resume two (it may stand beside the stream that
-//! it replaces), all that the link says itself one, and the link's own connect takes the last.
-//! Within a lane, who came first goes first.
+//! it replaces), and so does a notification of the application, which goes when no call waits; all that
+//! the link says itself leaves one, and the link's own connect takes the last. Within a lane, who came
+//! first goes first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +19,26 @@ use super::{Room, State};
 pub(super) struct Places {
     limit: usize,
     taken: usize,
-    waiting: [VecDeque<oneshot::Sender<Place>>; LANES],
+    waiting: [Line; LANES],
+}
+
+/// Those who wait in one lane.
+#[derive(Default)]
+struct Line {
+    waiters: VecDeque<oneshot::Sender<Place>>,
+    /// So many may stand there before it is looked who has left: looking each time would take time in the
+    /// square of their number.
+    look_at: usize,
+}
+
+impl Line {
+    fn join(&mut self, waiter: oneshot::Sender<Place>) {
+        if self.waiters.len() >= self.look_at {
+            self.waiters.retain(|waiter| !waiter.is_closed());
+            self.look_at = 2 * self.waiters.len().max(FEW);
+        }
+        self.waiters.push_back(waiter);
+    }
 }
 
 impl Places {
@@ -57,7 +77,7 @@ impl Place {
     /// Takes a place, unless there is none or others wait for one.
     pub(super) fn take(room: &Arc<Room>, state: &mut State, lane: Lane) -> Option<Self> {
         let places = &mut state.places;
-        if !places.has_room(lane) || !places.waiting[lane as usize].is_empty() {
+        if !places.has_room(lane) || !places.waiting[lane as usize].waiters.is_empty() {
             return None;
         }
         places.taken += 1;
@@ -85,9 +105,7 @@ impl Room {
     pub(super) fn stand_in_line(self: &Arc<Self>, lane: Lane) -> oneshot::Receiver<Place> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
-        let line = &mut state.places.waiting[lane as usize];
-        line.retain(|waiter| !waiter.is_closed());
-        line.push_back(sender);
+        state.places.waiting[lane as usize].join(sender);
         // A place may have been given back since this one was told that there is none.
         self.serve(&mut state);
         receiver
@@ -103,7 +121,7 @@ impl Room {
         let places = &mut state.places;
         for lane in IN_ORDER {
             while places.has_room(lane)
-                && let Some(waiter) = places.waiting[lane as usize].pop_front()
+                && let Some(waiter) = places.waiting[lane as usize].waiters.pop_front()
             {
                 places.taken += 1;
                 if let Err(mut place) = waiter.send(Place { room: Some(self.clone()) }) {
@@ -121,12 +139,14 @@ const fn leaves(lane: Lane) -> usize {
     match lane {
         Lane::Call => 3,
         Lane::Control => 1,
-        Lane::Resume => 2,
+        Lane::Notice | Lane::Resume => 2,
     }
 }
 
-const LANES: usize = 3;
-const IN_ORDER: [Lane; LANES] = [Lane::Control, Lane::Resume, Lane::Call];
+const LANES: usize = 4;
+const IN_ORDER: [Lane; LANES] = [Lane::Control, Lane::Resume, Lane::Call, Lane::Notice];
+/// A line that is shorter is not worth a second thought.
+const FEW: usize = 16;
 /// What calls leave free, and the standing stream.
 const KEPT_FROM_CALLS: usize = leaves(Lane::Call) + 1;
 /// With fewer there would be no place for a call.
