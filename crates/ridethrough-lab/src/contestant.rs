@@ -33,6 +33,11 @@ pub trait Contestant: Send + Sync {
     fn lead(&self) -> Duration {
         Duration::ZERO
     }
+
+    /// Whether it is a bridge, of which some checks are not asked.
+    fn is_bridge(&self) -> bool {
+        false
+    }
 }
 
 /// What a client said and did.

@@ -211,7 +211,8 @@ fn bridged(words: &[PathBuf], token: Option<&str>) -> Result<Program> {
 fn host(arguments: &[&str]) -> Result<Program> {
     let this = std::env::current_exe().context("this program does not know its own path")?;
     let command = [this.as_os_str(), "lab".as_ref(), "drive-stdio".as_ref()];
-    Ok(Program::new(command.into_iter().chain(arguments.iter().map(AsRef::as_ref))))
+    let words = command.into_iter().chain(arguments.iter().map(AsRef::as_ref));
+    Ok(Program::new(words).before_a_bridge())
 }
 
 /// A word that `--server` takes for one, whatever is in it.

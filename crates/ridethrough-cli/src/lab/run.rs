@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// client, `ridethrough lab drive`]
     #[arg(long, value_name = "CMD")]
     client: Option<String>,
+    /// The client is a bridge behind a host that has a session: it is not asked to do without one
+    #[arg(long, requires = "client")]
+    bridge: bool,
     /// What the client is called in reports [default: the command]
     #[arg(long)]
     name: Option<String>,
@@ -107,6 +110,7 @@ impl Contender {
                     hint: "give a program and its arguments: --client \"python3 adapter.py\""
                         .to_owned(),
                 })?;
+                let program = if args.bridge { program.before_a_bridge() } else { program };
                 (command.clone(), program, command.clone())
             }
             None => ("ridethrough lab drive".to_owned(), ourselves()?, "ridethrough".to_owned()),

@@ -21,6 +21,7 @@ use crate::server::Server;
 pub struct Program {
     words: Vec<OsString>,
     lead: Duration,
+    is_bridge: bool,
 }
 
 /// A command line that names no program.
@@ -38,7 +39,13 @@ impl Program {
     /// A program and its first arguments.
     pub fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
-        Self { words, lead: Duration::ZERO }
+        Self { words, lead: Duration::ZERO, is_bridge: false }
+    }
+
+    /// The same program, as the host of a bridge that is put through the scenarios.
+    #[must_use]
+    pub fn before_a_bridge(self) -> Self {
+        Self { is_bridge: true, ..self }
     }
 
     /// Sees how long it takes to start while so many of it start at the same time, so that this is not
@@ -152,6 +159,10 @@ impl Contestant for Program {
 
     fn lead(&self) -> Duration {
         self.lead
+    }
+
+    fn is_bridge(&self) -> bool {
+        self.is_bridge
     }
 }
 

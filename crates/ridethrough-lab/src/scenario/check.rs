@@ -12,6 +12,9 @@ use super::{Match, Scenario};
 pub struct Check {
     /// The sentence.
     pub that: String,
+    /// Whether it is not asked of a bridge, whose host has begun a session and may want one.
+    #[serde(default)]
+    pub(crate) spares_bridges: bool,
     step: Option<StepEnd>,
     calls: Option<Calls>,
     told: Option<Told>,

@@ -141,7 +141,8 @@ fn in_code(text: &str) -> String {
 
 const BRIDGES: &str = "\
 Bridges are stdio servers in front of the server of a scenario. Each is played by the same host, which \
-recovers from\nnothing (`ridethrough lab drive-stdio`), so what is seen is the bridge's own doing.";
+recovers from\nnothing (`ridethrough lab drive-stdio`), so what is seen is the bridge's own doing. That host has a session, so a bridge is not asked to do without \
+one.";
 
 const LEGEND: &str = "\
 **pass**: everything held. **soft**: what must hold held, an ideal was missed.\n\

@@ -2,11 +2,12 @@
 //! a host behind the bridge rides through, too.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_bridge::Bridge;
-use ridethrough_lab::adapter::Line;
-use ridethrough_lab::contestant::Inside;
+use ridethrough_lab::adapter::{Line, Step};
+use ridethrough_lab::contestant::{Contestant, Inside, Performance};
 use ridethrough_lab::run::run_on;
 use ridethrough_lab::scenario::{Scenario, Shelf};
 use ridethrough_lab::score::{Score, Verdict};
@@ -47,7 +48,25 @@ async fn put_through(scenario: &Scenario) -> Score {
             play(|token| Ok(bridge(&stage, token)), script, tell).await.unwrap();
         }) as BoxFuture<'static, ()>
     });
-    run_on(&stage, scenario, &bridged).await
+    run_on(&stage, scenario, &Bridged(bridged)).await
+}
+
+/// A host with a bridge behind it.
+struct Bridged<C>(C);
+
+impl<C: Contestant> Contestant for Bridged<C> {
+    fn perform<'a>(
+        &'a self,
+        url: &'a str,
+        script: &'a [Step],
+        limit: Duration,
+    ) -> BoxFuture<'a, Performance> {
+        self.0.perform(url, script, limit)
+    }
+
+    fn is_bridge(&self) -> bool {
+        true
+    }
 }
 
 /// A bridge to the servers of a scenario, over pipes.
