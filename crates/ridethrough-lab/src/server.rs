@@ -180,7 +180,9 @@ impl Server {
             Mood::CloseOnAccept => drop(server),
             Mood::Up => {
                 let fuse = Fuse::of_pipe(&server);
-                self.shared.admit(&mut state, Box::new(server), fuse);
+                let work = self.shared.admit(&mut state, Box::new(server), fuse);
+                drop(state);
+                self.shared.staff.spawn(work);
             }
         }
         Ok(client)

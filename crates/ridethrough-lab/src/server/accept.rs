@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
@@ -45,15 +46,22 @@ impl Shared {
         self.staff.dismiss().await;
     }
 
-    /// Registers a connection and starts to serve it.
-    pub(super) fn admit(self: &Arc<Self>, state: &mut State, raw: Box<dyn Wire>, fuse: Fuse) {
+    /// Registers a connection. What is returned serves it, and is for the staff once the state is let go of:
+    /// a runtime that ends drops it on the spot, which takes the connection out of the state again.
+    #[must_use = "nobody serves the connection otherwise"]
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        state: &mut State,
+        raw: Box<dyn Wire>,
+        fuse: Fuse,
+    ) -> BoxFuture<'static, ()> {
         state.visits.push(Visit { opened: Instant::now(), closed: None });
         let connection = Arc::new(Connection::new(state.visits.len() as u64, fuse));
         state.open.insert(connection.id, connection.clone());
         let (tls, http2) = (state.tls.clone(), state.http2);
         let open = Open { shared: self.clone(), connection };
         let staff = self.staff.clone();
-        self.staff.spawn(async move {
+        Box::pin(async move {
             let connection = open.connection.clone();
             // A client that does not like our certificate is gone, and knows why.
             let Ok(wire) = secure(raw, tls).await else { return };
@@ -62,7 +70,7 @@ impl Shared {
             } else {
                 http1::serve(wire, connection, staff).await;
             }
-        });
+        })
     }
 
     async fn accept_all(self: Arc<Self>) {
@@ -90,7 +98,11 @@ impl Shared {
             Mood::CloseOnAccept => fuse.spend(),
             // Down: a kill came between the kernel's accept and ours.
             Mood::Down | Mood::ResetOnAccept => fuse.blow(),
-            Mood::Up => self.admit(&mut state, Box::new(stream), fuse),
+            Mood::Up => {
+                let work = self.admit(&mut state, Box::new(stream), fuse);
+                drop(state);
+                self.staff.spawn(work);
+            }
         }
     }
 }
