@@ -3,6 +3,10 @@
 //! A period is as long as the server asks to be left alone. In each, so many calls go out as it took in the
 //! last one that it refused something in. A few to begin with, twice as many each time until it refuses for
 //! the first time, and a few more after some periods without a refusal.
+//!
+//! A period may be refused by mistake: calls that were held up on their way arrive together with those of the
+//! next. So most of what the server took before is soon tried again, and a limit that was lowered is learnt
+//! over a few periods.
 
 use std::time::Duration;
 
@@ -16,6 +20,8 @@ pub(crate) struct Pace {
     began: Moment,
     /// How many may go out in a period.
     allowance: u32,
+    /// How many the server takes in a period, as far as was seen: up to there the pace grows quickly.
+    taken: u32,
     /// How many went out in this one, and how many of them were refused.
     used: u32,
     refused: u32,
@@ -32,6 +38,7 @@ impl Pace {
             period: wait.clamp(SHORTEST, LONGEST),
             began: Moment::START,
             allowance: FIRST,
+            taken: 0,
             used: 0,
             refused: 0,
             clean: 0,
@@ -54,16 +61,31 @@ impl Pace {
 
     /// A new period begins.
     pub(crate) fn begin(&mut self, now: Moment) {
-        if self.used > 0 && self.refused == 0 {
-            self.clean += 1;
-            if self.is_searching {
-                self.allowance = self.allowance.saturating_mul(2);
-            } else if self.clean >= CLEAN {
-                self.clean = 0;
-                self.allowance = self.allowance.saturating_add((self.allowance / 8).max(1));
+        match (self.used, self.refused) {
+            (0, _) => {}
+            (used, 0) => self.grow(used),
+            (used, refused) => {
+                let taken = used.saturating_sub(refused);
+                let is_likely = taken >= self.taken / 2;
+                self.taken = if is_likely { taken } else { self.taken - self.taken.div_ceil(4) };
             }
         }
         (self.began, self.used, self.refused) = (now, 0, 0);
+    }
+
+    /// A period had so many calls, and no refusal.
+    fn grow(&mut self, used: u32) {
+        self.clean += 1;
+        self.taken = self.taken.max(used);
+        let doubled = self.allowance.saturating_mul(2);
+        if self.is_searching {
+            self.allowance = doubled;
+        } else if self.allowance < self.taken {
+            self.allowance = doubled.min(self.taken);
+        } else if self.clean >= CLEAN {
+            self.clean = 0;
+            self.allowance = self.allowance.saturating_add((self.allowance / 8).max(1));
+        }
     }
 
     /// Lets one more call out, or says when the next period begins.
@@ -110,11 +132,7 @@ mod tests {
         let mut seen = Vec::new();
 
         for _ in 0..8 {
-            now = now + SECOND;
-            pace.begin(now);
-            let sent = (0..).take_while(|_| pace.take(now).is_ok()).count() as u32;
-            seen.push(sent);
-            (20..sent).for_each(|_| pace.refused(now, SECOND));
+            seen.push(period(&mut pace, &mut now, 20));
         }
 
         assert_eq!(seen, [4, 8, 16, 32, 20, 20, 20, 20]);
@@ -135,6 +153,41 @@ mod tests {
 
         assert_eq!(sent, 2);
         assert!(pace.is_forgotten(now + MEMORY) && !pace.is_forgotten(now));
+    }
+
+    /// It was one call a second then, and one more every five seconds.
+    #[test]
+    fn a_period_that_was_refused_whole_is_made_up_for_in_a_few_periods() {
+        let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
+        for limit in [20, 20, 20, 20, 20, 0] {
+            period(&mut pace, &mut now, limit);
+        }
+
+        let seen: Vec<_> = (0..7).map(|_| period(&mut pace, &mut now, 20)).collect();
+
+        assert_eq!(seen, [1, 2, 4, 8, 15, 16, 16]);
+    }
+
+    #[test]
+    fn a_limit_that_was_lowered_is_learnt_within_a_few_periods() {
+        let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
+        for _ in 0..5 {
+            period(&mut pace, &mut now, 40);
+        }
+
+        let seen: Vec<_> = (0..16).map(|_| period(&mut pace, &mut now, 5)).collect();
+
+        assert!(seen.iter().sum::<u32>() <= 16 * 5 * 3, "{seen:?}");
+        assert!(seen[12..].iter().all(|sent| *sent <= 6), "{seen:?}");
+    }
+
+    /// One period, to a server that takes so many calls. Returns how many went out.
+    fn period(pace: &mut Pace, now: &mut Moment, limit: u32) -> u32 {
+        *now = *now + SECOND;
+        pace.begin(*now);
+        let sent = (0..).take_while(|_| pace.take(*now).is_ok()).count() as u32;
+        (limit..sent).for_each(|_| pace.refused(*now, SECOND));
+        sent
     }
 
     const SECOND: Duration = Duration::from_secs(1);
