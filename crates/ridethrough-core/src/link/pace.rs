@@ -1,6 +1,6 @@
 //! How many calls a server takes that limits them: learnt from its refusals, and given back with time.
 //!
-//! A period is as long as the server asks to be left alone. In each, so many calls go out as it took in the
+//! A period is a little longer than the server asks to be left alone. In each, so many calls go out as it took in the
 //! last one that it refused something in. A few to begin with, twice as many each time until it refuses for
 //! the first time, and a few more after some periods without a refusal.
 //!
@@ -35,7 +35,7 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new(wait: Duration) -> Self {
         Self {
-            period: wait.clamp(SHORTEST, LONGEST),
+            period: period(wait),
             began: Moment::START,
             allowance: FIRST,
             taken: 0,
@@ -49,7 +49,7 @@ impl Pace {
 
     /// A call was refused, and the server asked for so much time.
     pub(crate) fn refused(&mut self, now: Moment, wait: Duration) {
-        self.period = wait.clamp(SHORTEST, LONGEST);
+        self.period = period(wait);
         self.last_refusal = now;
         self.clean = 0;
         self.refused += 1;
@@ -111,6 +111,13 @@ impl Pace {
     }
 }
 
+/// Longer than the server asked for: the first calls of a period may be faster than the last ones of the period
+/// before, and would count among them.
+fn period(wait: Duration) -> Duration {
+    let wait = wait.clamp(SHORTEST, LONGEST);
+    wait + wait / 20
+}
+
 /// How many calls go out in the first period.
 const FIRST: u32 = 4;
 /// Periods without a refusal after which more is tried.
@@ -132,7 +139,7 @@ mod tests {
         let mut seen = Vec::new();
 
         for _ in 0..8 {
-            seen.push(period(&mut pace, &mut now, 20));
+            seen.push(live(&mut pace, &mut now, 20));
         }
 
         assert_eq!(seen, [4, 8, 16, 32, 20, 20, 20, 20]);
@@ -147,7 +154,7 @@ mod tests {
 
         let mut sent = 0;
         for _ in 0..CLEAN + 1 {
-            now = now + SECOND;
+            now = pace.next();
             sent = (0..).take_while(|_| pace.take(now).is_ok()).count();
         }
 
@@ -160,10 +167,10 @@ mod tests {
     fn a_period_that_was_refused_whole_is_made_up_for_in_a_few_periods() {
         let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
         for limit in [20, 20, 20, 20, 20, 0] {
-            period(&mut pace, &mut now, limit);
+            live(&mut pace, &mut now, limit);
         }
 
-        let seen: Vec<_> = (0..7).map(|_| period(&mut pace, &mut now, 20)).collect();
+        let seen: Vec<_> = (0..7).map(|_| live(&mut pace, &mut now, 20)).collect();
 
         assert_eq!(seen, [1, 2, 4, 8, 15, 16, 16]);
     }
@@ -172,17 +179,17 @@ mod tests {
     fn a_limit_that_was_lowered_is_learnt_within_a_few_periods() {
         let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
         for _ in 0..5 {
-            period(&mut pace, &mut now, 40);
+            live(&mut pace, &mut now, 40);
         }
 
-        let seen: Vec<_> = (0..16).map(|_| period(&mut pace, &mut now, 5)).collect();
+        let seen: Vec<_> = (0..16).map(|_| live(&mut pace, &mut now, 5)).collect();
 
         assert!(seen.iter().sum::<u32>() <= 16 * 5 * 3, "{seen:?}");
         assert!(seen[12..].iter().all(|sent| *sent <= 6), "{seen:?}");
     }
 
     /// One period, to a server that takes so many calls. Returns how many went out.
-    fn period(pace: &mut Pace, now: &mut Moment, limit: u32) -> u32 {
+    fn live(pace: &mut Pace, now: &mut Moment, limit: u32) -> u32 {
         *now = *now + SECOND;
         pace.begin(*now);
         let sent = (0..).take_while(|_| pace.take(*now).is_ok()).count() as u32;
