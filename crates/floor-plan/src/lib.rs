@@ -1,14 +1,16 @@
-//! Checks that the workspace stands as `floor-plan.toml` draws it: imports point down only.
+//! Checks that the workspace stands as `floor-plan.toml` draws it: imports point down only, and platforms are
+//! named in one place.
 //!
 //! Nothing below may know anything above, neither between crates nor between the modules of one;
-//! a new file must be given a floor before it passes. The rules are in [`modules`] and [`crates`],
-//! and look at data; [`workspace`] is the only part that touches the disk.
+//! a new file must be given a floor before it passes. The rules are in [`modules`], [`crates`] and
+//! [`platforms`], and look at data; [`workspace`] is the only part that touches the disk.
 
 pub mod breach;
 pub mod crates;
 pub mod import;
 pub mod modules;
 pub mod plan;
+pub mod platforms;
 pub mod token;
 pub mod workspace;
 
@@ -21,9 +23,12 @@ pub fn check(workspace: &Workspace) -> Vec<Breach> {
     let mut breaches = plan.check();
     breaches.extend(crates::check(plan, graph));
     for (name, sources) in sources {
-        if let Some(floors) = plan.crates.get(name).and_then(|plan| plan.floors.as_ref()) {
+        let plan = plan.crates.get(name);
+        if let Some(floors) = plan.and_then(|plan| plan.floors.as_ref()) {
             breaches.extend(modules::check(name, floors, sources));
         }
+        let listed = plan.map_or(&[][..], |plan| &plan.platform);
+        breaches.extend(platforms::check(name, listed, sources));
     }
     breaches
 }

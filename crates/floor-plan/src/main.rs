@@ -1,6 +1,6 @@
 //! `floor-plan [FOLDER]`: checks the workspace of this folder, or of the one given.
 //!
-//! Exit codes: 0 all imports point down, 1 some do not (listed on stdout), 2 could not check.
+//! Exit codes: 0 all is as planned, 1 something is not (listed on stdout), 2 could not check.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,13 +23,16 @@ fn main() -> ExitCode {
 fn report(workspace: &Workspace) -> ExitCode {
     let breaches = floor_plan::check(workspace);
     if breaches.is_empty() {
-        println!("floor plan: {} crates, every import points down", workspace.sources.len());
+        let crates = workspace.sources.len();
+        println!(
+            "floor plan: {crates} crates, every import points down, platforms are in their place"
+        );
         return ExitCode::SUCCESS;
     }
     for breach in &breaches {
         println!("{breach}");
     }
-    eprintln!("\nhint: move the code down, or change `floor-plan.toml` and say why in the commit");
+    eprintln!("\nhint: move the code, or change `floor-plan.toml` and say why in the commit");
     ExitCode::from(1)
 }
 

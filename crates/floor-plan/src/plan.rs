@@ -27,6 +27,9 @@ pub struct CratePlan {
     /// Crates that may be nowhere in its tree; a `*` at the end stands for any ending.
     #[serde(default)]
     pub never_reaches: Vec<String>,
+    /// The only files below its `src` that may name a platform.
+    #[serde(default)]
+    pub platform: Vec<String>,
     /// Its modules, lowest floor first, if their order is fixed.
     pub floors: Option<Floors>,
 }

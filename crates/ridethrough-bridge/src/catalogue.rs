@@ -160,7 +160,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_its_owner_can_read_it() {
         use std::os::unix::fs::PermissionsExt;

@@ -10,6 +10,8 @@ use std::path::Path;
 
 use aws_lc_rs::digest;
 
+use crate::platform;
+
 /// Why a file was not read, or is not what was kept there.
 #[derive(Debug)]
 pub struct Unfit(String);
@@ -59,24 +61,13 @@ fn fitting(file: &Metadata, most: u64) -> Result<(), Unfit> {
     if !file.is_file() {
         return Err(Unfit::because("it is no regular file"));
     }
-    if !is_ours(file) {
+    if !platform::is_ours(file) {
         return Err(Unfit::because("it belongs to somebody else, or others may write it"));
     }
     match file.len() > most {
         true => Err(Unfit::because(TOO_LARGE)),
         false => Ok(()),
     }
-}
-
-#[cfg(unix)]
-fn is_ours(file: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    file.uid() == rustix::process::geteuid().as_raw() && file.mode() & 0o022 == 0
-}
-
-#[cfg(not(unix))]
-const fn is_ours(_: &Metadata) -> bool {
-    true
 }
 
 /// Puts a new file in the place of the old one, so that nobody ever reads half of it.
@@ -86,7 +77,7 @@ const fn is_ours(_: &Metadata) -> bool {
 /// Why it could not be written; the old one is whole then.
 pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    make_private(folder)?;
+    platform::make_private(folder)?;
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
     let written = private_file(&draft)
         .and_then(|mut file| file.write_all(text))
@@ -118,28 +109,10 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-#[cfg(unix)]
-fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(unix)]
 fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
     // A draft of a process of the same number that died is nobody's, and may have other rights.
     let _ = fs::remove_file(path);
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<File> {
-    fs::File::create(path)
+    platform::create_private(path)
 }
 
 const TOO_LARGE: &str = "it is larger than any that was kept";
@@ -165,7 +138,6 @@ pub(crate) mod tests {
     }
 
     /// A pipe in its place stopped the program for good, and a link to a device filled the memory.
-    #[cfg(unix)]
     #[test]
     fn what_is_no_regular_file_of_ours_is_not_opened() {
         use std::os::unix::fs::{PermissionsExt, symlink};

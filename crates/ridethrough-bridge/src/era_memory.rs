@@ -146,7 +146,6 @@ mod tests {
         assert_eq!(EraMemory::open(&folder.0, URL, &[("k", "other")]).recall(), None);
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_its_owner_can_read_it() {
         use std::os::unix::fs::PermissionsExt;

@@ -41,6 +41,7 @@ mod manner;
 mod news;
 mod notices;
 mod outbox;
+mod platform;
 mod router;
 mod splice;
 mod upstream;

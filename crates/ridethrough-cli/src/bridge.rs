@@ -3,13 +3,9 @@
 //! stdout carries the protocol and nothing else; people read stderr. What is typed is what mcp-remote
 //! takes, so that a config file changes in one word; what means nothing here is told.
 
-#[cfg(unix)]
-mod door;
 mod foreign;
 mod header_file;
 mod place;
-#[cfg(unix)]
-pub(crate) mod socket;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -27,12 +23,11 @@ use crate::kept;
 use crate::misuse::Misuse;
 use crate::next_step;
 use crate::options::{self, Options, Policy, Settings};
+use crate::platform::Door;
 use crate::secrets;
 use crate::target::{self, Target};
 use crate::until;
 
-#[cfg(unix)]
-use door::Door;
 use foreign::Foreign;
 
 /// What `bridge` is asked for.
@@ -149,7 +144,6 @@ impl Args {
     }
 
     /// Lets `ridethrough status` see this bridge. One that cannot be seen runs all the same.
-    #[cfg(unix)]
     fn open_door(&self, bridge: &Bridge, target: &Target, settings: &Settings) -> Option<Door> {
         let opened = Door::open(bridge.gauge(), target.to_string(), settings.sources.clone());
         opened
@@ -161,9 +155,6 @@ impl Args {
             })
             .ok()
     }
-
-    #[cfg(not(unix))]
-    fn open_door(&self, _: &Bridge, _: &Target, _: &Settings) {}
 
     fn client(&self, target: &Target, settings: &Settings) -> Result<Client, Misuse> {
         let mut policy = settings.policy.recovery().builder();

@@ -6,6 +6,10 @@
 //! every step of its script was reported, whatever became of it, and with 2 if URL or script cannot
 //! be used. `bridge` ends with 0 when its host leaves; it and `expose` end with 130 or 143 when a signal
 //! ends them.
+//!
+//! `expose`, `status` and `supervise` stand on process groups and sockets through and through. They are there
+//! as a whole or not at all, and a module can be left out only where it is declared; whoever asks for one
+//! elsewhere meets the one in `platform`, which refuses.
 
 mod approvals;
 mod bridge;
@@ -15,9 +19,6 @@ mod completions;
 mod demo;
 mod exit;
 #[cfg(unix)]
-mod expose;
-#[cfg(not(unix))]
-#[path = "expose/elsewhere.rs"]
 mod expose;
 mod import;
 mod kept;
@@ -29,9 +30,11 @@ mod near;
 mod next_step;
 mod options;
 mod out;
+mod platform;
 mod program;
 mod secrets;
 mod servers;
+#[cfg(unix)]
 mod status;
 #[cfg(unix)]
 mod supervise;
@@ -52,6 +55,8 @@ pub use talk::{SchemaRehearsal, rehearse_schema};
 
 use exit::Exit;
 use misuse::Misuse;
+#[cfg(not(unix))]
+use platform::{expose, status, supervise};
 
 /// MCP connections that ride through faults.
 #[derive(Parser)]
@@ -99,7 +104,6 @@ enum Command {
     /// Shows the bridges that run on this machine, and how they are.
     Status(status::Args),
     /// Stands between `expose` and a server, so that nothing of it is left when `expose` is gone.
-    #[cfg(unix)]
     #[command(hide = true)]
     Supervise(supervise::Args),
     /// Approves the `ridethrough.toml` of a project, as it is.
@@ -139,7 +143,6 @@ fn play(command: Command) -> Result<ExitCode> {
         Command::Man(args) => man::play(&args, Args::command()),
         Command::Servers(args) => servers::play(&args),
         Command::Status(args) => status::play(&args),
-        #[cfg(unix)]
         Command::Supervise(args) => supervise::play(&args),
         Command::Trust(args) => trust::play(&args),
     }

@@ -1,18 +1,21 @@
 //! `ridethrough status`: the bridges that run on this machine, and how they are.
 //!
-//! Each is asked through its own socket; see `bridge/socket.rs`. One that does not answer in time is
+//! Each is asked through its own socket; see `socket.rs`. One that does not answer in time is
 //! listed as silent.
 
-#[cfg(unix)]
 mod ask;
-#[cfg(unix)]
+mod door;
+mod socket;
 mod table;
-#[cfg(unix)]
 mod watch;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
+
+use crate::{out, until};
+
+pub(crate) use door::Door;
 
 /// What `status` is asked for.
 #[derive(clap::Args)]
@@ -26,10 +29,7 @@ pub(crate) struct Args {
     watch: bool,
 }
 
-#[cfg(unix)]
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
-    use crate::{out, until};
-
     let is_colourful = out::is_colourful(&std::io::stdout());
     let show = |seen: &[ask::Seen]| match args.json {
         true => ask::json(seen),
@@ -46,17 +46,6 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     })?;
     // Ctrl-C is how a watch ends: there is nothing to tell.
     looked.unwrap_or_else(|stopped| Ok(stopped.code()))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn play(args: &Args) -> Result<ExitCode> {
-    let Args { json: _, watch: _ } = args;
-    Err(crate::misuse::Misuse {
-        what: "bridges cannot be asked how they are on this system yet".to_owned(),
-        tried: "nothing was done".to_owned(),
-        hint: "start the bridge with `-v`: it tells every fault on stderr".to_owned(),
-    }
-    .into())
 }
 
 const AFTER: &str = "\

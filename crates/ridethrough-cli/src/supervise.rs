@@ -31,7 +31,7 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::until;
+use crate::{platform, until};
 
 /// What `supervise` is asked for.
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
         // Whoever started us did not make us a leader.
         setpgid(None, None).context("no process group can be had")?;
     }
-    kin::adopt();
+    platform::adopt_orphans();
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -27,15 +27,11 @@ enum Place {
 /// Finds the server.
 pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     if let Some(program) = program::in_word(word) {
-        return match cfg!(unix) {
-            true => Ok(Target { place: Place::Program(program), named: None }),
-            false => Err(not_here()),
-        };
+        return Ok(Target { place: Place::Program(program), named: None });
     }
     let resolved = names::resolve(word)?;
     let place = match resolved.reached {
-        Reached::Local(program) if cfg!(unix) => Place::Program(program),
-        Reached::Local(_) => return Err(not_here()),
+        Reached::Local(program) => Place::Program(program),
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
             Ok(endpoint) => Place::Url { address, endpoint },
             // The URL itself may hold a password.
@@ -144,7 +140,6 @@ fn shown(endpoint: &Endpoint) -> String {
     format!("{}{}", endpoint.origin(), path.join("/"))
 }
 
-#[cfg(unix)]
 fn spawn(program: &Program) -> ClientBuilder {
     let mut command = ridethrough::Command::new(&program.command)
         .args(program.args.iter().map(ExposeSecret::expose_secret));
@@ -157,11 +152,6 @@ fn spawn(program: &Program) -> ClientBuilder {
     ClientBuilder::spawn(command)
 }
 
-#[cfg(not(unix))]
-fn spawn(_: &Program) -> ClientBuilder {
-    unreachable!("a program is refused where it cannot be started")
-}
-
 fn unfit(why: &str, named: Option<&(String, PathBuf)>) -> Misuse {
     Misuse {
         what: format!("the server's address cannot be used: {why}"),
@@ -170,14 +160,6 @@ fn unfit(why: &str, named: Option<&(String, PathBuf)>) -> Misuse {
             None => "it was read as a URL; nothing was sent".to_owned(),
         },
         hint: "give a URL such as `https://example.com/mcp`".to_owned(),
-    }
-}
-
-fn not_here() -> Misuse {
-    Misuse {
-        what: "the server is a program, and those are started on Unix only".to_owned(),
-        tried: "nothing was started".to_owned(),
-        hint: "give the URL of a server".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use crate::kept;
+use crate::{kept, platform};
 
 /// Keeps the names of a server's tools. What cannot be kept is not completed, and that is all.
 pub(crate) fn keep<'a>(server: &str, tools: impl Iterator<Item = &'a str>) {
@@ -40,8 +40,7 @@ fn write(path: &PathBuf, text: &str) -> std::io::Result<()> {
     let fresh = folder.join(format!(".{}", std::process::id()));
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    platform::for_owner_only(&mut options);
     options.open(&fresh)?.write_all(text.as_bytes())?;
     fs::rename(&fresh, path)
 }

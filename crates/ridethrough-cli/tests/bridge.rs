@@ -296,7 +296,6 @@ async fn a_token_that_the_upstream_repeats_when_it_refuses_us_is_told_to_nobody(
 }
 
 /// What is kept on disk is opened only if it can be ours: a pipe stopped the bridge for good.
-#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_catalogue_that_cannot_be_ours_is_ignored_and_told() {
     let rig = Rig::listen().await;

@@ -66,7 +66,6 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(output.code(), Some(0));
 }
 
-#[cfg(unix)]
 #[test]
 fn ctrl_c_ends_it_at_once() {
     let (mut child, mut stdout) = start();

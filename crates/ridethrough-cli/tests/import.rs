@@ -329,7 +329,6 @@ fn an_undo_that_discards_nothing_leaves_no_copy() {
 }
 
 /// `sudo ridethrough import` made the file of a user root's.
-#[cfg(unix)]
 #[test]
 fn a_file_keeps_its_owner_and_mode_and_so_does_its_backup() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -445,8 +444,6 @@ impl Home {
             .args(args)
             .current_dir(self.0.join("work"))
             .env("HOME", &self.0)
-            .env("USERPROFILE", &self.0)
-            .env("APPDATA", self.0.join("AppData"))
             .env("MY_KEY", "k3y")
             .envs(
                 self.0
@@ -468,10 +465,4 @@ impl Drop for Home {
     }
 }
 
-const SETTINGS: &str = if cfg!(target_os = "macos") {
-    "Library/Application Support"
-} else if cfg!(windows) {
-    "AppData"
-} else {
-    ".config"
-};
+const SETTINGS: &str = ".config";

@@ -88,7 +88,6 @@ fn scenarios_of_ones_own_are_played_in_place_of_ours() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_client_that_is_not_there_prints_garbage_or_fails_is_told_and_the_run_goes_on() {
     let scratch = Scratch::new();
     let garbage = scratch.write("garbage.sh", "echo 'hello there'\nexit 3\n");
@@ -107,7 +106,6 @@ fn a_client_that_is_not_there_prints_garbage_or_fails_is_told_and_the_run_goes_o
 }
 
 #[test]
-#[cfg(unix)]
 fn a_client_that_hangs_is_stopped_with_all_that_it_started() {
     let scratch = Scratch::new();
     let ids = scratch.path("ids");
@@ -131,7 +129,6 @@ fn a_client_that_hangs_is_stopped_with_all_that_it_started() {
 }
 
 #[test]
-#[cfg(unix)]
 fn an_interrupt_ends_the_run_and_leaves_no_process_behind() {
     let scratch = Scratch::new();
     let ids = scratch.path("ids");
@@ -223,7 +220,6 @@ fn err(output: &Output) -> String {
 }
 
 /// Waits until no process of these is left; one that nobody has asked for yet counts as gone.
-#[cfg(unix)]
 fn assert_all_gone(ids: &std::path::Path, count: usize) {
     let ids = fs::read_to_string(ids).unwrap();
     // It is started once to see how long that takes, and once to be played.

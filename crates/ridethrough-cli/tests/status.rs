@@ -1,7 +1,6 @@
 //! `ridethrough status`, and the sockets of bridges that run, end and are killed.
 
 #![cfg(test)]
-#![cfg(unix)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -192,5 +192,5 @@ const MOST_SAID: usize = 96 << 20;
 const FLOODED: &str = "[more than 96 MiB, the rest was not read]";
 const MOST_LAST_LINES: usize = 20;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

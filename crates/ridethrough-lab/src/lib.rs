@@ -20,6 +20,7 @@ mod lock;
 pub mod mcp;
 pub mod page;
 mod pipe;
+mod platform;
 pub mod report;
 pub mod rivals;
 pub mod run;

@@ -6,7 +6,6 @@
 //! cargo run -p ridethrough --example local_server
 //! ```
 
-#[cfg(unix)]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     use ridethrough::{Client, Command};
@@ -28,7 +27,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// A server: one message per line, in and out.
-#[cfg(unix)]
 fn serve() -> Result<(), Box<dyn std::error::Error>> {
     use serde_json::{Value, json};
 
@@ -55,9 +53,4 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
-}
-
-#[cfg(not(unix))]
-fn main() {
-    println!("local servers are started on Unix only");
 }

@@ -27,6 +27,7 @@
 mod cache;
 mod client;
 mod clock;
+mod command;
 mod config;
 mod credentials;
 mod dial;
@@ -40,12 +41,15 @@ mod http_sse;
 pub mod model;
 pub mod news;
 mod observe;
+mod platform;
 mod pool;
 pub mod probe;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
 mod size;
 mod source;
+// Process groups, signals and pipes through and through: it is there as a whole or not at all, and a module
+// can be left out only where it is declared. Whoever wants it elsewhere is refused in `platform`.
 #[cfg(unix)]
 mod stdio;
 mod switchboard;
@@ -56,6 +60,7 @@ pub use client::{
     Begun, Call, Client, Inbox, List, Notifications, Page, Params, Pending, PendingResult,
     PendingSourced, ProgressStream, Server, Task, TaskCall, TaskWait,
 };
+pub use command::{Command, Stderr};
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
 pub use dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
@@ -64,8 +69,6 @@ pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
 pub use handlers::Refusal;
 pub use observe::{Events, Seen};
 pub use source::{Source, Sourced};
-#[cfg(unix)]
-pub use stdio::{Command, Stderr};
 pub use transport::{Body, Errand, Reply, Transport};
 
 /// The recovery machine and all its words.

@@ -40,7 +40,6 @@ async fn a_call_behind_fifteen_thousand_notifications_is_answered_in_time() {
     assert_eq!((&answer["id"], answer["error"].is_null()), (&json!(1), true), "{answer}");
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn four_times_as_many_notifications_are_about_four_times_the_work() {
     let few = work_of(5_000).await;
@@ -205,7 +204,6 @@ async fn a_notification_that_waits_holds_its_own_bytes_only() {
     assert_within_memory(before);
 }
 
-#[cfg(unix)]
 async fn work_of(number: usize) -> Duration {
     let rig = Rig::new();
     let mut host = rig.greeted().await;
@@ -217,7 +215,6 @@ async fn work_of(number: usize) -> Duration {
 }
 
 /// What this process has worked: others on the same machine do not count.
-#[cfg(unix)]
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).expect("a process has not worked for less than no time")

@@ -6,11 +6,13 @@
 //! has a number.
 
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+
+use crate::platform;
 
 /// Writes a file anew, provided that it still says `old`, and gives the path of the backup.
 pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<PathBuf> {
@@ -79,7 +81,9 @@ fn exchange(path: &Path, old: &str, new: &str, before: &mut dyn FnMut(Step)) -> 
         // Then there may be nothing to remove, and what matters is told.
         let _ = fs::remove_file(&draft);
     }
-    sync_folder(&real);
+    if let Some(folder) = real.parent() {
+        platform::sync_folder(folder);
+    }
     written
 }
 
@@ -145,40 +149,13 @@ fn write(model: &Path, path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     // Nobody else may read it before it has the permissions of its model.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    platform::for_owner_only(&mut options);
     let mut file = options.open(path)?;
     file.write_all(text.as_bytes())?;
     let model = fs::metadata(model)?;
-    keep_owner(&file, &model)?;
+    platform::keep_owner(&file, &model)?;
     file.set_permissions(model.permissions())?;
     file.sync_all()
-}
-
-#[cfg(unix)]
-fn keep_owner(file: &File, model: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) == (model.uid(), model.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(model.uid()), Some(model.gid()))
-        .map_err(|error| io::Error::new(error.kind(), format!("its owner cannot be kept: {error}")))
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
-    Ok(())
-}
-
-/// Lets a rename outlive a power cut, where that can be done.
-fn sync_folder(path: &Path) {
-    if cfg!(unix)
-        && let Some(folder) = path.parent()
-    {
-        // The file itself is on the disk; a disk that cannot do this has done what it can.
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    }
 }
 
 const BACKUP: &str = ".ridethrough-backup";
@@ -242,7 +219,6 @@ mod tests {
         assert_eq!(seen, [(Step::Backup, 0), (Step::File, 1)]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_stays_a_link_and_permissions_stay_too() {
         use std::os::unix::fs::{PermissionsExt, symlink};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::host::Host;
 use crate::options::{self, project};
+use crate::platform::Platform;
 
 /// A config file and why it is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Folders {
     /// Where Claude Code keeps its file of the user's.
     claude: Option<PathBuf>,
     codex: Option<PathBuf>,
+    /// The file of Zed, which has its own idea of a place on each platform.
+    zed: Option<PathBuf>,
     /// Our own file of the user's.
     own: Option<PathBuf>,
     pub(super) work: PathBuf,
@@ -45,17 +48,12 @@ impl Folders {
         let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         let home = env::home_dir().filter(|it| !it.as_os_str().is_empty());
         let below = |path: &str| home.as_ref().map(|home| home.join(path));
-        let settings = if cfg!(target_os = "macos") {
-            below("Library/Application Support")
-        } else if cfg!(windows) {
-            folder("APPDATA")
-        } else {
-            folder("XDG_CONFIG_HOME").or_else(|| below(".config"))
-        };
+        let settings = settings(Platform::here(), folder, home.as_deref());
+        let zed = zed(Platform::here(), settings.as_deref(), home.as_deref());
         let codex = folder("CODEX_HOME").or_else(|| below(".codex"));
         let claude = folder("CLAUDE_CONFIG_DIR").or_else(|| home.clone());
-        let own = options::users_file();
-        Self { settings, claude, codex, own, work: env::current_dir().unwrap_or_default(), home }
+        let (own, work) = (options::users_file(), env::current_dir().unwrap_or_default());
+        Self { settings, claude, codex, zed, own, work, home }
     }
 
     /// Those of a home and a working directory, as on Linux.
@@ -66,6 +64,7 @@ impl Folders {
             settings: Some(home.join(".config")),
             claude: Some(home.to_owned()),
             codex: Some(home.join(".codex")),
+            zed: Some(home.join(".config/zed/settings.json")),
             own: Some(home.join(".config/ridethrough/ridethrough.toml")),
             work: work.to_owned(),
         }
@@ -117,18 +116,10 @@ impl Folders {
             under(&self.settings, "Code/User/mcp.json"),
             under(&self.home, ".codeium/windsurf/mcp_config.json"),
             under(&self.home, ".codeium/mcp_config.json"),
-            self.zed(),
+            self.zed.clone(),
         ];
         let place = |path: PathBuf| Place { host: Host::of(&path), path, scope: Scope::User };
         paths.into_iter().flatten().map(place).collect()
-    }
-
-    fn zed(&self) -> Option<PathBuf> {
-        if cfg!(target_os = "macos") {
-            return Some(self.home.as_ref()?.join(".config/zed/settings.json"));
-        }
-        let folder = if cfg!(windows) { "Zed" } else { "zed" };
-        Some(self.settings.as_ref()?.join(folder).join("settings.json"))
     }
 
     /// Those of the working directory, and of the folders above it up to the repository's.
@@ -147,6 +138,27 @@ impl Folders {
             .flat_map(|folder| files.map(|file| folder.join(file)))
             .map(|path| Place { host: Host::of(&path), path, scope: Scope::Project })
             .collect()
+    }
+}
+
+/// Where programs keep their settings: in a folder that a variable names, or below the home.
+fn settings(
+    platform: Platform,
+    folder: impl Fn(&str) -> Option<PathBuf>,
+    home: Option<&Path>,
+) -> Option<PathBuf> {
+    match platform {
+        Platform::MacOs => Some(home?.join("Library/Application Support")),
+        Platform::Unix => folder("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config"))),
+        Platform::Windows => folder("APPDATA"),
+    }
+}
+
+fn zed(platform: Platform, settings: Option<&Path>, home: Option<&Path>) -> Option<PathBuf> {
+    match platform {
+        Platform::MacOs => Some(home?.join(".config/zed/settings.json")),
+        Platform::Unix => Some(settings?.join("zed/settings.json")),
+        Platform::Windows => Some(settings?.join("Zed/settings.json")),
     }
 }
 
@@ -203,6 +215,40 @@ mod tests {
         assert_eq!(alone, [std::slice::from_ref(&deep), &mine[..]].concat());
         let above = (files[0].to_owned(), Scope::Project);
         assert_eq!(within, [&[deep, above], &mine[..]].concat(), "up to the repository's folder");
+    }
+
+    #[test]
+    fn settings_are_where_the_platform_has_them() {
+        let known = |name: &str| Some(PathBuf::from(format!("/{name}")));
+        let (home, unknown) = (Some(Path::new("/me")), |_: &str| None);
+
+        for (platform, from_variable, from_home, of_zed) in [
+            (
+                Platform::MacOs,
+                Some("/me/Library/Application Support"),
+                Some("/me/Library/Application Support"),
+                "/me/.config/zed/settings.json",
+            ),
+            (
+                Platform::Unix,
+                Some("/XDG_CONFIG_HOME"),
+                Some("/me/.config"),
+                "/XDG_CONFIG_HOME/zed/settings.json",
+            ),
+            (Platform::Windows, Some("/APPDATA"), None, "/APPDATA/Zed/settings.json"),
+        ] {
+            let found = settings(platform, known, home);
+
+            assert_eq!(found.as_deref(), from_variable.map(Path::new), "{platform:?}");
+            assert_eq!(
+                settings(platform, unknown, home),
+                from_home.map(Into::into),
+                "{platform:?}"
+            );
+            assert_eq!(zed(platform, found.as_deref(), home), Some(of_zed.into()), "{platform:?}");
+            assert_eq!(settings(platform, unknown, None), None, "{platform:?}");
+            assert_eq!(zed(platform, None, None), None, "{platform:?}");
+        }
     }
 
     #[test]

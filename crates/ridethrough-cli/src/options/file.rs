@@ -14,14 +14,20 @@ use super::environment::{ERAS, POLICIES};
 use super::project::NAME;
 use super::{EraChoice, Layer, Policy, seconds, size};
 use crate::misuse::Misuse;
+use crate::platform::Platform;
 
 /// Where the user's own file may be.
 pub(crate) fn users() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
-    let user = if cfg!(windows) {
-        folder("APPDATA")
-    } else {
-        folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
+    users_on(Platform::here(), folder)
+}
+
+fn users_on(platform: Platform, folder: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let user = match platform {
+        Platform::MacOs | Platform::Unix => {
+            folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
+        }
+        Platform::Windows => folder("APPDATA"),
     };
     user.map(|folder| folder.join("ridethrough").join(NAME))
 }
@@ -167,6 +173,24 @@ mod tests {
             (layer.timeout, layer.era),
             (Some(Duration::from_secs(2)), Some(EraChoice::Auto))
         );
+    }
+
+    #[test]
+    fn the_users_file_is_below_the_settings_of_the_platform() {
+        let all = [("APPDATA", "/roaming"), ("HOME", "/me"), ("XDG_CONFIG_HOME", "/xdg")];
+        let users = |platform, known: &[(&str, &str)]| {
+            let value =
+                |name: &str| known.iter().find(|(it, _)| *it == name).map(|(_, at)| at.into());
+            users_on(platform, value)
+        };
+
+        for platform in [Platform::MacOs, Platform::Unix] {
+            let found = [users(platform, &all), users(platform, &all[..2])];
+            let below = |folder: &str| Some(Path::new(folder).join("ridethrough/ridethrough.toml"));
+            assert_eq!(found, [below("/xdg"), below("/me/.config")], "{platform:?}");
+        }
+        let found = [users(Platform::Windows, &all), users(Platform::Windows, &all[1..])];
+        assert_eq!(found, [Some("/roaming/ridethrough/ridethrough.toml".into()), None]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::bridge::socket::{self, ASK, Told};
+use super::socket::{self, ASK, Told};
 
 /// A bridge that was found.
 #[derive(Debug)]

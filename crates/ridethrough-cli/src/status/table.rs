@@ -3,7 +3,7 @@
 use ridethrough_bridge::{Breaker, InFlight, Snapshot, State, harmless};
 
 use super::ask::Seen;
-use crate::bridge::socket::Told;
+use super::socket::Told;
 use crate::out::{Colour, painted};
 
 /// A table, or the word that there is nothing to show.

@@ -7,16 +7,19 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
+use rustix::process::{getpid, getppid};
+
+use crate::platform;
 
 /// How a server is started by its supervisor, which is this process.
 pub(super) fn command(words: &[OsString]) -> Result<Command> {
     let (program, arguments) = words.split_first().context("there is no program")?;
-    #[cfg(target_os = "linux")]
-    if std::path::Path::new(OURSELVES).exists() {
-        let ourselves = rustix::process::getpid().as_raw_nonzero().to_string();
+    if Path::new(OURSELVES).exists() {
+        let ourselves = getpid().as_raw_nonzero().to_string();
         let mut command = Command::new(OURSELVES);
         command.arg0("ridethrough").args(["supervise", "--tied-to", &ourselves, "--"]).args(words);
         return Ok(command);
@@ -29,22 +32,14 @@ pub(super) fn command(words: &[OsString]) -> Result<Command> {
 /// Becomes the server. Returns only if that cannot be done.
 pub(super) fn become_server(supervisor: i32, words: &[OsString]) -> Result<ExitCode> {
     let (program, arguments) = words.split_first().context("there is no program")?;
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-        // Without it the server sees its stdin end, as everywhere else.
-        let _ = set_parent_process_death_signal(Some(Signal::KILL));
-        // One that died before is not told of.
-        if getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(supervisor) {
-            return Ok(ExitCode::FAILURE);
-        }
+    platform::die_with_parent();
+    // One that died before is not told of.
+    if getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(supervisor) {
+        return Ok(ExitCode::FAILURE);
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = supervisor;
     let error = Command::new(program).args(arguments).exec();
     Err(error).context("the server could not be started")
 }
 
-/// This program, also if its file was replaced since.
-#[cfg(target_os = "linux")]
+/// This program, also if its file was replaced since. Only Linux has it.
 const OURSELVES: &str = "/proc/self/exe";

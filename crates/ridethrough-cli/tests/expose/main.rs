@@ -2,10 +2,9 @@
 //!
 //! The server behind it is this test binary itself, started again (`child`). Processes need real time,
 //! so that nothing here says anything about upper bounds of time but what a person would notice.
+//! What is left of a process is read from `/proc`, which only Linux has.
 
 #![cfg(test)]
-// What is left of a process is read from /proc.
-#![cfg(target_os = "linux")]
 
 mod attacking;
 mod calling;

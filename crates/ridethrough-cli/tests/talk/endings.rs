@@ -155,7 +155,6 @@ async fn a_file_that_cannot_be_written_ends_with_1() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg(unix)]
 async fn an_interrupt_cancels_the_call_and_ends_with_130() {
     let rig = Rig::new().await;
     rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {

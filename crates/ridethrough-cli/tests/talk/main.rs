@@ -11,10 +11,8 @@ mod eras;
 mod hostile;
 mod listings;
 mod names;
-#[cfg(unix)]
 mod programs;
 mod project_file;
-#[cfg(unix)]
 mod pty;
 mod questions;
 mod rig;
@@ -23,7 +21,6 @@ mod settings;
 mod shots;
 mod snapshots;
 mod tasks;
-#[cfg(unix)]
 mod terminal;
 mod waiting;
 mod watching;

@@ -41,7 +41,6 @@ async fn what_is_typed_wins_over_what_the_file_has() {
     assert_eq!(header("authorization"), "Bearer typed");
 }
 
-#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_of_a_program_starts_it_and_needs_no_header() {
     let rig = Rig::new().await;

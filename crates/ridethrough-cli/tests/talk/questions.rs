@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::rig::Rig;
 
-#[cfg(unix)]
 mod person {
     use super::*;
     use crate::pty::Person;
@@ -277,7 +276,6 @@ async fn answers_that_are_no_words_of_arguments_are_wrong_usage() {
     assert!(rig.mcp.log().is_empty());
 }
 
-#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_of_the_user_is_the_model_that_a_server_asks() {
     let rig = Rig::new().await;
@@ -296,7 +294,6 @@ async fn a_program_of_the_user_is_the_model_that_a_server_asks() {
     assert_eq!(initialized(&rig)["params"]["capabilities"]["sampling"], json!({}));
 }
 
-#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_that_fails_is_an_error_to_the_server_and_told() {
     for (command, words) in [
@@ -337,7 +334,6 @@ fn asks(rig: &Rig, method: &'static str, params: Value) {
 }
 
 /// Lets `echo` ask twice for a yes, and never end.
-#[cfg(unix)]
 fn asks_twice(rig: &Rig) {
     rig.mcp.rule(When::tool("echo"), Times::Once, |ask| async {
         let mut sse = ask.sse().await;

@@ -29,7 +29,6 @@ async fn a_task_that_is_out_of_time_is_cancelled_with_its_call() {
     assert_eq!(body(&rig, &When::method("tasks/cancel"))["params"]["taskId"], "t-1");
 }
 
-#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_sees_where_the_task_stands_and_ctrl_c_cancels_it() {
     let rig = Rig::new().await;

@@ -2,6 +2,8 @@
 
 use tokio::process::Command;
 
+use crate::platform;
+
 /// A process, its group, and whoever carries its mark.
 pub(crate) struct Kin {
     id: Option<u32>,
@@ -16,8 +18,7 @@ impl Kin {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{number}", std::process::id());
         command.env(VARIABLE, &mark);
-        #[cfg(unix)]
-        command.process_group(0);
+        platform::lead_group(command);
         mark
     }
 
@@ -26,31 +27,21 @@ impl Kin {
     }
 
     /// Kills them all. Those that are gone already do not mind.
-    #[cfg(unix)]
     pub(crate) fn kill(&self) {
-        use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-        let pid = |id: u32| i32::try_from(id).ok().and_then(Pid::from_raw);
-        if let Some(group) = self.id.and_then(pid) {
-            let _ = kill_process_group(group, Signal::KILL);
+        if let Some(group) = self.id {
+            platform::kill_group(group);
         }
         // One that forks while the list is read is on the next list.
         for _ in 0..MOST_ROUNDS {
             let strays = self.strays();
-            for stray in strays.iter().copied().filter_map(pid) {
-                let _ = kill_process(stray, Signal::KILL);
-            }
+            strays.iter().copied().for_each(platform::kill);
             if strays.is_empty() {
                 break;
             }
         }
     }
 
-    /// Elsewhere the process itself is killed when its handle is dropped.
-    #[cfg(not(unix))]
-    pub(crate) fn kill(&self) {}
-
     /// Processes that carry the mark, wherever they are. Only Linux lets others look.
-    #[cfg(unix)]
     fn strays(&self) -> Vec<u32> {
         let wanted = format!("{VARIABLE}={}", self.mark);
         let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };

@@ -91,7 +91,6 @@ async fn a_program_that_says_nothing_is_broken() {
     assert!(why.contains("exit status: 3") && why.contains("oops"), "{why}");
 }
 
-#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_a_program_leaves_behind_is_ended_even_if_it_left_the_group() {
     let folder = std::env::temp_dir().join(format!("ridethrough-stray-{}", std::process::id()));

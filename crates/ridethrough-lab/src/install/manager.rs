@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::step::{Failed, Step};
+use crate::platform;
 
 /// A package manager, and with it the language of what it brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,13 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// Fails if the package manager is missing, silent for minutes, or refuses.
+    /// Fails if the package manager is missing, silent for minutes, or refuses, and on a platform where it is
+    /// not known how to use it.
     pub async fn bring(self, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), NotBrought> {
+        if !platform::knows_package_managers() {
+            let words = "package managers are not supported on this platform";
+            return Err(NotBrought::Silent(words.to_owned()));
+        }
         for step in self.steps(folder) {
             let program = step.name;
             step.run(tell).await.map_err(|failed| reason(program, failed))?;
@@ -49,8 +55,7 @@ impl Manager {
     pub(super) fn adapter(self, folder: &Path) -> Vec<PathBuf> {
         match self {
             Self::Cargo => {
-                let name = format!("lab-client-rmcp{}", std::env::consts::EXE_SUFFIX);
-                vec![folder.join("target/debug").join(name)]
+                vec![folder.join("target/debug/lab-client-rmcp")]
             }
             Self::Npm => vec!["node".into(), folder.join("adapter.mjs")],
             Self::Pip => vec![in_environment(folder, "python"), folder.join("adapter.py")],
@@ -75,11 +80,6 @@ impl Manager {
                 let build = Step::new("cargo", "cargo", &["build", "--quiet", "--locked"], folder);
                 vec![build.with("CARGO_TARGET_DIR", folder.join("target"))]
             }
-            // On Windows only a shell finds `npm`, which is a script there.
-            Self::Npm if cfg!(windows) => {
-                let words: Vec<_> = ["/c", "npm"].into_iter().chain(NPM_INSTALL).collect();
-                vec![Step::new("npm", "cmd", &words, folder)]
-            }
             Self::Npm => vec![Step::new("npm", "npm", &NPM_INSTALL, folder)],
             Self::Pip => {
                 let venv = ["-m", "venv", "--clear", "venv"];
@@ -94,8 +94,7 @@ impl Manager {
 }
 
 fn in_environment(folder: &Path, program: &str) -> PathBuf {
-    let programs = if cfg!(windows) { "venv/Scripts" } else { "venv/bin" };
-    folder.join(programs).join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+    folder.join("venv/bin").join(program)
 }
 
 /// Tells a package manager that did not answer from one that did, and refused.

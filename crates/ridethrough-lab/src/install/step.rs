@@ -94,7 +94,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// How often a person wants to hear that it goes on.
 const PULSE: Duration = Duration::from_secs(10);
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -95,7 +95,7 @@ fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
 
 const BACKLOG: u32 = 1024;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
 

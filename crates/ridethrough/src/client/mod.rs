@@ -34,13 +34,12 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Status};
 use tokio::sync::oneshot;
 
+use crate::command::Command;
 use crate::config::{BuildError, ClientBuilder};
 use crate::driver::{CallNumber, Caller, Wish, Wisher, mailbox};
 use crate::error::{Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
-#[cfg(unix)]
-use crate::stdio::Command;
 
 /// A client of one MCP server.
 ///
@@ -81,6 +80,8 @@ impl Client {
     /// last client kills it at once, with everything in its process group. If *our* process is killed,
     /// nobody can do that: the server sees the end of its stdin, and well-behaved ones then end.
     ///
+    /// Only Unix has process groups: elsewhere this is refused.
+    ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
     /// use ridethrough::{Client, Command};
@@ -93,7 +94,6 @@ impl Client {
     /// client.close().await;
     /// # Ok(()) }
     /// ```
-    #[cfg(unix)]
     pub fn spawn(command: Command) -> Result<Self, BuildError> {
         ClientBuilder::spawn(command).build()
     }

@@ -11,20 +11,19 @@ use super::check::{
     BuildError, Faults, client_certificate, connection_limit, headers, roots, shown,
 };
 use super::route::{Proxying, Route};
+use crate::command::Command;
 use crate::dial::Dial;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
 use crate::http_sse::HttpSse;
+use crate::platform;
 use crate::pool::{Pool, PoolSettings};
 use crate::probe::Probe;
-#[cfg(unix)]
-use crate::stdio::{Command, Stdio};
 use crate::transport::Transport;
 
 /// Where the server is, as it was given.
 #[derive(Clone)]
 pub(super) enum Place {
-    #[cfg(unix)]
     Command(Command),
     Url(String),
 }
@@ -34,7 +33,6 @@ impl Place {
     /// a transport of the application's own too; a program may stay silent to what it does not know.
     pub(super) const fn eras(&self) -> Eras {
         match self {
-            #[cfg(unix)]
             Self::Command(_) => Eras::Only(Era::Legacy),
             Self::Url(_) => Eras::Either,
         }
@@ -43,7 +41,6 @@ impl Place {
     /// How long a server may take from its start to its first answer; `None` where it runs already.
     pub(super) const fn time_to_start(&self) -> Option<Duration> {
         match self {
-            #[cfg(unix)]
             Self::Command(_) => Some(TIME_TO_START),
             Self::Url(_) => None,
         }
@@ -51,7 +48,6 @@ impl Place {
 }
 
 /// `npx` and its like fetch a server before they start it. One that exits meanwhile is not waited for.
-#[cfg(unix)]
 const TIME_TO_START: Duration = Duration::from_secs(60);
 
 /// What carries out errands to the server, and what that is called in records for operators.
@@ -62,13 +58,13 @@ pub(super) struct Reached {
     pub(super) carries_http_sse: bool,
 }
 
-#[cfg(unix)]
 impl ClientBuilder {
     /// Begins a client of a local server, which is started with the first call, and again when it has died.
     ///
     /// Policy, information, capabilities, handlers, limits and the seed mean what they mean over HTTP; a
     /// connect is a start. Headers, credentials, certificates, a dial, a proxy, the choice of HTTP and a
-    /// transport are refused at [`build`](Self::build): there is nothing for them to act on.
+    /// transport are refused at [`build`](Self::build): there is nothing for them to act on. So is a local
+    /// server itself on a platform without process groups, which only Unix has.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -109,12 +105,12 @@ impl ClientBuilder {
     /// The way to the server, as the settings want it.
     pub(super) fn reach(&self, faults: &mut Faults) -> Option<Reached> {
         match &self.place {
-            #[cfg(unix)]
             Place::Command(command) => {
                 self.check_command(command, faults);
-                let transport = Stdio::new(command.clone(), self.limits.message);
-                let name = format!("stdio:{}", command.shown());
-                Some(Reached { name, transport: Arc::new(transport), carries_http_sse: false })
+                let transport = platform::local_server(command, self.limits.message);
+                let (name, transport) =
+                    (format!("stdio:{}", command.shown()), faults.found(transport)?);
+                Some(Reached { name, transport, carries_http_sse: false })
             }
             Place::Url(url) => {
                 let endpoint = Endpoint::parse(url);
@@ -186,7 +182,6 @@ impl ClientBuilder {
                 let fault = |error| format!("`url` is `{}`, {error}", shown(url));
                 faults.found(Endpoint::parse(url).map_err(fault))
             }
-            #[cfg(unix)]
             Place::Command(_) => faults.found(Err("a local server cannot be probed".to_owned())),
         };
         if self.transport.is_some() {
@@ -200,7 +195,7 @@ impl ClientBuilder {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use crate::{ClientBuilder, Command, StaticBearer, Tcp};
 

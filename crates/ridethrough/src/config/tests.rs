@@ -48,7 +48,6 @@ fn a_revision_pins_its_era_unless_eras_are_said() {
 }
 
 /// A program that stays silent to what it does not know would cost a timeout at each start.
-#[cfg(unix)]
 #[test]
 fn a_local_server_is_not_asked_for_its_era_unless_eras_are_said() {
     let builder = || ClientBuilder::spawn(crate::Command::new("server"));

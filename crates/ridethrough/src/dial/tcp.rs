@@ -243,15 +243,13 @@ mod tests {
         );
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_number_of_an_error_is_not_told() {
-        let unreachable = not_connected(&io::Error::from_raw_os_error(101));
+        let unreachable = not_connected(&rustix::io::Errno::NETUNREACH.into());
 
         assert_eq!(unreachable.to_string(), "connection refused (Network is unreachable)");
     }
 
-    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn the_kernel_asks_after_15_s_of_silence_and_every_10_s_from_then_on() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -20,10 +20,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::command::Command;
 use super::lines::{Letter, Lines, Unsent, letter, write_letters};
 use super::process::{self, Process, Started};
 use super::watch::{LAST_GASP, Watch};
+use crate::command::Command;
 use crate::size::Size;
 use crate::switchboard::{Awaited, Deliveries, FRAME, Switchboard};
 

@@ -15,14 +15,11 @@
 //! machine makes a new one by its ordinary rules.
 
 mod child;
-mod command;
 mod last_words;
 mod lines;
 mod overlong;
 mod process;
 mod watch;
-
-pub use command::{Command, Stderr};
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -35,6 +32,7 @@ use ridethrough_core::message::{Incoming, Message};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{AnswerHead, Cause, Failure, Outgoing, Verb};
 
+use crate::command::Command;
 use crate::switchboard::{FRAME, LineBody, Source};
 use crate::transport::{Body, Errand, Reply, Transport};
 

@@ -20,7 +20,7 @@ use rustix::process::{
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 
-use super::command::Command;
+use crate::command::Command;
 
 /// A process that was started, and its pipes.
 pub(super) struct Started {

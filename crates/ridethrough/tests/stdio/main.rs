@@ -4,7 +4,6 @@
 //! nothing here says anything about upper bounds of time but what a person would notice.
 
 #![cfg(test)]
-#![cfg(unix)]
 
 mod child;
 mod rig;

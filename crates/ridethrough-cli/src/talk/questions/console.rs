@@ -13,6 +13,7 @@ use std::thread;
 use tokio::sync::{MutexGuard, mpsc, oneshot};
 
 use super::super::desk::Desk;
+use crate::platform;
 
 /// A terminal with a person at it.
 pub(super) struct Console {
@@ -140,7 +141,7 @@ impl Lines {
 
     /// Throws away what was typed so far.
     fn forget(&mut self) {
-        discard_typed();
+        platform::discard_typed();
         let Some(reader) = &mut self.reader else { return };
         while reader.read.try_recv().is_ok() {
             self.is_waited_for = false;
@@ -168,12 +169,3 @@ impl Reader {
         Self { wanted, read }
     }
 }
-
-#[cfg(unix)]
-fn discard_typed() {
-    // Where it is no terminal there is nothing to discard.
-    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
-}
-
-#[cfg(not(unix))]
-const fn discard_typed() {}

@@ -198,7 +198,6 @@ async fn a_check_keeps_to_its_time_and_says_what_it_could_not_look_at() {
     assert_eq!(rig.mcp.count(&When::delete()), 1, "the session is given back all the same");
 }
 
-#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_is_checked_whether_it_has_a_url_or_is_a_program() {
     let rig = Rig::new().await;
@@ -230,7 +229,6 @@ async fn keys_in_the_address_are_never_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg(unix)]
 async fn an_interrupt_ends_a_check_with_130() {
     let rig = Rig::new().await;
     rig.mcp.rule(When::method("ping"), Times::Always, |ask| async move {

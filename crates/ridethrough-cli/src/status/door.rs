@@ -20,14 +20,14 @@ use super::socket::{self, ASK, Told};
 use crate::options::Origin;
 
 /// An open door. It is shut, and its socket gone, when this is dropped.
-pub(super) struct Door {
+pub(crate) struct Door {
     path: PathBuf,
     serving: AbortHandle,
 }
 
 impl Door {
     /// Opens a door in the first place that will do. Must be called in a runtime.
-    pub(super) fn open(
+    pub(crate) fn open(
         gauge: Gauge,
         upstream: String,
         settings: Vec<Origin>,

@@ -115,7 +115,7 @@ impl Command {
     }
 
     /// The same in the words of the standard library, with pipes.
-    pub(super) fn to_std(&self) -> process::Command {
+    pub(crate) fn to_std(&self) -> process::Command {
         let mut command = process::Command::new(&self.program);
         command
             .args(&self.arguments)

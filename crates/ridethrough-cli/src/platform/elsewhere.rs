@@ -1,0 +1,68 @@
+//! What is done without what Unix has: commands that cannot do without are refused, here and nowhere else.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use ridethrough_bridge::Gauge;
+
+use crate::misuse::Misuse;
+use crate::options::Origin;
+
+pub(crate) use {refused as expose, refused as status, refused as supervise};
+
+/// A command that is not there.
+pub(crate) mod refused {
+    use super::*;
+
+    /// Whatever was asked for.
+    #[derive(clap::Args)]
+    pub(crate) struct Args {
+        /// Whatever it is
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    }
+
+    pub(crate) fn play(args: &Args) -> Result<ExitCode> {
+        let words = args.words.len();
+        Err(Misuse {
+            what: format!("this command is {NOT_SUPPORTED}"),
+            tried: format!("nothing; the {words} words after it were not looked at"),
+            hint: "run it on Linux".to_owned(),
+        }
+        .into())
+    }
+}
+
+/// What would let `status` see a bridge.
+pub(crate) struct Door;
+
+impl Door {
+    pub(crate) fn open(_: Gauge, _: String, _: Vec<Origin>) -> Result<Self, String> {
+        Err(format!("that is {NOT_SUPPORTED}"))
+    }
+}
+
+/// Ends when Ctrl-C is pressed, with the exit code that shells give to it.
+pub(crate) async fn asked() -> u8 {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 130,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// A file has the rights of its folder.
+pub(crate) const fn for_owner_only(_: &mut OpenOptions) {}
+
+pub(crate) const fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) const fn sync_folder(_: &Path) {}
+
+pub(crate) const fn discard_typed() {}
+
+const NOT_SUPPORTED: &str = "not supported on this platform";

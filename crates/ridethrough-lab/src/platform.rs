@@ -1,0 +1,52 @@
+//! What differs by platform, and no other file of this crate names one: how everything that a client started is
+//! ended, and where package managers put programs.
+//!
+//! On Unix there are process groups and signals. Elsewhere a process is killed when its handle is dropped, and
+//! nothing is known of what it has started.
+
+pub(crate) use processes::{kill, kill_group, lead_group};
+
+/// Whether it is known how package managers are started, and what the programs are called that they bring.
+pub(crate) const fn knows_package_managers() -> bool {
+    cfg!(unix)
+}
+
+#[cfg(unix)]
+mod processes {
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    use tokio::process::Command;
+
+    /// Makes the process the leader of a group of its own.
+    pub(crate) fn lead_group(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Kills the group that this process leads. One that is gone already does not mind.
+    pub(crate) fn kill_group(leader: u32) {
+        if let Some(leader) = pid(leader) {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+
+    /// Kills one process. One that is gone already does not mind.
+    pub(crate) fn kill(process: u32) {
+        if let Some(process) = pid(process) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+
+    fn pid(id: u32) -> Option<Pid> {
+        i32::try_from(id).ok().and_then(Pid::from_raw)
+    }
+}
+
+#[cfg(not(unix))]
+mod processes {
+    use tokio::process::Command;
+
+    pub(crate) const fn lead_group(_: &mut Command) {}
+
+    pub(crate) const fn kill_group(_: u32) {}
+
+    pub(crate) const fn kill(_: u32) {}
+}

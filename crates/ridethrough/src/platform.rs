@@ -1,0 +1,25 @@
+//! What differs by platform, and no other file of this crate names one: a local server is started on Unix only,
+//! because nothing of it may stay behind, and elsewhere there are no process groups to end it by.
+
+use std::sync::Arc;
+
+use crate::command::Command;
+use crate::transport::Transport;
+
+/// The transport to a local server, which is started when it is first needed.
+///
+/// # Errors
+///
+/// Why there is none on this platform.
+#[cfg(unix)]
+pub(crate) fn local_server(
+    command: &Command,
+    message_limit: usize,
+) -> Result<Arc<dyn Transport>, String> {
+    Ok(Arc::new(crate::stdio::Stdio::new(command.clone(), message_limit)))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn local_server(_: &Command, _: usize) -> Result<Arc<dyn Transport>, String> {
+    Err("a local server cannot be started on this platform, only on Unix".to_owned())
+}
