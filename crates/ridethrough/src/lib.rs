@@ -59,6 +59,7 @@ pub use client::{
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
 pub use dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
+pub use driver::Track;
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
 pub use handlers::Refusal;
