@@ -9,6 +9,8 @@
 
 import { createInterface } from 'node:readline';
 
+// Which revision the host speaks: one with sessions, or the one without.
+const isStateless = process.env.INTEROP_HOST_ERA === 'Modern';
 const FORM = { name: 'Ada', age: 36, keen: true };
 const LISTS = {
     prompts: ['listPrompts', 'name'],
@@ -27,16 +29,22 @@ const answers = {
     }
 };
 
+// What each call says of itself.
+let meta;
+
 const deeds = (sdk, client, running) => ({
     async call({ id, tool, arguments: args }) {
         running.set(id, new AbortController());
         const onprogress = ({ progress, total }) => say({ told: 'progress', params: { of: id, progress, total } });
         const options = { signal: running.get(id).signal, onprogress };
-        const result = await sdk.call(client, { name: tool, arguments: args }, options);
+        const result = await sdk.call(client, { name: tool, arguments: args, _meta: meta }, options);
         return { text: result.content[0].text, isError: result.isError ?? false };
     },
     cancel: ({ of }) => running.get(of).abort('the host has seen enough'),
-    level: ({ level }) => client.setLoggingLevel(level),
+    level({ level }) {
+        if (!isStateless) return client.setLoggingLevel(level);
+        meta = { 'io.modelcontextprotocol/logLevel': level };
+    },
     async list({ what }) {
         const [method, name] = LISTS[what];
         const names = [];
@@ -51,17 +59,22 @@ const deeds = (sdk, client, running) => ({
     prompt: async ({ name, arguments: args }) =>
         (await client.getPrompt({ name, arguments: args })).messages[0].content.text,
     read: async ({ uri }) => (await client.readResource({ uri })).contents[0].text,
-    subscribe: ({ uri }) => client.subscribeResource({ uri })
+    async subscribe({ uri }) {
+        if (!isStateless) return client.subscribeResource({ uri });
+        await client.listen({ resourceSubscriptions: [uri] });
+    }
 });
 
 export async function host(sdk) {
     const [command, ...args] = process.argv.slice(2);
     const capabilities = { elicitation: {}, roots: {}, sampling: {} };
-    const client = sdk.clientOf({ name: 'interop-host', version: '1' }, { capabilities });
+    const versionNegotiation = { mode: isStateless ? { pin: '2026-07-28' } : 'legacy' };
+    const client = sdk.clientOf({ name: 'interop-host', version: '1' }, { capabilities, versionNegotiation });
     for (const [method, answer] of Object.entries(answers)) sdk.handle(client, method, answer);
     client.fallbackNotificationHandler = async ({ method, params }) => say({ told: method, params });
     client.onerror = error => console.error('onerror:', error.message);
     await client.connect(sdk.transportOf({ command, args }));
+    if (isStateless) await client.listen({ toolsListChanged: true });
     const { name } = client.getServerVersion();
     say({ id: 0, result: { server: name } });
     const running = new Map();

@@ -9,18 +9,22 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
-use ridethrough_core::Outcome;
+use ridethrough::Track;
 use ridethrough_core::message::{Id, Json};
+use ridethrough_core::{ExchangeId, Outcome};
 use tokio::time::Instant;
 
 use crate::gauge::{InFlight, millis, short};
 use crate::lists::Page;
+use crate::modern::{self, Offers};
 
 #[derive(Default)]
 pub(crate) struct Calls {
-    running: FuturesUnordered<Abortable<BoxFuture<'static, Finished>>>,
+    running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, End)>>>,
+    /// By number, the oldest first.
+    known: BTreeMap<u64, Running>,
     /// By the text of the id: an id that is used again while its first call runs means the later one.
-    handles: BTreeMap<Bytes, Running>,
+    numbers: BTreeMap<Bytes, u64>,
     last: u64,
 }
 
@@ -29,23 +33,44 @@ pub(crate) struct Asked {
     pub(crate) id: Id,
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Json>,
+    /// What is known of a host of the stateless revision.
+    pub(crate) asker: Option<Asker>,
+}
+
+/// How a host of the stateless revision asked.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    /// What it can be asked.
+    pub(crate) offers: Offers,
+    /// What its progress is told by.
+    pub(crate) token: Option<Json>,
+    /// What the client knows the call by.
+    pub(crate) track: Track,
 }
 
 struct Running {
-    number: u64,
+    /// Gone as long as the host has something else for an answer: see `rounds`.
+    id: Option<Id>,
     handle: AbortHandle,
     method: Box<str>,
     params: Option<Json>,
+    page: Option<Page>,
+    asker: Option<Asker>,
     began: Instant,
 }
 
 /// The one end of a request.
+#[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) id: Id,
+    pub(crate) number: u64,
+    /// Absent if nobody waits for it now.
+    pub(crate) id: Option<Id>,
+    pub(crate) method: Box<str>,
     /// The part of a list that was asked for, if it was one.
     pub(crate) page: Option<Page>,
+    /// What a host of the stateless revision can be asked.
+    pub(crate) offers: Option<Offers>,
     pub(crate) end: End,
-    number: u64,
 }
 
 /// What a request came to.
@@ -66,31 +91,89 @@ impl Calls {
     ) {
         self.last += 1;
         let number = self.last;
-        let Asked { id, method, params } = asked;
+        let Asked { id, method, params, asker } = asked;
         let (handle, registration) = AbortHandle::new_pair();
-        let running = Running { number, handle, method, params, began: Instant::now() };
-        self.handles.insert(id.json().as_bytes().clone(), running);
-        let call = call.map(move |end| Finished { id, page, end, number }).boxed();
+        self.numbers.insert(id.json().as_bytes().clone(), number);
+        let (id, began) = (Some(id), Instant::now());
+        self.known.insert(number, Running { id, handle, method, params, page, asker, began });
+        let call = call.map(move |end| (number, end)).boxed();
         self.running.push(Abortable::new(call, registration));
     }
 
-    /// Drops a request, if it has not ended.
-    pub(crate) fn cancel(&mut self, id: &Bytes) {
-        if let Some(running) = self.handles.remove(id) {
+    /// Drops a request, if it has not ended. Returns its number.
+    pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<u64> {
+        let number = self.numbers.remove(id)?;
+        self.drop_call(number);
+        Some(number)
+    }
+
+    /// Drops a request that the host does not wait for.
+    pub(crate) fn drop_call(&mut self, number: u64) {
+        if let Some(running) = self.known.remove(&number) {
             running.handle.abort();
         }
     }
 
+    /// The host has something else for an answer to this request; it goes on. Returns the id to answer.
+    pub(crate) fn suspend(&mut self, number: u64) -> Option<Id> {
+        let id = self.known.get_mut(&number)?.id.take()?;
+        self.forget_id(&id, number);
+        Some(id)
+    }
+
+    /// The host waits for it again, under another id, and may be asked other things.
+    pub(crate) fn go_on(&mut self, number: u64, id: Id, offers: Offers, token: Option<Json>) {
+        let Some(running) = self.known.get_mut(&number) else { return };
+        self.numbers.insert(id.json().as_bytes().clone(), number);
+        running.id = Some(id);
+        if let Some(asker) = &mut running.asker {
+            (asker.offers, asker.token) = (offers, token);
+        }
+    }
+
+    /// The request of a host of the stateless revision that the client knows by this exchange.
+    pub(crate) fn of_exchange(&self, exchange: ExchangeId) -> Option<(u64, &Asker)> {
+        let mut askers =
+            self.known.iter().filter_map(|(number, it)| Some((*number, it.asker.as_ref()?)));
+        askers.find(|(_, asker)| asker.track.exchange() == Some(exchange))
+    }
+
+    /// The only request that can be asked something, if there is one and no other.
+    pub(crate) fn only_one_to_ask(&self) -> Option<(u64, &Asker)> {
+        let can_ask = |it: &&Running| modern::can_ask(&it.method);
+        let mut askers = self
+            .known
+            .iter()
+            .filter_map(|(number, it)| Some((*number, Some(it).filter(can_ask)?.asker.as_ref()?)));
+        askers.next().filter(|_| askers.next().is_none())
+    }
+
+    /// Whether the host waits for this one now.
+    pub(crate) fn is_awaited(&self, number: u64) -> bool {
+        self.known.get(&number).is_some_and(|it| it.id.is_some())
+    }
+
+    /// Whether the host waits for none.
+    pub(crate) fn are_none_awaited(&self) -> bool {
+        self.known.values().all(|it| it.id.is_none())
+    }
+
+    fn forget_id(&mut self, id: &Id, number: u64) {
+        let key = id.json().as_bytes();
+        if self.numbers.get(key) == Some(&number) {
+            self.numbers.remove(key);
+        }
+    }
+
     pub(crate) fn count(&self) -> usize {
-        self.handles.len()
+        self.numbers.len()
     }
 
     /// Those that have waited for longest, for people.
     pub(crate) fn oldest(&self, now: Instant) -> Vec<InFlight> {
-        let mut running: Vec<_> = self.handles.values().collect();
-        running.sort_by_key(|it| it.number);
         let mut left = MOST_READ;
-        let shown = running.into_iter().take(MOST_SHOWN).map(|it| InFlight {
+        let awaited = self.known.values().filter(|it| it.id.is_some());
+        let shown = awaited.take(MOST_SHOWN).map(|it| InFlight {
             method: short(&it.method),
             tool: it.tool(&mut left).as_deref().map(short),
             elapsed_ms: millis(now - it.began),
@@ -105,12 +188,16 @@ impl Calls {
     /// The next request that ends; `None` if there is none under way.
     pub(crate) async fn next(&mut self) -> Option<Finished> {
         loop {
-            if let Ok(ended) = self.running.next().await? {
-                let key = ended.id.json().as_bytes();
-                if self.handles.get(key).is_some_and(|running| running.number == ended.number) {
-                    self.handles.remove(key);
+            // What was dropped is known no more.
+            if let Ok((number, end)) = self.running.next().await?
+                && let Some(running) = self.known.remove(&number)
+            {
+                let Running { id, method, page, asker, .. } = running;
+                if let Some(id) = &id {
+                    self.forget_id(id, number);
                 }
-                return Some(ended);
+                let offers = asker.map(|asker| asker.offers);
+                return Some(Finished { number, id, method, page, offers, end });
             }
         }
     }

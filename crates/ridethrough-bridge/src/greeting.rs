@@ -35,7 +35,12 @@ pub(crate) fn host(params: Option<&Json>) -> Option<String> {
 pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
     let revision = Json::of(revision).expect("a string is JSON");
     let result = splice::with_member(result, "protocolVersion", &revision);
-    let Some(mut capabilities) = result.member("capabilities") else { return result };
+    let Some(capabilities) = result.member("capabilities") else { return result };
+    splice::with_member(&result, "capabilities", &announcing(capabilities))
+}
+
+/// These capabilities, and changes of lists with them.
+pub(crate) fn announcing(mut capabilities: Json) -> Json {
     let yes = Json::of(&true).expect("a bool is JSON");
     for name in ["prompts", "resources", "tools"] {
         let Some(capability) = capabilities.member(name) else { continue };
@@ -46,7 +51,7 @@ pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
             capabilities = splice::with_member(&capabilities, name, &capability);
         }
     }
-    splice::with_member(&result, "capabilities", &capabilities)
+    capabilities
 }
 
 /// What can be said of an upstream that was never seen: that there may be something to list later.

@@ -11,13 +11,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough::Client;
 use ridethrough_core::message::Json;
 use tokio::time::Instant;
+
+use crate::splice;
 
 /// What waits for the upstream, and what did not fit.
 #[derive(Default)]
@@ -70,11 +71,7 @@ impl Notices {
     /// that the host could be told.
     pub(crate) fn pass_on(&mut self, client: &Client, method: &str, params: Option<&Json>) {
         let bytes = size(method, params);
-        // In bytes of its own: those that it came in may be part of something large.
-        let params = params.map(|params| {
-            let copy = Bytes::copy_from_slice(params.as_bytes());
-            Json::new(copy).expect("a copy of JSON is JSON")
-        });
+        let params = params.map(splice::copied);
         let (client, method) = (client.clone(), method.to_owned());
         self.last += 1;
         let number = self.last;

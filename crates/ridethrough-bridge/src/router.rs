@@ -6,7 +6,9 @@
 
 mod ending;
 mod greet;
+mod listening;
 mod look;
+mod modern;
 mod pass;
 mod watch;
 
@@ -14,8 +16,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
 use ridethrough::{Client, Delivered, Era, Error, Events, Inbox, Seen};
 use ridethrough_core::message::Message;
 use ridethrough_core::secrets::Secrets;
@@ -39,6 +41,7 @@ use crate::outbox::Outbox;
 use crate::upstream::Upstream;
 
 use greet::{Greeted, Greeting};
+use modern::{Errand, Modern};
 
 pub(crate) struct Router<W> {
     client: Client,
@@ -54,7 +57,11 @@ pub(crate) struct Router<W> {
     upstream: Upstream,
     /// What the host calls itself.
     host: Option<String>,
-    /// A host that waits for the answer to its `initialize`.
+    /// How the host speaks, as far as it has spoken.
+    host_era: Option<Era>,
+    has_initialized: bool,
+    modern: Modern,
+    /// A host that waits to hear what the upstream is.
     greeting: Option<Greeting>,
     greeted: Greeted,
     /// What people were last told about an upstream that cannot be connected to.
@@ -110,6 +117,7 @@ enum Woken {
     CheckDue,
     Checked(Vec<(Kind, Fetched)>),
     Delivered(Delivered),
+    Errand(Errand),
     Finished(Finished),
     GreetingDue,
     HeldDue,
@@ -117,6 +125,7 @@ enum Woken {
     Noticed,
     Reached(Result<(), Error>),
     ReminderDue,
+    RoundsDue,
     Seen(Seen),
     Written(io::Result<()>),
 }
@@ -127,8 +136,6 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
             voice.say(Some(&format!("the catalogue is ignored: {why}")));
         }
-        // What the host may be asked and told, it expects as in a session. It begins with `initialize`.
-        client.prefer_era(Era::Legacy);
         Self {
             inbox: client.inbox(),
             events: client.events(),
@@ -139,6 +146,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             hold_until: None,
             upstream: Upstream::new(client.clone()),
             host: None,
+            host_era: None,
+            has_initialized: false,
+            modern: Modern::default(),
             greeting: None,
             greeted: Greeted::No,
             refused: None,
@@ -195,6 +205,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let is_answering = is_open || *self.ending.borrow();
         let greet_by = self.greeting.as_ref().map(Greeting::by);
         let (remind_at, check_at) = (self.news.due(), self.check_again);
+        let rounds_at = self.modern.rounds.due();
         let is_listening = is_open && self.held.is_empty();
         tokio::select! {
             biased;
@@ -203,6 +214,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 Woken::Finished(finished)
             }
             Some(()) = self.notices.next() => Woken::Noticed,
+            Some(errand) = self.modern.errands.next() => Woken::Errand(errand),
             line = lines.next(), if is_listening => Woken::Line(line),
             reached = self.upstream.next() => Woken::Reached(reached),
             checked = over(&mut self.checking) => Woken::Checked(checked),
@@ -210,6 +222,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
             () = at(self.hold_until) => Woken::HeldDue,
             () = at(greet_by) => Woken::GreetingDue,
+            () = at(rounds_at), if is_open => Woken::RoundsDue,
             () = at(remind_at) => Woken::ReminderDue,
             () = at(check_at) => Woken::CheckDue,
             written = self.outbox.drive() => Woken::Written(written),
@@ -242,7 +255,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Woken::CheckDue => self.check_lists(),
             Woken::Checked(fetched) => self.compare_lists(fetched),
             Woken::Delivered(delivered) => self.hand_over(delivered),
-            Woken::Finished(finished) => self.answer(finished),
+            Woken::Errand(errand) => self.errand_is_done(errand),
+            Woken::Finished(finished) => self.finish(finished),
             Woken::GreetingDue => self.greet_without_upstream(),
             Woken::HeldDue | Woken::Noticed => self.take_held(),
             Woken::Line(Some(line)) => self.take_line(line),
@@ -254,6 +268,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 let line = self.news.remind(Instant::now());
                 self.voice.say(line.as_deref());
             }
+            Woken::RoundsDue => self.rounds_are_due(),
             Woken::Seen(seen) => self.watch(&seen),
         }
     }

@@ -1,5 +1,6 @@
 //! Changes one member of an object and leaves every other byte what it was.
 
+use bytes::Bytes;
 use ridethrough_core::message::Json;
 
 /// The same object with this value for this key, in its old place or behind the others.
@@ -12,6 +13,17 @@ pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     let from = old.as_bytes().as_ptr() as usize - object.as_bytes().as_ptr() as usize;
     let (before, behind) = (&text[..from], &text[from + old.as_str().len()..]);
     Json::new(format!("{before}{}{behind}", value.as_str())).expect("JSON in place of JSON")
+}
+
+/// The same object without these keys.
+pub(crate) fn without(object: &Json, keys: &[&str]) -> Json {
+    let kept = object.members().into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+    Json::empty_object().with_members(kept)
+}
+
+/// The same text in bytes of its own: those that it came in may be part of something large.
+pub(crate) fn copied(json: &Json) -> Json {
+    Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")
 }
 
 /// An array of these elements.
@@ -35,6 +47,14 @@ mod tests {
 
             assert_eq!(changed.as_str(), expected);
         }
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_the_others_in_their_order_and_as_they_are() {
+        let object = Json::new(r#"{ "n": 1.10 , "v" : {"v":1} , "w":2 }"#).unwrap();
+
+        assert_eq!(without(&object, &["v"]).as_str(), r#"{"n":1.10,"w":2}"#);
+        assert_eq!(without(&object, &["n", "v", "w"]).as_str(), "{}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use ridethrough::{Client, ClientBuilder, Era};
 use tokio::time::{Instant, sleep};
 
 use crate::catalog::Server;
-use crate::host::{Host, HostRecipe};
+use crate::host::{Host, HostEras, HostRecipe};
 use crate::partner::{Partner, Verdict, expect, words};
 use crate::process::{Process, Recipe, Setting, noted};
 use crate::proxy::Proxy;
@@ -27,8 +27,10 @@ pub(crate) struct Bench {
     recipe: Recipe,
     port: u16,
     host: Option<HostRecipe>,
-    /// Hosts of the shared server that have nothing to do: one in each era.
-    idle: Arc<Mutex<HashMap<Era, Host>>>,
+    /// The era that its hosts speak.
+    host_era: Era,
+    /// Hosts of the shared server that have nothing to do: one for each pair of eras.
+    idle: Arc<Mutex<HashMap<HostEras, Host>>>,
     /// What the server was seen to say.
     said: Arc<Mutex<Vec<Said>>>,
 }
@@ -47,6 +49,7 @@ impl Bench {
             recipe,
             port: shared.port(),
             host,
+            host_era: Era::Legacy,
             idle: Arc::default(),
             said: Arc::default(),
         }
@@ -55,6 +58,11 @@ impl Bench {
     /// The same, with clients of the stateless era.
     pub(crate) fn stateless(self) -> Self {
         Self { era: Era::Modern, ..self }
+    }
+
+    /// The same, with hosts of the stateless era.
+    pub(crate) fn with_stateless_hosts(self) -> Self {
+        Self { host_era: Era::Modern, ..self }
     }
 
     /// The same, with servers that are started so.
@@ -116,7 +124,8 @@ impl Bench {
 
     /// A host of the shared server: the idle one, or a new one.
     pub(crate) async fn host(&self) -> Verdict<Host> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.era);
+        let idle =
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.host_eras());
         match idle {
             Some(host) => {
                 host.forget();
@@ -128,13 +137,17 @@ impl Bench {
 
     /// Leaves a host to the next check; interpreters are slow to start.
     pub(crate) fn leave(&self, host: Host) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(self.era, host);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(self.host_eras(), host);
     }
 
     /// A host with a bridge to this URL.
     pub(crate) async fn host_of(&self, url: &str) -> Verdict<Host> {
         let recipe = self.host.as_ref().ok_or("there is no host of this SDK")?;
-        Host::start(recipe, url, self.era).await
+        Host::start(recipe, url, self.host_eras()).await
+    }
+
+    const fn host_eras(&self) -> HostEras {
+        HostEras { host: self.host_era, server: self.era }
     }
 
     /// A server of the check's own, to be killed, and a client that has a session with it.

@@ -30,6 +30,13 @@ pub(crate) struct HostRecipe {
     pub(crate) bridge: PathBuf,
 }
 
+/// Who speaks how on the two sides of a bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct HostEras {
+    pub(crate) host: Era,
+    pub(crate) server: Era,
+}
+
 /// A running host. Dropping it kills its whole group, and with it the bridge.
 #[derive(Debug)]
 pub(crate) struct Host {
@@ -43,15 +50,16 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Starts a host with a bridge to this URL that is pinned to an era, and waits until the two have
-    /// greeted each other.
-    pub(crate) async fn start(recipe: &HostRecipe, url: &str, era: Era) -> Verdict<Self> {
-        let host = Self::spawn(recipe, url, era).map_err(words)?;
+    /// Starts a host that speaks in the way of its own era, with a bridge to this URL that is pinned to an
+    /// era, and waits until the two have greeted each other.
+    pub(crate) async fn start(recipe: &HostRecipe, url: &str, eras: HostEras) -> Verdict<Self> {
+        let host = Self::spawn(recipe, url, eras).map_err(words)?;
         host.answer(0).await?;
         Ok(host)
     }
 
-    fn spawn(recipe: &HostRecipe, url: &str, era: Era) -> Result<Self> {
+    fn spawn(recipe: &HostRecipe, url: &str, eras: HostEras) -> Result<Self> {
+        let era = format!("{:?}", eras.server).to_lowercase();
         let log = File::options().create(true).append(true).open(&recipe.log)?;
         let bridge_id = recipe.folder.join("bridge.pid");
         // SDKs pass few variables on to what they start, so the file is an argument.
@@ -59,7 +67,8 @@ impl Host {
             .arg(recipe.script)
             .args(["sh", "-c", r#"echo $$ > "$0"; exec "$@""#])
             .args([&bridge_id, &recipe.bridge])
-            .args(["bridge", url, "--no-catalogue", "--era", &format!("{era:?}").to_lowercase()])
+            .args(["bridge", url, "--no-catalogue", "--era", &era])
+            .env("INTEROP_HOST_ERA", format!("{:?}", eras.host))
             .current_dir(&recipe.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -64,6 +64,7 @@ pub use command::{Command, Stderr};
 pub use config::{BuildError, ClientBuilder};
 pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
 pub use dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
+pub use driver::Track;
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
 pub use handlers::Refusal;

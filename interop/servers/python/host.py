@@ -2,17 +2,22 @@
 its stdin ask for. See ../README.md; the answers to what a server asks are the same in every host."""
 
 import json
+import os
 import sys
 import warnings
+from functools import partial
 from typing import Any
 
 import anyio
+import anyio.abc
 import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 warnings.simplefilter("ignore")
 
+# Which revision the host speaks: one with sessions, or the one without.
+IS_STATELESS = os.environ.get("INTEROP_HOST_ERA") == "Modern"
 FORM = {"name": "Ada", "age": 36, "keen": True}
 
 
@@ -43,8 +48,11 @@ async def heard(message: Any) -> None:
 
 
 class Host:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, group: anyio.abc.TaskGroup) -> None:
         self.client = client
+        self.group = group
+        # What each request says of itself.
+        self.meta: dict[str, Any] | None = None
         self.running: dict[int, anyio.CancelScope] = {}
 
     async def serve(self, line: dict[str, Any]) -> None:
@@ -63,14 +71,24 @@ class Host:
         async def progress(done: float, total: float | None, _: str | None) -> None:
             say(told="progress", params={"of": number, "progress": done, "total": total})
 
-        result = await self.client.call_tool(tool, arguments, progress_callback=progress)
+        result = await self.client.call_tool(tool, arguments, progress_callback=progress, meta=self.meta)
         return {"text": result.content[0].text, "isError": bool(result.is_error)}
 
     async def cancel(self, _: int, of: int) -> Any:
         self.running[of].cancel()
 
     async def level(self, _: int, level: Any) -> Any:
-        await self.client.set_logging_level(level)
+        if IS_STATELESS:
+            self.meta = {"io.modelcontextprotocol/logLevel": level}
+        else:
+            await self.client.set_logging_level(level)
+
+    async def listen(self, *, task_status: anyio.abc.TaskStatus[None], **wanted: Any) -> None:
+        async with self.client.listen(**wanted) as subscription:
+            task_status.started()
+            # The SDK hands what is told there to the message handler, too.
+            async for _ in subscription:
+                pass
 
     async def list(self, _: int, what: str) -> Any:
         ask, member, name = {
@@ -93,7 +111,10 @@ class Host:
         return (await self.client.read_resource(uri)).contents[0].text
 
     async def subscribe(self, _: int, uri: str) -> Any:
-        await self.client.subscribe_resource(uri)
+        if IS_STATELESS:
+            await self.group.start(partial(self.listen, resource_subscriptions=[uri]))
+        else:
+            await self.client.subscribe_resource(uri)
 
 
 async def main() -> None:
@@ -103,10 +124,15 @@ async def main() -> None:
         elicitation_callback=form,
         list_roots_callback=roots,
         message_handler=heard,
+        mode="auto" if IS_STATELESS else "legacy",
         sampling_callback=sampling,
     )
     async with client, anyio.create_task_group() as group:
-        host = Host(client)
+        host = Host(client, group)
+        if IS_STATELESS:
+            # It would fall back to a session without a word.
+            assert client.protocol_version == "2026-07-28", client.protocol_version
+            await group.start(partial(host.listen, tools_list_changed=True))
         say(id=0, result={"server": client.server_info.name})
         async for line in anyio.wrap_file(sys.stdin):
             group.start_soon(host.serve, json.loads(line))

@@ -25,6 +25,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Notifications that the upstream has not taken have that time too, and no more.
     pub(crate) async fn answer_for(&mut self, time: Duration) -> io::Result<()> {
         self.take_all_held();
+        self.end_listening();
         let all_said = async {
             self.await_answers().await?;
             self.await_notices().await
@@ -33,11 +34,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return answered;
         }
         self.ending.send_replace(true);
-        if let Some(Greeting { id, .. }) = self.greeting.take() {
-            self.outbox.answer(
-                Some(id.json()),
-                &fault::answer(&fault::unsent("initialize"), &self.advice),
-            );
+        if let Some(Greeting { id, form, .. }) = self.greeting.take() {
+            let unsent = fault::answer(&fault::unsent(form.method()), &self.advice);
+            self.outbox.answer(Some(id.json()), &unsent);
         }
         // A call that is taken back ends at once; nothing in it waits for the network.
         timeout(AT_ONCE, self.await_answers()).await.unwrap_or(Ok(()))
@@ -49,7 +48,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     async fn await_answers(&mut self) -> io::Result<()> {
-        self.go_on_while(|it| !it.calls.is_empty() || it.greeting.is_some()).await
+        self.go_on_while(|it| !it.calls.are_none_awaited() || it.greeting.is_some()).await
     }
 
     async fn await_notices(&mut self) -> io::Result<()> {

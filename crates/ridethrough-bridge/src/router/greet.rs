@@ -1,4 +1,4 @@
-//! `initialize`, with the upstream or without it.
+//! `initialize` and `server/discover`, with the upstream or without it.
 //!
 //! ```text
 //!   host asks ──▶ waits ──upstream is there──────▶ greeted by the upstream
@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ridethrough::Error;
+use ridethrough::{Era, Error};
 use ridethrough_core::Kind as Ending;
 use ridethrough_core::message::{Answer, Id, Json};
 use tokio::io::AsyncWrite;
@@ -23,13 +23,22 @@ use tokio::time::Instant;
 use super::Router;
 use crate::catalogue::Catalogue;
 use crate::lists::Kind;
-use crate::{fault, greeting};
+use crate::{fault, greeting, modern};
 
-/// A host that waits for the answer to its `initialize`.
+/// A host that waits to hear what the upstream is.
 pub(super) struct Greeting {
     pub(super) id: Id,
-    revision: &'static str,
+    pub(super) form: Form,
     by: Instant,
+}
+
+/// How it asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// By `server/discover`.
+    Discover,
+    /// By `initialize`, in this revision.
+    Initialize(&'static str),
 }
 
 /// What the host knows of the upstream.
@@ -51,6 +60,31 @@ impl Greeting {
     }
 }
 
+impl Form {
+    pub(super) const fn method(self) -> &'static str {
+        match self {
+            Self::Discover => modern::DISCOVER,
+            Self::Initialize(_) => "initialize",
+        }
+    }
+
+    /// What the upstream said to `initialize`, or would have, in the host's own words.
+    fn dressed(self, initialized: &Json) -> Json {
+        match self {
+            Self::Discover => modern::discovered(initialized),
+            Self::Initialize(revision) => greeting::dressed(initialized, revision),
+        }
+    }
+
+    /// What can be said of an upstream that was never seen.
+    fn minimal(self) -> Json {
+        match self {
+            Self::Discover => modern::discovered(&greeting::minimal("")),
+            Self::Initialize(revision) => greeting::minimal(revision),
+        }
+    }
+}
+
 impl Greeted {
     /// Whether the host was told something that the upstream has not confirmed.
     pub(super) const fn is_provisional(self) -> bool {
@@ -60,16 +94,23 @@ impl Greeted {
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn greet(&mut self, id: Id, params: Option<&Json>) {
+        self.meet(Era::Legacy);
+        self.has_initialized = true;
+        self.modern.forget_sender();
         if let Some(identity) = greeting::identity(params) {
             self.client.set_identity(identity);
         }
         self.host = greeting::host(params);
-        let revision = greeting::revision(params);
+        self.await_greeting(id, Form::Initialize(greeting::revision(params)));
+    }
+
+    /// Answers when the upstream is there, or in time.
+    pub(super) fn await_greeting(&mut self, id: Id, form: Form) {
         // Two at once are no host's habit; each still has its answer.
         if self.greeting.is_some() {
             self.greet_without_upstream();
         }
-        self.greeting = Some(Greeting { id, revision, by: Instant::now() + WITHIN });
+        self.greeting = Some(Greeting { id, form, by: Instant::now() + WITHIN });
         match self.upstream.server() {
             Some(_) => self.greet_from_upstream(),
             None => self.upstream.reach(),
@@ -80,6 +121,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let Some(server) = self.upstream.server().cloned() else { return };
         let kept = self.catalogue.as_mut().map(|it| it.keep_initialize(&server.as_initialized()));
         self.told_if_not_kept(kept);
+        self.is_stateless = !server.version.era().has_sessions();
+        self.tell_level();
         if self.greeting.is_some() {
             return self.greet_from_upstream();
         }
@@ -87,7 +130,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             let is_news = |kind: &Kind| !self.asked.contains(kind) && server.can(kind.capability());
             let news: BTreeSet<_> =
                 Kind::ALL.into_iter().filter(is_news).map(Kind::changed).collect();
-            news.into_iter().for_each(|method| self.outbox.notification(method, None));
+            news.into_iter().for_each(|method| self.announce(method, None));
         }
         self.check_lists();
     }
@@ -120,16 +163,16 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Answers a host that waits with what is known without the upstream.
     pub(super) fn greet_without_upstream(&mut self) {
-        let Some(Greeting { id, revision, .. }) = self.greeting.take() else { return };
+        let Some(Greeting { id, form, .. }) = self.greeting.take() else { return };
         let kept = self.catalogue.as_ref().and_then(Catalogue::initialize);
         let (result, greeted, from) = match kept {
             Some(kept) => (
-                greeting::dressed(kept, revision),
+                form.dressed(kept),
                 Greeted::FromCatalogue,
                 "with what it was when it was last there",
             ),
             None => (
-                greeting::minimal(revision),
+                form.minimal(),
                 Greeted::Minimally,
                 "with empty lists, which are announced when it is there",
             ),
@@ -140,12 +183,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn greet_from_upstream(&mut self) {
-        let (Some(server), Some(Greeting { id, revision, .. })) =
+        let (Some(server), Some(Greeting { id, form, .. })) =
             (self.upstream.server(), self.greeting.take())
         else {
             return;
         };
-        let result = greeting::dressed(&server.as_initialized(), revision);
+        let result = form.dressed(&server.as_initialized());
         self.greeted = Greeted::ByUpstream;
         self.outbox.answer(Some(id.json()), &Answer::Result(result));
     }

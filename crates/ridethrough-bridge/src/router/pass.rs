@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ridethrough::Delivered;
+use bytes::Bytes;
+use ridethrough::{Call, Delivered, Era};
 use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
@@ -15,6 +16,7 @@ use crate::calls::{Asked, End, Finished};
 use crate::host_messages::{self, HostMessage, INVALID_REQUEST};
 use crate::lines::Line;
 use crate::lists::{Kind, Page};
+use crate::modern::{Question, Sender};
 use crate::notices::Room;
 use crate::{fault, greeting};
 
@@ -92,13 +94,24 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn notify(&mut self, method: &str, params: Option<Json>) {
+        if self.host_era.is_none() {
+            self.meet(Era::Legacy);
+        }
         if self.goes_upstream(method) {
             self.notices.pass_on(&self.client, method, params.as_ref());
         } else if method == "notifications/cancelled"
             && let Some(id) = params.and_then(|params| params.member("requestId"))
         {
-            self.calls.cancel(id.as_bytes());
+            self.take_back(id.as_bytes());
         }
+    }
+
+    /// The host does not wait for this any more.
+    fn take_back(&mut self, id: &Bytes) {
+        if let Some(call) = self.calls.cancel(id) {
+            return self.modern.rounds.forget(call);
+        }
+        self.stop_listening(id);
     }
 
     /// Whether a notification is passed on as it is.
@@ -115,15 +128,18 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn ask(&mut self, id: Id, method: &str, params: Option<Json>) {
+        match (Sender::of(method, params.as_ref()), &params) {
+            (Err(refusal), _) => return self.outbox.answer(Some(id.json()), &refusal),
+            (Ok(Some(sender)), Some(params)) => {
+                return self.ask_modern(id, method, params, sender);
+            }
+            _ if self.host_era.is_none() => self.meet(Era::Legacy),
+            _ => {}
+        }
         match method {
             "initialize" => return self.greet(id, params.as_ref()),
             // Whether *we* are there. The upstream may be down, and calls still be worth a wait.
             "ping" => return self.outbox.answer(Some(id.json()), &empty()),
-            // The revision it belongs to is not spoken here: the host then falls back to `initialize`.
-            "server/discover" => {
-                let answer = Answer::refusal(-32601, "Method not found");
-                return self.outbox.answer(Some(id.json()), &answer);
-            }
             "tools/call" => {
                 if let Some(refusal) = self.hidden.refusal(params.as_ref()) {
                     return self.outbox.answer(Some(id.json()), &refusal);
@@ -131,13 +147,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             _ => {}
         }
-        self.pass_on(id, method, params);
+        let call = self.client.request(method, params.clone());
+        self.begin(call, Asked { id, method: method.into(), params, asker: None });
     }
 
-    fn pass_on(&mut self, id: Id, method: &str, params: Option<Json>) {
-        let page = Page::asked(method, params.as_ref());
-        let call = self.client.request(method, params.clone());
-        let mut call = self.manner.apply(call, method, params.as_ref());
+    /// Passes a request on.
+    pub(super) fn begin(&mut self, call: Call, asked: Asked) {
+        let page = Page::asked(&asked.method, asked.params.as_ref());
+        let mut call = self.manner.apply(call, &asked.method, asked.params.as_ref());
         let was_never_there = self.upstream.server().is_none() && self.greeted.is_provisional();
         let kept = page.filter(|page| page.is_first && was_never_there).map(|page| {
             self.catalogue.as_ref().and_then(|it| it.list(page.kind.method())).cloned()
@@ -146,7 +163,6 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             call = call.deadline(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
         }
         let outcome = outcome(call.answer(), self.ending.subscribe());
-        let asked = Asked { id, method: method.into(), params };
         let Some(page) = page else {
             return self.calls.begin(asked, None, async { End::Upstream(outcome.await) });
         };
@@ -158,15 +174,22 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     /// A request of the host has ended.
+    pub(super) fn finish(&mut self, finished: Finished) {
+        if let Some(finished) = self.modern.rounds.ended(finished) {
+            self.answer(finished);
+        }
+    }
+
+    /// Answers a request that has ended, under the id that the host waits for.
     pub(super) fn answer(&mut self, finished: Finished) {
-        let Finished { id, page, end, .. } = finished;
+        let Finished { id, method, page, end, offers, .. } = finished;
         let is_stand_in = matches!(end, End::StandIn(_));
         let answer = match (end, page) {
             (End::StandIn(result) | End::Upstream(Ok(Answer::Result(result))), Some(page)) => {
                 Answer::Result(self.show(page, result, is_stand_in))
             }
             (End::StandIn(result), None) => Answer::Result(result),
-            (End::Upstream(Ok(answer)), _) if self.is_stateless => {
+            (End::Upstream(Ok(answer)), _) if self.is_stateless && offers.is_none() => {
                 fault::translated(answer, &self.voice.secrets)
             }
             (End::Upstream(Ok(answer)), _) => answer,
@@ -178,7 +201,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 fault::answer(&error, &self.advice)
             }
         };
-        self.outbox.answer(Some(id.json()), &answer);
+        let answer = match offers {
+            Some(offers) => self.in_modern_words(&method, offers, answer),
+            None => answer,
+        };
+        self.outbox.answer(id.as_ref().map(Id::json), &answer);
         if is_stand_in && self.upstream.server().is_some() {
             // It came while the host was given something in its place.
             self.check_lists();
@@ -203,12 +230,15 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         match delivered {
             // It names the upstream's id of a question. `Withdrawn` says the same in ours.
             Delivered::Notification { method, .. } if &*method == "notifications/cancelled" => {}
-            Delivered::Notification { method, params, .. } => {
-                self.outbox.notification(&method, params.as_ref());
+            Delivered::Notification { exchange, method, params } => {
+                self.tell_host(exchange, &method, params);
             }
-            Delivered::Question { question, method, params, .. } => {
-                self.outbox.request(question.number(), &method, params.as_ref());
+            Delivered::Question { question: id, exchange, method, params } => {
+                self.ask_host(exchange, Question { id, method, params });
             }
+            // A host that was not sent a request need not be told.
+            Delivered::Withdrawn { question } if self.modern.rounds.withdraw(question) => {}
+            Delivered::Withdrawn { .. } if self.host_era == Some(Era::Modern) => {}
             Delivered::Withdrawn { question } => {
                 let params = Json::from(serde_json::json!({
                     "requestId": question.number(),

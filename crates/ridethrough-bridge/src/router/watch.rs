@@ -89,7 +89,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 changed.insert(kind.changed());
             }
         }
-        changed.into_iter().for_each(|method| self.outbox.notification(method, None));
+        changed.into_iter().for_each(|method| self.announce(method, None));
         if std::mem::take(&mut self.is_check_due) {
             self.check_lists();
         }

@@ -304,7 +304,7 @@ async fn what_is_no_message_is_refused_and_the_next_one_is_not() {
     assert_eq!((&not_json["id"], &not_json["error"]["code"]), (&Value::Null, &json!(-32700)));
     assert_eq!((&not_rpc["id"], &not_rpc["error"]["code"]), (&json!(5), &json!(-32600)));
     assert_eq!((&too_large["id"], &too_large["error"]["code"]), (&json!(6), &json!(-32600)));
-    assert_eq!(modern["error"]["code"], -32601);
+    assert_eq!(modern["error"]["code"], -32602, "it says nothing of itself");
     assert_eq!(ping["result"], json!({}));
     assert_eq!(rig.mcp.executions("echo"), 0);
 }

@@ -107,6 +107,13 @@ impl Host {
         self.ask(id, "tools/call", json!({"name": tool, "arguments": {"msg": tool}})).await;
     }
 
+    /// Takes a request back.
+    pub(crate) async fn cancel(&mut self, id: impl Into<Value>) {
+        let params = json!({"requestId": id.into()});
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        self.say(told.to_string()).await;
+    }
+
     /// The next line, as it was written; it has an hour to come.
     pub(crate) async fn hear(&mut self) -> String {
         let line = timeout(secs(3600), self.lines.next_line()).await;

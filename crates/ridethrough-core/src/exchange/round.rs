@@ -53,6 +53,8 @@ pub(crate) struct Round {
     inputs: BTreeMap<QuestionId, Input>,
     /// How many of them are not given yet.
     missing: usize,
+    /// Whether the caller goes through its rounds itself, each a call of its own.
+    is_callers: bool,
 }
 
 #[derive(Debug)]
@@ -108,23 +110,46 @@ impl Wanted {
     }
 }
 
+/// The params before the caller's first round; `None` if this is the first.
+fn without_round(params: &Json) -> Option<Json> {
+    let of_round = [RESPONSES, STATE];
+    if params.pick(of_round).iter().all(Option::is_none) {
+        return None;
+    }
+    let base = params.members().into_iter().filter(|(key, _)| !of_round.contains(&key.as_str()));
+    Some(Json::empty_object().with_members(base))
+}
+
 /// Whether these capabilities of a client say that it follows tasks.
 fn declare_tasks(capabilities: &Json) -> bool {
     capabilities.member("extensions").is_some_and(|it| it.member(TASKS).is_some())
 }
 
 impl Round {
+    /// None yet. The caller may go through them itself.
+    pub(crate) fn new(is_callers: bool) -> Self {
+        Self { is_callers, ..Self::default() }
+    }
+
+    /// Whether the caller goes through its rounds itself.
+    pub(crate) const fn is_callers(&self) -> bool {
+        self.is_callers
+    }
+
     /// The next round, unless there were too many.
     pub(crate) fn next(&self, params: Option<&Json>, state: Option<Json>) -> Option<Self> {
         let base = self.base.as_ref().or(params).cloned();
         let number = self.number + 1;
-        let round = Self { number, base, state, inputs: BTreeMap::new(), missing: 0 };
+        let round = Self { number, base, state, ..Self::default() };
         (number <= MOST_ROUNDS).then_some(round)
     }
 
     /// The call begins anew, in an era without rounds: its params are those before the first one. The
     /// rounds that it had still count.
-    pub(crate) fn leave(&mut self) -> Option<Json> {
+    pub(crate) fn leave(&mut self, params: Option<&Json>) -> Option<Json> {
+        if self.is_callers {
+            return params.and_then(without_round);
+        }
         let Self { number, base, .. } = std::mem::take(self);
         self.number = number;
         base
@@ -168,13 +193,16 @@ impl Round {
         let given = self.inputs.values().filter_map(|it| Some((it.key.clone(), it.given.clone()?)));
         let given: Vec<_> = given.collect();
         let responses = (!given.is_empty()).then(|| Json::empty_object().with_members(given));
-        let responses = responses.map(|it| ("inputResponses".to_owned(), it));
-        let state = self.state.clone().map(|it| ("requestState".to_owned(), it));
+        let responses = responses.map(|it| (RESPONSES.to_owned(), it));
+        let state = self.state.clone().map(|it| (STATE.to_owned(), it));
         let base = self.base.clone().unwrap_or_else(Json::empty_object);
         Some(base.with_members(responses.into_iter().chain(state)))
     }
 }
 
+/// What a round says beside the params of the call.
+const RESPONSES: &str = "inputResponses";
+const STATE: &str = "requestState";
 /// A conversation, not a loop.
 const MOST_ROUNDS: u32 = 10;
 /// As many as there may be open questions of a legacy server.

@@ -41,4 +41,7 @@ pub struct CallOptions {
     pub progress: bool,
     /// Headers of its own, for each request that is made for it.
     pub headers: Headers,
+    /// Whether the caller answers what a stateless server asks for, with a call of its own: to the link, an
+    /// answer that asks for input is then an answer like any other.
+    pub passes_input: bool,
 }

@@ -43,6 +43,9 @@ impl Link {
         };
         match reply {
             Reply::Complete => self.finish(now, id, Ok(answer), carrier),
+            Reply::InputRequired(_) if exchange.round.is_callers() => {
+                self.finish(now, id, Ok(answer), carrier);
+            }
             Reply::InputRequired(wanted) => self.begin_round(now, id, wanted, carrier),
             Reply::Invalid(why) => self.misbehaved(now, id, why),
         }
@@ -86,7 +89,11 @@ impl Link {
     /// goes: there it would begin anew, and what a round has done is not done twice.
     pub(super) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
-        let Some(params) = exchange.round.leave() else { return true };
+        let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
+        if exchange.round.is_callers() {
+            // It began with a call of the caller's before this one.
+            exchange.ledger.note(Delivery::Unknown);
+        }
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
         if !is_safe {

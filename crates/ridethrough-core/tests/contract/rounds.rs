@@ -308,6 +308,52 @@ fn a_legacy_result_means_what_it_says_whatever_type_it_names() {
     assert_eq!(rig.result(id), r#"{"resultType":"input_required"}"#);
 }
 
+/// For whoever stands between the server and a client that knows rounds: its next call is the next round.
+#[test]
+fn a_caller_that_goes_through_rounds_itself_is_given_the_answer_as_it_is() {
+    let mut rig = Rig::modern();
+    let id = call_of_round(&mut rig, r#"{"name":"deploy"}"#, ReplayRule::default());
+    let first = rig.post();
+
+    rig.reply(&first, NEEDS_TWO);
+
+    assert_eq!(rig.result(id), NEEDS_TWO);
+    assert!(questions(&rig).is_empty());
+    let next = r#"{"name":"deploy","requestState":"s","inputResponses":{"a":{}}}"#;
+    call_of_round(&mut rig, next, ReplayRule::default());
+    let second = params(&rig.post());
+    assert_eq!(second.member("requestState").unwrap().as_str(), r#""s""#);
+    assert_eq!(second.member("inputResponses").unwrap().as_str(), r#"{"a":{}}"#);
+}
+
+#[test]
+fn a_later_round_of_a_caller_is_not_begun_anew_in_the_older_era_unless_that_does_no_harm() {
+    let later = r#"{"name":"deploy","requestState":"s","arguments":{}}"#;
+    for (said, replay, is_sent) in [
+        (later, ReplayRule::default(), false),
+        (later, ReplayRule::Repeatable, true),
+        (r#"{"name":"deploy","arguments":{}}"#, ReplayRule::default(), true),
+    ] {
+        let mut rig = Rig::new();
+
+        let id = call_of_round(&mut rig, said, replay);
+
+        match is_sent {
+            true => assert_eq!(params(&rig.post()).as_str(), r#"{"name":"deploy","arguments":{}}"#),
+            false => {
+                rig.nothing_sent();
+                let error = rig.error(id);
+                assert_eq!((error.kind, error.delivery), (Kind::Interrupted, Delivery::Unknown));
+            }
+        }
+    }
+}
+
+fn call_of_round(rig: &mut Rig, params: &'static str, replay: ReplayRule) -> ExchangeId {
+    let options = CallOptions { passes_input: true, replay, ..CallOptions::default() };
+    rig.send(Request { method: "tools/call".into(), params: Some(json(params)), options })
+}
+
 const NEEDS_TWO: &str = r#"{"resultType":"input_required","requestState":"ey\u004a ==","inputRequests":{
     "a":{"method":"elicitation/create","params":{"message":"sure?"}},"b":{"method":"roots/list"}}}"#;
 

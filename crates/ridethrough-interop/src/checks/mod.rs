@@ -44,7 +44,7 @@ impl Check {
 
     /// Whether it is about the stateless era.
     pub(crate) fn is_stateless(&self) -> bool {
-        self.name.starts_with("without_sessions_")
+        self.name.starts_with("without_sessions_") || self.name.starts_with(STATELESS_HOST)
     }
 
     /// Whether it is about the loss of a session.
@@ -62,7 +62,8 @@ macro_rules! checks {
     (
         $($module:ident::$name:ident,)*;
         in full runs only: $($long:ident::$full:ident,)*;
-        without sessions: $($stateless:ident::$same:ident,)*
+        without sessions: $($stateless:ident::$same:ident,)*;
+        by a stateless host: $($by:ident::$likewise:ident,)*
     ) => {
         &[
             $(Check {
@@ -79,6 +80,16 @@ macro_rules! checks {
                 name: concat!("without_sessions_", stringify!($same)),
                 is_long: false,
                 run: |bench| Box::pin($stateless::$same(bench.stateless())),
+            },)*
+            $(Check {
+                name: concat!("in_2026_07_28_", stringify!($likewise)),
+                is_long: false,
+                run: |bench| Box::pin($by::$likewise(bench.with_stateless_hosts())),
+            },
+            Check {
+                name: concat!("without_sessions_in_2026_07_28_", stringify!($likewise)),
+                is_long: false,
+                run: |bench| Box::pin($by::$likewise(bench.stateless().with_stateless_hosts())),
             },)*
         ]
     };
@@ -205,7 +216,19 @@ pub(crate) const CHECKS: &[Check] = checks![
     hosts::through_the_bridge_an_update_of_a_subscribed_resource_reaches_a_host,
     hosts::through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there,
     hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
+    ; by a stateless host:
+    hosts::through_the_bridge_a_host_finds_tools_resources_and_prompts,
+    hosts::through_the_bridge_progress_and_log_messages_reach_a_host,
+    hosts::through_the_bridge_a_host_answers_what_the_server_asks,
+    hosts::through_the_bridge_a_call_that_a_host_cancels_is_cancelled_in_the_server,
+    hosts::through_the_bridge_changed_lists_are_told_to_a_host,
+    hosts::through_the_bridge_an_update_of_a_subscribed_resource_reaches_a_host,
+    hosts::through_the_bridge_a_host_that_starts_before_the_server_works_when_it_is_there,
+    hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
 ];
+
+/// What the checks begin with whose host speaks the stateless revision to the bridge.
+const STATELESS_HOST: &str = "in_2026_07_28_";
 
 #[cfg(test)]
 mod tests {
@@ -220,7 +243,9 @@ mod tests {
     fn a_check_of_the_stateless_era_is_known_by_its_name() {
         let last = CHECKS.last().unwrap();
 
-        assert!(last.is_stateless() && last.sentence().starts_with("without sessions "));
+        assert!(
+            last.is_stateless() && last.sentence().starts_with("without sessions in 2026-07-28 ")
+        );
         assert!(!CHECKS[0].is_stateless());
     }
 }

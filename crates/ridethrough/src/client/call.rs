@@ -17,7 +17,7 @@ use super::meta::with_meta;
 use super::pending::Listener;
 use super::task::{Plan, TaskCall, Time};
 use super::{Client, Params, Pending, PendingResult, PendingSourced, ProgressStream};
-use crate::driver::{Accepts, Caller, Reporter, Steps, Wish, progress};
+use crate::driver::{Accepts, Caller, Reporter, Steps, Track, Wish, progress};
 use crate::error::Error;
 use crate::http::checked_header;
 use crate::model::Progress;
@@ -48,6 +48,7 @@ pub struct Call<T = Json> {
     reporter: Option<Reporter>,
     listener: Option<(Steps, Listener)>,
     accepts: Accepts,
+    track: Option<Track>,
     read: Reader<T>,
 }
 
@@ -65,6 +66,7 @@ impl<T> Call<T> {
             reporter: None,
             listener: None,
             accepts: Accepts::default(),
+            track: None,
             read,
         }
     }
@@ -92,6 +94,36 @@ impl<T> Call<T> {
     pub const fn fresh(mut self) -> Self {
         self.accepts = Accepts::Fresh;
         self
+    }
+
+    /// Leaves what a stateless server asks for before it can answer (`input_required`) to the caller: it is
+    /// given as the result that it is, and the caller's next call carries `inputResponses` and
+    /// `requestState`. For whoever stands between the server and a client that does this by itself; without
+    /// it, handlers and the [`Inbox`](crate::Inbox) are asked.
+    pub const fn passing_input(mut self) -> Self {
+        self.request.options.passes_input = true;
+        self
+    }
+
+    /// Says which exchange the call will be, so that a question of the server's can be told to be about it.
+    ///
+    /// ```no_run
+    /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
+    /// use ridethrough::Delivered;
+    ///
+    /// let mut inbox = client.inbox();
+    /// let (call, track) = client.request("tools/call", serde_json::json!({ "name": "a" })).tracked();
+    /// let answer = call.answer();
+    /// if let Some(Delivered::Question { exchange: Some(exchange), .. }) = inbox.next().await {
+    ///     println!("asked by this call: {}", track.exchange() == Some(exchange));
+    /// }
+    /// # drop(answer);
+    /// # Ok(()) }
+    /// ```
+    pub fn tracked(mut self) -> (Self, Track) {
+        let track = Track::default();
+        self.track = Some(track.clone());
+        (self, track)
     }
 
     /// Asks the server for progress, and gives the call more time with each, under an absolute cap.
@@ -216,9 +248,11 @@ impl<T> Call<T> {
     /// Waits for the answer, be it a result or an error of the server's. A task is given as the answer
     /// that it is, and not followed.
     pub fn answer(self) -> Pending {
-        let Self { client, mut request, headers, fault, reporter, listener, accepts, .. } = self;
+        let Self {
+            client, mut request, headers, fault, reporter, listener, accepts, track, ..
+        } = self;
         let (reply, outcome) = oneshot::channel();
-        let caller = Caller { number: client.next_call(), reply, progress: reporter };
+        let caller = Caller { number: client.next_call(), reply, progress: reporter, track };
         let method = request.method.clone();
         let pending = Pending::new(client.clone(), method, caller.number, outcome, listener);
         request.options.headers = headers.into();
@@ -257,9 +291,9 @@ impl<T> Call<T> {
     /// # Ok(()) }
     /// ```
     pub fn typed<U: DeserializeOwned>(self) -> Call<U> {
-        let Self { client, request, headers, fault, reporter, listener, accepts, .. } = self;
+        let Self { client, request, headers, fault, reporter, listener, accepts, track, .. } = self;
         let read = |result: Json| serde_json::from_slice(result.as_bytes());
-        Call { client, request, headers, fault, reporter, listener, accepts, read }
+        Call { client, request, headers, fault, reporter, listener, accepts, track, read }
     }
 }
 

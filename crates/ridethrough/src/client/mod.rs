@@ -153,7 +153,7 @@ impl Client {
     /// Connects, and gives the answer to the handshake as it is.
     pub(crate) fn handshake(&self) -> Pending {
         let (reply, outcome) = oneshot::channel();
-        let caller = Caller { number: self.next_call(), reply, progress: None };
+        let caller = Caller { number: self.next_call(), reply, progress: None, track: None };
         let pending = Pending::new(self.clone(), "initialize".into(), caller.number, outcome, None);
         self.wish(Wish::Connect(caller));
         pending

@@ -1,6 +1,7 @@
 //! Who waits for which exchange.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use ridethrough_core::message::Json;
 use ridethrough_core::{ExchangeId, Outcome};
@@ -14,6 +15,26 @@ pub(crate) struct Caller {
     pub(crate) number: CallNumber,
     pub(crate) reply: oneshot::Sender<Ended>,
     pub(crate) progress: Option<Reporter>,
+    /// Where it is told which exchange its call is.
+    pub(crate) track: Option<Track>,
+}
+
+/// Which exchange of the link a call is: what [`Delivered`](crate::Delivered) and
+/// [`Event`](crate::Event) name it by. Made by [`Call::tracked`](crate::Call::tracked).
+#[derive(Clone, Debug, Default)]
+pub struct Track(Arc<OnceLock<ExchangeId>>);
+
+impl Track {
+    /// The exchange; `None` as long as the call has not begun. Whatever the server says in answer to it comes
+    /// later.
+    pub fn exchange(&self) -> Option<ExchangeId> {
+        self.0.get().copied()
+    }
+
+    fn begun(&self, exchange: ExchangeId) {
+        // A call begins once.
+        let _ = self.0.set(exchange);
+    }
 }
 
 /// How a call ended.
@@ -41,6 +62,9 @@ pub(super) struct Callers {
 impl Callers {
     pub(super) fn insert(&mut self, exchange: ExchangeId, caller: Caller) {
         self.numbers.insert(caller.number, exchange);
+        if let Some(track) = &caller.track {
+            track.begun(exchange);
+        }
         self.waiting.insert(exchange, caller);
     }
 

@@ -25,6 +25,7 @@ mod shelf;
 mod wallet;
 mod wish;
 
+pub use callers::Track;
 pub(crate) use callers::{Caller, Ended};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};

@@ -146,7 +146,7 @@ impl Drop for Unwanted {
         let options = CallOptions { deadline, headers, ..CallOptions::default() };
         let request = Request { method: "tasks/cancel".into(), params: Some(params), options };
         let (reply, _) = oneshot::channel();
-        let caller = Caller { number: self.client.next_call(), reply, progress: None };
+        let caller = Caller { number: self.client.next_call(), reply, progress: None, track: None };
         self.client.wish(Wish::Send { caller, request, accepts: Accepts::Fresh });
     }
 }

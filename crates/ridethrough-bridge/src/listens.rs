@@ -1,0 +1,323 @@
+//! What a host of the stateless revision listens for: each `subscriptions/listen` is open until the host takes
+//! it back, and what is told there names it.
+//!
+//! ```text
+//!   asked ──the upstream was told of the resources──▶ acknowledged ──▶ told ──cancelled, or the host leaves──▶ over
+//! ```
+//! What happens before it is acknowledged is told right behind that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use ridethrough_core::message::{Id, Json};
+use serde::Deserialize;
+
+use crate::lists::Kind;
+use crate::{modern, splice};
+
+/// Everything that is listened for.
+#[derive(Debug, Default)]
+pub(crate) struct Listens {
+    /// By number, the oldest first.
+    open: BTreeMap<u64, Listen>,
+    last: u64,
+}
+
+/// What one request listens for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filter {
+    /// Lists whose changes are told.
+    pub(crate) kinds: BTreeSet<Kind>,
+    /// Resources whose updates are told.
+    pub(crate) uris: BTreeSet<Box<str>>,
+}
+
+#[derive(Debug)]
+struct Listen {
+    id: Id,
+    filter: Filter,
+    /// What is told when it is acknowledged; `None` if it was.
+    held: Option<Vec<(Box<str>, Json)>>,
+}
+
+/// There are so many already.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+impl Filter {
+    /// What the params of `subscriptions/listen` ask for, as far as it can be told here.
+    pub(crate) fn read(params: Option<&Json>) -> Option<Self> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Wanted {
+            tools_list_changed: Option<bool>,
+            prompts_list_changed: Option<bool>,
+            resources_list_changed: Option<bool>,
+            resource_subscriptions: Option<BTreeSet<Box<str>>>,
+        }
+
+        let wanted = params?.member("notifications")?;
+        let wanted: Wanted = wanted.read()?;
+        let kinds = [
+            (wanted.tools_list_changed, Kind::Tools),
+            (wanted.prompts_list_changed, Kind::Prompts),
+            (wanted.resources_list_changed, Kind::Resources),
+        ];
+        let kinds =
+            kinds.into_iter().filter(|(wanted, _)| *wanted == Some(true)).map(|(_, kind)| kind);
+        let uris = wanted.resource_subscriptions.unwrap_or_default();
+        Some(Self { kinds: kinds.collect(), uris })
+    }
+
+    /// The same in words of the revision.
+    fn json(&self) -> Json {
+        let yes = Json::of(&true).expect("a bool is JSON");
+        let kinds = self.kinds.iter().map(|kind| (name(*kind).to_owned(), yes.clone()));
+        let uris = Json::of(&self.uris).expect("texts are JSON");
+        let uris = (!self.uris.is_empty()).then(|| ("resourceSubscriptions".to_owned(), uris));
+        Json::empty_object().with_members(kinds.chain(uris))
+    }
+
+    fn wants(&self, method: &str, uri: Option<&str>) -> bool {
+        match method {
+            UPDATED => uri.is_some_and(|uri| self.uris.iter().any(|wanted| is_within(uri, wanted))),
+            method => self.kinds.iter().any(|kind| kind.changed() == method),
+        }
+    }
+}
+
+impl Listens {
+    /// Somebody listens. Its number is what it is acknowledged by.
+    pub(crate) fn begin(&mut self, id: Id, filter: Filter) -> Result<u64, TooMany> {
+        let uris: usize = self.open.values().map(|it| it.filter.uris.len()).sum();
+        if self.open.len() >= MOST || uris + filter.uris.len() > MOST_URIS {
+            return Err(TooMany);
+        }
+        self.last += 1;
+        self.open.insert(self.last, Listen { id, filter, held: Some(Vec::new()) });
+        Ok(self.last)
+    }
+
+    /// It hears of these resources, and of no other that it named. Returns what it is told first; nothing if
+    /// it is over.
+    pub(crate) fn acknowledge(
+        &mut self,
+        number: u64,
+        granted: BTreeSet<Box<str>>,
+    ) -> Vec<(Box<str>, Json)> {
+        let Some(listen) = self.open.get_mut(&number) else { return Vec::new() };
+        listen.filter.uris = granted;
+        let said = [("notifications".to_owned(), listen.filter.json())];
+        let said = listen.named(&Json::empty_object().with_members(said));
+        let held = listen.held.take().unwrap_or_default();
+        // What it was not granted is not told.
+        let filter = &listen.filter;
+        let held = held
+            .into_iter()
+            .filter(|(method, params)| filter.wants(method, uri(params).as_deref()));
+        [(ACKNOWLEDGED.into(), said)].into_iter().chain(held).collect()
+    }
+
+    /// What is told of this, once for everybody who wants to hear it.
+    pub(crate) fn tell(&mut self, method: &str, params: Option<&Json>) -> Vec<Json> {
+        let params = params.cloned().unwrap_or_else(Json::empty_object);
+        let uri = uri(&params);
+        let mut told = Vec::new();
+        for listen in self.open.values_mut() {
+            if !listen.filter.wants(method, uri.as_deref()) {
+                continue;
+            }
+            let params = listen.named(&params);
+            match &mut listen.held {
+                None => told.push(params),
+                Some(held) if held.len() < MOST_HELD => held.push((method.into(), params)),
+                Some(_) => {}
+            }
+        }
+        told
+    }
+
+    /// The host takes one back. Returns the resources that nobody listens for any more; `None` if there is no
+    /// such listener.
+    pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<Vec<Box<str>>> {
+        let (number, _) = self.open.iter().find(|(_, it)| it.id.json().as_bytes() == id)?;
+        let number = *number;
+        let listen = self.open.remove(&number)?;
+        // What is not acknowledged yet is looked at when the upstream has answered.
+        let uris = listen.filter.uris.into_iter().filter(|_| listen.held.is_none());
+        Some(uris.filter(|uri| !self.is_wanted(uri)).collect())
+    }
+
+    /// Whether anybody listens for this resource.
+    pub(crate) fn is_wanted(&self, uri: &str) -> bool {
+        self.open.values().any(|it| it.filter.uris.contains(uri))
+    }
+
+    /// All are over. Returns what they are answered under.
+    pub(crate) fn end(&mut self) -> Vec<Id> {
+        std::mem::take(&mut self.open).into_values().map(|it| it.id).collect()
+    }
+}
+
+impl Listen {
+    /// Params that say by which request they are told.
+    fn named(&self, params: &Json) -> Json {
+        let meta = params.member("_meta").filter(|it| it.as_str().starts_with('{'));
+        let meta = meta.unwrap_or_else(Json::empty_object);
+        let meta = splice::with_member(&meta, modern::SUBSCRIPTION, self.id.json());
+        splice::with_member(params, "_meta", &meta)
+    }
+}
+
+/// Whether what is told of one resource is of use to who listens for another: a server may tell of a part.
+fn is_within(uri: &str, wanted: &str) -> bool {
+    uri.strip_prefix(wanted).is_some_and(|rest| {
+        rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
+    })
+}
+
+fn uri(params: &Json) -> Option<String> {
+    params.member("uri")?.read()
+}
+
+const fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Prompts => "promptsListChanged",
+        Kind::Resources | Kind::Templates => "resourcesListChanged",
+        Kind::Tools => "toolsListChanged",
+    }
+}
+
+pub(crate) const UPDATED: &str = "notifications/resources/updated";
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+/// A host needs one for each thing it shows.
+const MOST: usize = 100;
+/// Of all listeners together: each is a request to the upstream, and one again for each new session.
+const MOST_URIS: usize = 1000;
+/// What is told meanwhile makes the host look again, which it does once.
+const MOST_HELD: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_core::message::{Incoming, Message};
+
+    use super::*;
+
+    #[test]
+    fn whoever_listens_hears_what_it_asked_for_under_its_own_id_and_nothing_else() {
+        let mut listens = Listens::default();
+        let one = listens.begin(id("7"), filter(r#"{"toolsListChanged":true}"#)).unwrap();
+        let other =
+            r#"{"promptsListChanged":true,"resourceSubscriptions":["a:b"],"taskIds":["t"]}"#;
+        let two = listens.begin(id(r#""x""#), filter(other)).unwrap();
+
+        let first = listens.acknowledge(one, BTreeSet::new());
+        let second = listens.acknowledge(two, ["a:b".into()].into());
+
+        assert_eq!(
+            shown(&first),
+            [
+                r#"notifications/subscriptions/acknowledged {"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":7}}"#
+            ]
+        );
+        assert_eq!(
+            shown(&second),
+            [
+                r#"notifications/subscriptions/acknowledged {"notifications":{"promptsListChanged":true,"resourceSubscriptions":["a:b"]},"_meta":{"io.modelcontextprotocol/subscriptionId":"x"}}"#
+            ]
+        );
+        let tools = listens.tell("notifications/tools/list_changed", None);
+        assert_eq!(texts(&tools), [r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}"#]);
+        let updated = Json::new(r#"{"uri":"a:b","_meta":{"n":1.10}}"#).unwrap();
+        assert_eq!(
+            texts(&listens.tell(UPDATED, Some(&updated))),
+            [r#"{"uri":"a:b","_meta":{"n":1.10,"io.modelcontextprotocol/subscriptionId":"x"}}"#]
+        );
+        assert!(listens.tell("notifications/resources/list_changed", None).is_empty());
+        assert!(listens.tell("notifications/acme", None).is_empty());
+    }
+
+    #[test]
+    fn what_happens_before_it_is_acknowledged_is_told_right_behind_that() {
+        let mut listens = Listens::default();
+        let wanted = r#"{"toolsListChanged":true,"resourceSubscriptions":["a:b","a:c"]}"#;
+        let number = listens.begin(id("7"), filter(wanted)).unwrap();
+        let updated = |uri| Json::new(format!(r#"{{"uri":"{uri}"}}"#)).unwrap();
+
+        assert!(listens.tell("notifications/tools/list_changed", None).is_empty());
+        assert!(listens.tell(UPDATED, Some(&updated("a:b"))).is_empty());
+        assert!(listens.tell(UPDATED, Some(&updated("a:c"))).is_empty());
+
+        let told = listens.acknowledge(number, ["a:b".into()].into());
+        let methods: Vec<&str> = told.iter().map(|(method, _)| &**method).collect();
+        assert_eq!(methods, [ACKNOWLEDGED, "notifications/tools/list_changed", UPDATED]);
+        assert!(told[2].1.as_str().contains("a:b"));
+    }
+
+    #[test]
+    fn a_resource_is_let_go_with_the_last_who_listens_for_it() {
+        let mut listens = Listens::default();
+        let wanted = filter(r#"{"resourceSubscriptions":["a:b"]}"#);
+        for text in ["1", "2"] {
+            let number = listens.begin(id(text), wanted.clone()).unwrap();
+            listens.acknowledge(number, wanted.uris.clone());
+        }
+
+        assert_eq!(listens.cancel(&"1".into()), Some(vec![]));
+        assert_eq!(listens.cancel(&"2".into()), Some(vec!["a:b".into()]));
+        assert_eq!(listens.cancel(&"2".into()), None);
+    }
+
+    #[test]
+    fn only_so_many_listen_and_for_only_so_many_resources() {
+        let mut listens = Listens::default();
+        for number in 0..MOST {
+            listens.begin(id(&number.to_string()), Filter::default()).unwrap();
+        }
+        assert_eq!(listens.begin(id("x"), Filter::default()), Err(TooMany));
+
+        let mut listens = Listens::default();
+        let uris: BTreeSet<_> = (0..MOST_URIS).map(|it| it.to_string().into()).collect();
+        listens.begin(id("1"), Filter { uris, ..Filter::default() }).unwrap();
+        assert_eq!(
+            listens.begin(id("2"), filter(r#"{"resourceSubscriptions":["a:b"]}"#)),
+            Err(TooMany)
+        );
+        assert_eq!(listens.end().len(), 1);
+    }
+
+    #[test]
+    fn a_part_of_a_resource_is_of_use_to_who_listens_for_the_whole() {
+        for (uri, wanted, expected) in [
+            ("a:b", "a:b", true),
+            ("a:b/c", "a:b", true),
+            ("a:b/c", "a:b/", true),
+            ("a:bc", "a:b", false),
+            ("a:b", "a:b/c", false),
+        ] {
+            assert_eq!(is_within(uri, wanted), expected, "{uri} {wanted}");
+        }
+    }
+
+    fn filter(text: &str) -> Filter {
+        let params = Json::new(format!(r#"{{"notifications":{text}}}"#)).unwrap();
+        Filter::read(Some(&params)).unwrap()
+    }
+
+    fn id(text: &str) -> Id {
+        let text = if text == "x" { "\"x\"" } else { text };
+        let request = Bytes::from(format!(r#"{{"id":{text},"method":"m"}}"#));
+        match Incoming::parse(&request) {
+            Ok(Incoming::One(Message::Request { id, .. })) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn shown(told: &[(Box<str>, Json)]) -> Vec<String> {
+        told.iter().map(|(method, params)| format!("{method} {}", params.as_str())).collect()
+    }
+
+    fn texts(told: &[Json]) -> Vec<&str> {
+        told.iter().map(Json::as_str).collect()
+    }
+}

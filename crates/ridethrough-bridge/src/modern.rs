@@ -1,0 +1,318 @@
+//! The stateless revision (2026-07-28) as a host speaks it: what a request says of its sender, what of that
+//! stays here, and what an answer must say.
+//!
+//! Text in, text out: where messages go is the router's affair.
+
+use ridethrough_core::message::code::{
+    INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
+};
+use ridethrough_core::message::{Answer, Json};
+use ridethrough_core::{Identity, QuestionId, Version};
+
+use crate::greeting;
+use crate::splice;
+
+/// What a request of that revision says of its sender.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// Who it is, and what it can do for the server.
+    pub(crate) identity: Identity,
+    /// From which level on it wants to hear the server's log.
+    pub(crate) level: Option<Json>,
+    /// What its progress is to be told by.
+    pub(crate) token: Option<Json>,
+}
+
+/// What a host can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offers {
+    forms: bool,
+    roots: bool,
+    sampling: bool,
+    urls: bool,
+}
+
+/// A question of the server's to the host.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) id: QuestionId,
+    pub(crate) method: Box<str>,
+    pub(crate) params: Option<Json>,
+}
+
+impl Sender {
+    /// Who asks; `None` if the request is of the older form. `server/discover` has no older form.
+    pub(crate) fn of(method: &str, params: Option<&Json>) -> Result<Option<Self>, Answer> {
+        // Most requests of the older form need not be read for it.
+        let is_likely =
+            |params: &&Json| memchr::memmem::find(params.as_bytes(), RESERVED).is_some();
+        let meta = params.filter(is_likely).and_then(|params| params.member("_meta"));
+        let keys = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"];
+        let [version, capabilities, info, level, token] =
+            meta.map(|meta| meta.pick(keys)).unwrap_or_default();
+        let Some(version) = version else {
+            return if method == DISCOVER { Err(incomplete(VERSION)) } else { Ok(None) };
+        };
+        match version.string() {
+            None => return Err(incomplete(VERSION)),
+            Some(version) if version != REVISION => return Err(unsupported(&version)),
+            Some(_) => {}
+        }
+        let Some(capabilities) = capabilities.filter(is_object) else {
+            return Err(incomplete(CAPABILITIES));
+        };
+        let info = info.filter(is_object).unwrap_or_else(nobody);
+        Ok(Some(Self { identity: Identity { info, capabilities }, level, token }))
+    }
+}
+
+impl Offers {
+    pub(crate) fn of(capabilities: &Json) -> Self {
+        let [elicitation, roots, sampling] =
+            capabilities.pick(["elicitation", "roots", "sampling"]);
+        let has = |key| elicitation.as_ref().is_some_and(|it| it.member(key).is_some());
+        Self {
+            // Without a word about it, forms are meant.
+            forms: elicitation.is_some() && (has("form") || !has("url")),
+            urls: has("url"),
+            roots: roots.is_some(),
+            sampling: sampling.is_some(),
+        }
+    }
+
+    /// Whether the host can be asked this.
+    pub(crate) fn allow(self, method: &str, params: Option<&Json>) -> bool {
+        let mode = || params.and_then(|params| params.member("mode"));
+        match method {
+            "elicitation/create" => match mode().as_ref().and_then(Json::string).as_deref() {
+                Some("url") => self.urls,
+                _ => self.forms,
+            },
+            "roots/list" => self.roots,
+            "sampling/createMessage" => self.sampling,
+            _ => false,
+        }
+    }
+}
+
+impl Question {
+    /// What the host knows it by.
+    pub(crate) fn key(&self) -> String {
+        self.id.number().to_string()
+    }
+}
+
+/// Whether the answer to this may be that input is needed.
+pub(crate) fn can_ask(method: &str) -> bool {
+    matches!(method, "prompts/get" | "resources/read" | "tools/call")
+}
+
+/// Whether this was asked in the older form only.
+pub(crate) fn is_gone(method: &str) -> bool {
+    matches!(
+        method,
+        "initialize"
+            | "logging/setLevel"
+            | "ping"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+    )
+}
+
+/// The params without what the client says of the host by itself. The level of the log stays: a stateless
+/// upstream wants it with each request.
+pub(crate) fn passed_on(params: &Json) -> Json {
+    let Some(meta) = params.member("_meta").filter(is_object) else { return params.clone() };
+    let ours = [VERSION, CAPABILITIES, CLIENT_INFO];
+    let kept: Vec<_> =
+        meta.members().into_iter().filter(|(key, _)| !ours.contains(&key.as_str())).collect();
+    match kept.is_empty() {
+        true => splice::without(params, &["_meta"]),
+        false => splice::with_member(params, "_meta", &Json::empty_object().with_members(kept)),
+    }
+}
+
+/// A result of the upstream with everything that one of the stateless revision must have.
+pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Json {
+    if !is_object(result) {
+        return result.clone();
+    }
+    let [kind, ttl, scope, meta] = result.pick(["resultType", "ttlMs", "cacheScope", "_meta"]);
+    let is_complete = kind.as_ref().is_none_or(|kind| kind.string().as_deref() == Some("complete"));
+    let may_be_kept = is_complete && KEPT.contains(&method);
+    let (mut result, mut more) = (result.clone(), Vec::new());
+    if kind.is_none() {
+        more.push(("resultType".to_owned(), text("complete")));
+    }
+    if may_be_kept && ttl.is_none() {
+        more.push(("ttlMs".to_owned(), Json::from(serde_json::json!(0))));
+    }
+    if may_be_kept && scope.is_none() {
+        more.push(("cacheScope".to_owned(), text("private")));
+    }
+    match (server, meta) {
+        (Some(server), None) => more.push(("_meta".to_owned(), named(server))),
+        (Some(server), Some(meta)) if is_object(&meta) && meta.member(SERVER_INFO).is_none() => {
+            let meta = meta.with_members([(SERVER_INFO.to_owned(), server.clone())]);
+            result = splice::with_member(&result, "_meta", &meta);
+        }
+        _ => {}
+    }
+    if more.is_empty() { result } else { result.with_members(more) }
+}
+
+/// The result of `server/discover`, from that of `initialize`.
+pub(crate) fn discovered(initialized: &Json) -> Json {
+    let [can, info, told] = initialized.pick(["capabilities", "serverInfo", "instructions"]);
+    let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
+    // Tasks of the older revision are followed in another way.
+    let can = match can.member("tasks") {
+        Some(_) => splice::without(&can, &["tasks"]),
+        None => can,
+    };
+    let supported = Json::of(&SUPPORTED).expect("names are JSON");
+    let said = [("supportedVersions", supported), ("capabilities", greeting::announcing(can))];
+    let told = told.map(|told| ("instructions", told));
+    let said = said.into_iter().chain(told).map(|(key, value)| (key.to_owned(), value));
+    dressed(&Json::empty_object().with_members(said), DISCOVER, info.as_ref())
+}
+
+/// An error of the upstream in the words of the stateless revision. Pages that a person must visit before the
+/// call can be carried out are no error there.
+pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
+    let code: Option<i64> = error.member("code").and_then(|code| code.read());
+    let with_code =
+        |code: i64| splice::with_member(&error, "code", &Json::from(serde_json::json!(code)));
+    match code {
+        Some(RESOURCE_NOT_FOUND) => Answer::Error(with_code(INVALID_PARAMS)),
+        Some(VISIT_FIRST) => {
+            let pages = Some(&error).filter(|_| can_ask(method) && offers.urls).and_then(pages);
+            pages.map_or_else(|| Answer::Error(with_code(INTERNAL_ERROR)), Answer::Result)
+        }
+        _ => Answer::Error(error),
+    }
+}
+
+/// The pages that an error of the older revision names, as questions. There is no state in it: the host's next
+/// call is the same call once more.
+fn pages(error: &Json) -> Option<Json> {
+    let pages = error.member("data")?.member("elicitations")?.elements()?;
+    let asked = pages.iter().enumerate().map(|(number, page)| {
+        let page = splice::without(page, &["elicitationId"]);
+        let asked =
+            [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
+        (format!("page-{number}"), Json::empty_object().with_members(asked))
+    });
+    let asked: Vec<_> = asked.collect();
+    (!asked.is_empty()).then(|| {
+        Json::empty_object().with_members([
+            ("resultType".to_owned(), text("input_required")),
+            ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
+        ])
+    })
+}
+
+/// Whether a host that was asked to visit pages has done so.
+pub(crate) fn were_visited(responses: &Json) -> bool {
+    let is_accepted = |(_, said): (String, Json)| {
+        said.member("action").is_some_and(|it| it.string().as_deref() == Some("accept"))
+    };
+    responses.members().into_iter().all(is_accepted)
+}
+
+/// The answer to a call whose pages were not visited.
+pub(crate) fn not_visited() -> Answer {
+    let words = "the call was not sent: the server wants a page to be visited first, and that was declined\n\
+                 hint: call it again, and visit the page";
+    Answer::refusal(INTERNAL_ERROR, words)
+}
+
+/// The answer to a call whose server wants to know this first.
+pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
+    let asked = questions.iter().map(|question| {
+        let method = ("method".to_owned(), text(&question.method));
+        let params = question.params.clone().map(|params| ("params".to_owned(), params));
+        (question.key(), Json::empty_object().with_members([method].into_iter().chain(params)))
+    });
+    Json::empty_object().with_members([
+        ("resultType".to_owned(), text("input_required")),
+        ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
+        ("requestState".to_owned(), text(state)),
+    ])
+}
+
+/// The answer to what the stateless revision does not have.
+pub(crate) fn not_found() -> Answer {
+    Answer::refusal(METHOD_NOT_FOUND, "Method not found")
+}
+
+/// The answer to a round that cannot go on.
+pub(crate) fn unknown_state() -> Answer {
+    let words = "the call cannot go on: its `requestState` is not known here; it was used before, or nobody came \
+         back within 10 minutes, or the bridge was started anew\n  \
+         tried: nothing was sent\n\
+         hint: whether the tool has run is not known; call it again without `requestState` if a second run does no harm";
+    Answer::refusal(INVALID_PARAMS, words)
+}
+
+fn incomplete(key: &str) -> Answer {
+    let words = format!(
+        "the request was not sent: `{key}` is missing in its `_meta`, or is not what {REVISION} wants there\n\
+         hint: say it in each request, or begin with `initialize`"
+    );
+    Answer::refusal(INVALID_PARAMS, &words)
+}
+
+fn unsupported(requested: &str) -> Answer {
+    Answer::Error(Json::from(serde_json::json!({
+        "code": UNSUPPORTED_VERSION,
+        "message": "Unsupported protocol version",
+        "data": { "supported": SUPPORTED, "requested": requested },
+    })))
+}
+
+/// A host that says nothing of itself.
+fn nobody() -> Json {
+    Json::from(serde_json::json!({ "name": "unknown", "version": "0" }))
+}
+
+fn named(server: &Json) -> Json {
+    Json::empty_object().with_members([(SERVER_INFO.to_owned(), server.clone())])
+}
+
+fn is_object(json: &Json) -> bool {
+    json.as_str().starts_with('{')
+}
+
+fn text(text: &str) -> Json {
+    Json::of(text).expect("a string is JSON")
+}
+
+pub(crate) const DISCOVER: &str = "server/discover";
+/// What says by which request a notification was asked for.
+pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// What all these begin with. The slash behind it may be escaped.
+const RESERVED: &[u8] = b"io.modelcontextprotocol";
+const REVISION: &str = Version::V2026_07_28.as_str();
+/// The revisions that a host may choose from, newest first.
+const SUPPORTED: [&str; 5] = [REVISION, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// Results that say how long they may be kept.
+const KEPT: [&str; 6] = [
+    DISCOVER,
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "tools/list",
+];
+/// As the older revisions say it.
+const RESOURCE_NOT_FOUND: i64 = -32002;
+const VISIT_FIRST: i64 = -32042;
+
+#[cfg(test)]
+mod tests;

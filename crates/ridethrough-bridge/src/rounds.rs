@@ -1,0 +1,300 @@
+//! Calls of a host that is never sent a request: what their server wants to know is the answer to them, and
+//! the host's next request brings what it wants.
+//!
+//! ```text
+//!   running ──asked──▶ gathering ──a moment──▶ suspended: the host has the questions, the call goes on
+//!      ▲                                           │  └──10 minutes──▶ given up
+//!      └──────the host is back with answers────────┘
+//! ```
+//! What the host comes back with is a state that nobody can guess and that is good once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_lc_rs::rand;
+use ridethrough_core::QuestionId;
+use ridethrough_core::message::Json;
+use tokio::time::Instant;
+
+use crate::calls::Finished;
+use crate::modern::{self, Question};
+
+/// Calls that are asked something, by their number.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    rounds: BTreeMap<u64, Round>,
+}
+
+#[derive(Debug)]
+struct Round {
+    /// What has no answer, shown to the host or not.
+    questions: Vec<Question>,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Perhaps there is more to ask.
+    Gathering { until: Instant },
+    /// The host has the questions.
+    Suspended { state: Box<str>, until: Instant, end: Option<Box<Finished>> },
+}
+
+/// What is to be done about a call.
+#[derive(Debug)]
+pub(crate) enum Due {
+    /// The host is answered with this.
+    Ask { call: u64, result: Json },
+    /// The host did not come back.
+    GiveUp { call: u64 },
+}
+
+/// A call that the host has come back for.
+#[derive(Debug)]
+pub(crate) enum TakenUp {
+    /// It is over.
+    Ended(Box<Finished>),
+    /// It goes on.
+    Running { call: u64 },
+}
+
+impl Rounds {
+    /// A call is asked something. Returns whether there is room for that.
+    pub(crate) fn ask(&mut self, now: Instant, call: u64, question: Question) -> bool {
+        if self.rounds.len() >= MOST && !self.rounds.contains_key(&call) {
+            return false;
+        }
+        let gathering = Phase::Gathering { until: now + A_MOMENT };
+        let round = self
+            .rounds
+            .entry(call)
+            .or_insert_with(|| Round { questions: Vec::new(), phase: gathering });
+        round.questions.push(question);
+        true
+    }
+
+    /// The server does not want to know any more. Returns whether it was asked here.
+    pub(crate) fn withdraw(&mut self, question: QuestionId) -> bool {
+        let mut was_here = false;
+        self.rounds.retain(|_, round| {
+            let before = round.questions.len();
+            round.questions.retain(|it| it.id != question);
+            was_here |= round.questions.len() < before;
+            // Who has nothing to ask waits for its end; who was shown something comes back.
+            !round.questions.is_empty() || matches!(round.phase, Phase::Suspended { .. })
+        });
+        was_here
+    }
+
+    /// When something is to be done.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.rounds.values().map(|round| round.phase.until()).min()
+    }
+
+    /// Everything that is to be done by now.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Vec<Due> {
+        let is_due = |(call, round): (&u64, &Round)| (round.phase.until() <= now).then_some(*call);
+        let calls: Vec<u64> = self.rounds.iter().filter_map(is_due).collect();
+        let mut due = Vec::new();
+        for call in calls {
+            let Some(mut round) = self.rounds.remove(&call) else { continue };
+            due.push(match round.phase {
+                Phase::Gathering { .. } => {
+                    let state = unguessable();
+                    let result = modern::input_required(&round.questions, &state);
+                    let until = now + PATIENCE;
+                    round.phase = Phase::Suspended { state: state.into(), until, end: None };
+                    self.rounds.insert(call, round);
+                    Due::Ask { call, result }
+                }
+                Phase::Suspended { .. } => Due::GiveUp { call },
+            });
+        }
+        due
+    }
+
+    /// The host is back with this state, which is good no more. `None` if there is none such.
+    pub(crate) fn take_up(&mut self, now: Instant, state: &str) -> Option<TakenUp> {
+        let call = *self.rounds.iter().find(|(_, round)| round.phase.has(state))?.0;
+        let mut round = self.rounds.remove(&call)?;
+        if let Phase::Suspended { end: Some(end), .. } = round.phase {
+            return Some(TakenUp::Ended(end));
+        }
+        // What is not answered now is asked again, with what has come meanwhile.
+        round.phase = Phase::Gathering { until: now };
+        self.rounds.insert(call, round);
+        Some(TakenUp::Running { call })
+    }
+
+    /// The question that the host knows by this key, which has its answer.
+    pub(crate) fn answered(&mut self, call: u64, key: &str) -> Option<QuestionId> {
+        let questions = &mut self.rounds.get_mut(&call)?.questions;
+        let place = questions.iter().position(|it| it.key() == key)?;
+        Some(questions.remove(place).id)
+    }
+
+    /// All that the host had to say was said.
+    pub(crate) fn went_on(&mut self, call: u64) {
+        self.rounds.retain(|each, round| *each != call || !round.questions.is_empty());
+    }
+
+    /// A call has ended. Returns its end if the host waits for it, and keeps it if not.
+    pub(crate) fn ended(&mut self, finished: Finished) -> Option<Finished> {
+        if finished.id.is_some() {
+            self.rounds.remove(&finished.number);
+            return Some(finished);
+        }
+        if let Some(round) = self.rounds.get_mut(&finished.number)
+            && let Phase::Suspended { end, .. } = &mut round.phase
+        {
+            *end = Some(Box::new(finished));
+        }
+        None
+    }
+
+    /// The host has taken a call back.
+    pub(crate) fn forget(&mut self, call: u64) {
+        self.rounds.remove(&call);
+    }
+}
+
+impl Phase {
+    const fn until(&self) -> Instant {
+        match self {
+            Self::Gathering { until } | Self::Suspended { until, .. } => *until,
+        }
+    }
+
+    fn has(&self, shown: &str) -> bool {
+        matches!(self, Self::Suspended { state, .. } if **state == *shown)
+    }
+}
+
+/// 128 bits from the operating system.
+fn unguessable() -> String {
+    let mut bytes = [0_u8; 16];
+    rand::fill(&mut bytes).expect("the operating system has randomness");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Servers that ask several things at once send them one behind the other.
+const A_MOMENT: Duration = Duration::from_millis(20);
+/// A person may have to fill in a form, or log in somewhere.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Each holds a call and its questions.
+const MOST: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use ridethrough_core::message::{Id, Incoming, Message};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::calls::End;
+
+    #[tokio::test(start_paused = true)]
+    async fn questions_that_come_together_are_asked_together() {
+        let (mut rounds, now) = (Rounds::default(), Instant::now());
+        assert!(rounds.ask(now, 1, question(7)) && rounds.ask(now + A_MOMENT / 2, 1, question(8)));
+
+        assert_eq!(rounds.due(), Some(now + A_MOMENT));
+        assert!(rounds.take_due(now).is_empty());
+        let asked = asked(rounds.take_due(now + A_MOMENT));
+
+        assert_eq!(asked["resultType"], "input_required");
+        assert_eq!(asked["inputRequests"]["7"]["method"], "roots/list");
+        assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_is_good_once_and_what_was_not_answered_is_asked_again() {
+        let (mut rounds, now) = (Rounds::default(), Instant::now());
+        rounds.ask(now, 1, question(7));
+        rounds.ask(now, 1, question(8));
+        let state = state(rounds.take_due(now + A_MOMENT));
+
+        assert!(rounds.take_up(now, "another").is_none());
+        let taken = rounds.take_up(now, &state);
+        assert!(matches!(taken, Some(TakenUp::Running { call: 1 })), "{taken:?}");
+        assert!(rounds.take_up(now, &state).is_none());
+        assert_eq!(rounds.answered(1, "7"), Some(QuestionId::new(7)));
+        assert_eq!(rounds.answered(1, "7"), None);
+        rounds.went_on(1);
+
+        let again = asked(rounds.take_due(now));
+        assert!(again["inputRequests"]["8"].is_object() && again["inputRequests"]["7"].is_null());
+        assert_ne!(again["requestState"], state);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_call_waits_for_its_host_and_not_for_ever() {
+        let (mut rounds, now) = (Rounds::default(), Instant::now());
+        for call in [1, 2] {
+            rounds.ask(now, call, question(call));
+        }
+        let mut due = rounds.take_due(now + A_MOMENT);
+        let (second, first) = (due.pop().unwrap(), due.pop().unwrap());
+        assert!(
+            rounds.ended(finished(1, None)).is_none() && rounds.ended(finished(2, None)).is_none()
+        );
+
+        let taken = rounds.take_up(now, &state(vec![first]));
+        assert!(matches!(taken, Some(TakenUp::Ended(end)) if end.number == 1));
+        let late = rounds.take_due(now + A_MOMENT + PATIENCE);
+        assert!(matches!(late[..], [Due::GiveUp { call: 2 }]), "{late:?}");
+        assert!(rounds.take_up(now, &state(vec![second])).is_none());
+        assert_eq!(rounds.due(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_ends_or_is_not_asked_any_more_is_answered_as_ever() {
+        let (mut rounds, now) = (Rounds::default(), Instant::now());
+        rounds.ask(now, 1, question(7));
+        rounds.ask(now, 2, question(8));
+
+        assert!(rounds.ended(finished(1, Some(id()))).is_some());
+        assert!(rounds.withdraw(QuestionId::new(8)) && !rounds.withdraw(QuestionId::new(8)));
+
+        assert_eq!(rounds.due(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_so_many_calls_are_suspended() {
+        let (mut rounds, now) = (Rounds::default(), Instant::now());
+        let most = u64::try_from(MOST).unwrap();
+
+        assert!((0..most).all(|call| rounds.ask(now, call, question(call))));
+
+        assert!(!rounds.ask(now, most, question(most)), "there is no room for another");
+        assert!(rounds.ask(now, 0, question(most + 1)), "one of them may be asked more");
+    }
+
+    fn question(number: u64) -> Question {
+        let params = Json::new("{}").unwrap();
+        Question { id: QuestionId::new(number), method: "roots/list".into(), params: Some(params) }
+    }
+
+    fn id() -> Id {
+        match Incoming::parse(&Bytes::from_static(br#"{"id":5,"method":"m"}"#)) {
+            Ok(Incoming::One(Message::Request { id, .. })) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn finished(number: u64, id: Option<Id>) -> Finished {
+        let end = End::StandIn(Json::empty_object());
+        Finished { number, id, method: "tools/call".into(), page: None, offers: None, end }
+    }
+
+    fn asked(due: Vec<Due>) -> Value {
+        match &due[..] {
+            [Due::Ask { result, .. }] => result.read().unwrap(),
+            due => panic!("{due:?}"),
+        }
+    }
+
+    fn state(due: Vec<Due>) -> String {
+        asked(due)["requestState"].as_str().unwrap().to_owned()
+    }
+}

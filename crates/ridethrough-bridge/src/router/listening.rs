@@ -1,0 +1,123 @@
+//! `subscriptions/listen`: the upstream is asked for the resources, then the host is told what it will hear of.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use ridethrough_core::message::code::INVALID_PARAMS;
+use ridethrough_core::message::{Answer, Id, Json};
+use tokio::io::AsyncWrite;
+
+use super::Router;
+use super::modern::Errand;
+use crate::listens::{Filter, TooMany};
+
+/// What the upstream said to the resources of one listener.
+pub(super) struct Subscribed {
+    number: u64,
+    granted: BTreeSet<Box<str>>,
+}
+
+impl<W: AsyncWrite + Unpin> Router<W> {
+    pub(super) fn listen(&mut self, id: Id, params: &Json) {
+        let Some(filter) = Filter::read(Some(params)) else {
+            let words = "nothing is listened for: `notifications` is missing, or is no filter";
+            return self.outbox.answer(Some(id.json()), &Answer::refusal(INVALID_PARAMS, words));
+        };
+        let filter = self.possible(filter);
+        let uris: Vec<_> = filter.uris.iter().cloned().collect();
+        match self.modern.listens.begin(id.clone(), filter) {
+            Err(TooMany) => self.outbox.answer(Some(id.json()), &too_many()),
+            Ok(number) if uris.is_empty() => self.acknowledge(number, BTreeSet::new()),
+            Ok(number) => self.subscribe(number, uris),
+        }
+    }
+
+    /// What of it the upstream can tell; all of it, if that is not known yet.
+    fn possible(&self, mut filter: Filter) -> Filter {
+        let Some(server) = self.upstream.server() else { return filter };
+        filter.kinds.retain(|kind| server.can(kind.capability()));
+        if !server.can("resources") {
+            filter.uris.clear();
+        }
+        filter
+    }
+
+    fn subscribe(&mut self, number: u64, uris: Vec<Box<str>>) {
+        let asking = uris.into_iter().map(|uri| {
+            let call = self.client.request("resources/subscribe", named(&uri));
+            let answer = call.deadline(TIME).answer();
+            async move { (uri, answer.await) }
+        });
+        let asking = join_all(asking.collect::<Vec<_>>());
+        self.modern.errands.push(Box::pin(async move {
+            let answers = asking.await.into_iter();
+            let granted = answers.filter(|(_, it)| matches!(it, Ok(Answer::Result(_))));
+            let granted = granted.map(|(uri, _)| uri).collect();
+            Errand::Subscribed(Subscribed { number, granted })
+        }));
+    }
+
+    pub(super) fn errand_is_done(&mut self, errand: Errand) {
+        match errand {
+            Errand::Done => {}
+            Errand::Subscribed(Subscribed { number, granted }) => {
+                self.acknowledge(number, granted.clone());
+                // The host may have taken it back meanwhile.
+                self.let_go(granted);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, number: u64, granted: BTreeSet<Box<str>>) {
+        for (method, params) in self.modern.listens.acknowledge(number, granted) {
+            self.outbox.notification(&method, Some(&params));
+        }
+    }
+
+    /// The host takes a request back; says whether it listened by it. It has no answer, as no other such
+    /// request has.
+    pub(super) fn stop_listening(&mut self, id: &Bytes) -> bool {
+        let Some(unheard) = self.modern.listens.cancel(id) else { return false };
+        self.let_go(unheard);
+        true
+    }
+
+    /// The upstream need not tell of what nobody listens for.
+    fn let_go(&mut self, uris: impl IntoIterator<Item = Box<str>>) {
+        for uri in uris {
+            if self.modern.listens.is_wanted(&uri) {
+                continue;
+            }
+            let call = self.client.request("resources/unsubscribe", named(&uri));
+            let telling = call.deadline(TIME).answer();
+            self.modern.errands.push(Box::pin(async {
+                // What it tells all the same reaches nobody.
+                let _ = telling.await;
+                Errand::Done
+            }));
+        }
+    }
+
+    /// The bridge ends: so does all that is listened for.
+    pub(super) fn end_listening(&mut self) {
+        for id in self.modern.listens.end() {
+            let result = Json::from(serde_json::json!({ "resultType": "complete" }));
+            self.outbox.answer(Some(id.json()), &Answer::Result(result));
+        }
+    }
+}
+
+fn named(uri: &str) -> Json {
+    Json::from(serde_json::json!({ "uri": uri }))
+}
+
+fn too_many() -> Answer {
+    let words = "nothing is listened for: there are 100 such requests already, or 1000 resources in them\n\
+                 hint: cancel one that is not needed any more";
+    Answer::refusal(INVALID_PARAMS, words)
+}
+
+/// The host waits for its word so long at most; what has no answer by then is not promised.
+const TIME: Duration = Duration::from_secs(10);

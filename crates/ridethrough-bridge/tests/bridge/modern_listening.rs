@@ -1,0 +1,132 @@
+//! `subscriptions/listen`: a host of the stateless revision is told what it listens for, and nothing else.
+
+use ridethrough_lab::When;
+use serde_json::{Value, json};
+
+use crate::modern::{both, host, modern};
+use crate::rig::{Host, Rig, secs};
+
+#[tokio::test(start_paused = true)]
+async fn whoever_listens_is_told_under_its_own_id_and_who_does_not_is_not() {
+    for rig in both() {
+        let mut host = host(&rig);
+        host.asked(1, "server/discover", modern(json!({}))).await;
+        tokio::time::sleep(secs(1)).await;
+        tells(&rig, "notifications/tools/list_changed", json!({})).await;
+        assert!(host.hear_for(secs(5)).await.is_empty(), "nobody listens");
+
+        let tools = listens(&mut host, json!("a"), json!({"toolsListChanged": true})).await;
+        let all = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true, "taskIds": ["t"]});
+        let granted = listens(&mut host, json!(7), all).await;
+        tells(&rig, "notifications/prompts/list_changed", json!({})).await;
+        let prompts = host.hear_for(secs(5)).await;
+        tells(&rig, "notifications/tools/list_changed", json!({})).await;
+        let both = host.hear_for(secs(5)).await;
+
+        assert_eq!(tools, json!({"toolsListChanged": true}));
+        assert_eq!(
+            granted,
+            json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true})
+        );
+        assert_eq!(ids(&prompts), [7]);
+        let mut told = ids(&both);
+        told.sort_by_key(ToString::to_string);
+        assert_eq!(told, [json!("a"), json!(7)]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_differs_after_a_lost_session_is_told_to_who_listens() {
+    let rig = Rig::new();
+    let mut host = host(&rig);
+    host.asked(1, "tools/list", modern(json!({}))).await;
+    listens(&mut host, json!(2), json!({"toolsListChanged": true})).await;
+
+    rig.mcp.tools(json!([{"name": "new", "inputSchema": {"type": "object"}}]));
+    rig.mcp.forget_sessions();
+    host.ask(3, "tools/call", modern(json!({"name": "echo"}))).await;
+    let heard = host.hear_for(secs(60)).await;
+
+    let told: Vec<_> = heard.iter().filter(|it| it["method"].is_string()).cloned().collect();
+    assert_eq!(told.len(), 1, "{heard:?}");
+    assert_eq!(
+        (&told[0]["method"], ids(&told)),
+        (&json!("notifications/tools/list_changed"), vec![json!(2)])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_are_subscribed_to_and_let_go_with_the_last_who_listens() {
+    for (rig, is_stateless) in both().into_iter().zip([false, true]) {
+        let mut host = host(&rig);
+        let wanted = json!({"resourceSubscriptions": ["lab://note"]});
+        for id in [1, 2] {
+            let granted = listens(&mut host, json!(id), wanted.clone()).await;
+            assert_eq!(granted, wanted);
+        }
+        tokio::time::sleep(secs(1)).await;
+
+        tells(&rig, "notifications/resources/updated", json!({"uri": "lab://note"})).await;
+        let told = host.hear_for(secs(5)).await;
+        host.cancel(1).await;
+        tokio::time::sleep(secs(1)).await;
+        let unsubscribed = |rig: &Rig| rig.count(When::method("resources/unsubscribe"));
+        assert_eq!(unsubscribed(&rig), 0, "the other still listens");
+        tells(&rig, "notifications/resources/updated", json!({"uri": "lab://note"})).await;
+        let left = host.hear_for(secs(5)).await;
+        host.cancel(2).await;
+        tokio::time::sleep(secs(1)).await;
+
+        assert_eq!(ids(&told), [1, 2]);
+        assert_eq!(ids(&left), [2]);
+        assert_eq!(unsubscribed(&rig), usize::from(!is_stateless));
+        tells(&rig, "notifications/resources/updated", json!({"uri": "lab://note"})).await;
+        assert!(host.hear_for(secs(5)).await.is_empty(), "no answer, and nothing more");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_listened_for_ends_with_the_host_and_is_answered() {
+    let rig = Rig::new();
+    let mut host = host(&rig);
+    listens(&mut host, json!("x"), json!({"toolsListChanged": true})).await;
+
+    host.finish_writing().await;
+
+    let rest = host.rest().await;
+    let ended: Value = serde_json::from_str(&rest[0]).unwrap();
+    assert_eq!(ended, json!({"jsonrpc": "2.0", "id": "x", "result": {"resultType": "complete"}}));
+    assert_eq!(rest.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_filter_and_what_is_too_much_is_refused() {
+    let rig = Rig::new();
+    let mut host = host(&rig);
+
+    let none = host.asked(1, "subscriptions/listen", modern(json!({}))).await;
+    let uris: Vec<_> = (0..1001).map(|number| format!("lab://{number}")).collect();
+    let wanted = json!({"notifications": {"resourceSubscriptions": uris}});
+    let many = host.asked(2, "subscriptions/listen", modern(wanted)).await;
+
+    assert_eq!((&none["error"]["code"], &many["error"]["code"]), (&json!(-32602), &json!(-32602)));
+}
+
+/// Listens, and gives what was acknowledged.
+async fn listens(host: &mut Host, id: Value, wanted: Value) -> Value {
+    host.ask(id.clone(), "subscriptions/listen", modern(json!({"notifications": wanted}))).await;
+    let said = host.hear_json().await;
+    assert_eq!(said["method"], "notifications/subscriptions/acknowledged", "{said}");
+    assert_eq!(ids(std::slice::from_ref(&said)), [id]);
+    said["params"]["notifications"].clone()
+}
+
+async fn tells(rig: &Rig, method: &str, params: Value) {
+    rig.mcp.push(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+}
+
+/// By which requests these were told.
+fn ids(told: &[Value]) -> Vec<Value> {
+    let id = |it: &Value| it["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].clone();
+    told.iter().map(id).collect()
+}
