@@ -17,8 +17,8 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use anyhow::Result;
-use ridethrough::ClientBuilder;
 use ridethrough::model::{Elicited, FormRequest, UrlRequest};
+use ridethrough::{ClientBuilder, Era};
 
 use super::desk::Desk;
 use super::{aside, safe};
@@ -78,8 +78,12 @@ impl Questions {
         Ok(Arc::new(Self { desk, asking, server, console, answers, model }))
     }
 
-    /// Lets a client declare what can be answered here.
+    /// Lets a client declare what can be answered here. Then a session is preferred: a server that speaks both
+    /// eras, and whose code asks in the older way, cannot ask without one.
     pub(super) fn declare(self: &Arc<Self>, mut builder: ClientBuilder) -> ClientBuilder {
+        if self.console.is_some() || self.answers.is_some() || self.model.is_some() {
+            builder = builder.prefer_era(Era::Legacy);
+        }
         if self.asking == Asking::OnTerminal {
             // Not a question, but declared for the same reason: a server may offer more then.
             builder = builder.tasks();

@@ -230,6 +230,24 @@ async fn answers_that_do_not_fit_or_do_not_do_decline_the_form_and_say_why() {
     }
 }
 
+/// Servers that speak both eras, and ask as they always did, cannot ask without a session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_speaks_both_eras_has_a_session_where_it_can_be_answered() {
+    let rig = Rig::new().await;
+    rig.mcp.speaks(Spoken::Both);
+    asks(&rig, "elicitation/create", who());
+    let call = ["call", "SERVER", "echo", "--era", "auto", "--timeout", "20"];
+
+    let alone = rig.run(&["tools", "SERVER", "--era", "auto"]).await;
+    let sessions_alone = rig.mcp.count(&When::method("initialize"));
+    let ran =
+        rig.run(&[&call[..], &["--answer", "called=Ann", "--answer", "hue=green"]].concat()).await;
+
+    assert_eq!(sessions_alone, 0, "nobody answers, and nobody needs one: {alone:?}");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "done\n"), "{ran:?}");
+    assert_eq!(answers(&rig)[0]["result"]["content"]["called"], "Ann");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_object_agrees_to_a_form_as_it_is_proposed() {
     let rig = Rig::new().await;
