@@ -2,8 +2,8 @@
 
 use ridethrough::{CallError, Kind};
 
-/// The next step, in one line; `None` where the error itself says what to do. `server` is how the server is
-/// shown: a URL without its query.
+/// The next step, in one line; `None` where the error itself says what to do. `server` is how the server can be
+/// typed: a URL without its query, a name, or a program behind `--`.
 pub(crate) fn of(error: &CallError, server: &str) -> Option<String> {
     let is_no_endpoint = error.is_of_handshake()
         && match error.kind {
@@ -14,7 +14,8 @@ pub(crate) fn of(error: &CallError, server: &str) -> Option<String> {
     let is_unsettled =
         error.is_of_handshake() || matches!(error.kind, Kind::Unreachable | Kind::Incompatible);
     let look_closer = format!("`ridethrough check {server}` looks closer");
-    match is_no_endpoint.then(|| with_mcp(server)).flatten() {
+    let is_url = server.contains("://");
+    match (is_no_endpoint && is_url).then(|| with_mcp(server)).flatten() {
         Some(longer) => Some(format!("perhaps `/mcp` is missing: try `{longer}`; {look_closer}")),
         None => is_unsettled.then_some(look_closer),
     }
@@ -43,6 +44,16 @@ mod tests {
         assert_eq!(
             of(&error, "http://a/mcp").unwrap(),
             "`ridethrough check http://a/mcp` looks closer"
+        );
+    }
+
+    #[test]
+    fn a_program_has_no_path_that_could_be_wrong() {
+        let error = refused(Kind::Rejected { status: 404 });
+
+        assert_eq!(
+            of(&error, "-- npx ...").unwrap(),
+            "`ridethrough check -- npx ...` looks closer"
         );
     }
 

@@ -84,6 +84,18 @@ impl Target {
         Some(format!("`{}` is {self}, from {}", safe(name), safe(&path.to_string_lossy())))
     }
 
+    /// The server as it can be typed behind a command; what may be a secret is left out.
+    pub(crate) fn word(&self) -> String {
+        match (&self.named, &self.place) {
+            (Some((name, _)), _) => safe(name),
+            (None, Place::Program(program)) => {
+                let args = if program.args.is_empty() { "" } else { " ..." };
+                format!("-- {}{args}", safe(&program.command))
+            }
+            (None, Place::Url { endpoint, .. }) => shown(endpoint),
+        }
+    }
+
     /// What is waited for while nothing comes.
     pub(crate) const fn awaited(&self) -> &'static str {
         match &self.place {
@@ -185,6 +197,21 @@ mod tests {
         let target = resolve("https://example.com/mcp?key=s3cret").unwrap();
 
         assert_eq!(target.to_string(), "https://example.com/mcp");
+    }
+
+    #[test]
+    fn a_program_can_be_typed_as_it_is_told() {
+        let typed = |words: &[&str]| {
+            let word = format!("\0{}", serde_json::to_string(words).unwrap());
+            resolve(&word).unwrap().word()
+        };
+
+        assert_eq!(typed(&["nosuch"]), "-- nosuch");
+        assert_eq!(typed(&["npx", "-y", "s3cret"]), "-- npx ...");
+        assert_eq!(
+            resolve("https://a.example/mcp?key=s3cret").unwrap().word(),
+            "https://a.example/mcp"
+        );
     }
 
     #[test]

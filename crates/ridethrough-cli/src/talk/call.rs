@@ -15,7 +15,7 @@ use super::arguments::{self, Origins, Typed};
 use super::files::Folder;
 use super::questions::{self, Asking};
 use super::schema::{self, Document, Verdict};
-use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked};
+use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked, task};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out;
@@ -57,6 +57,10 @@ impl Args {
         let typed = typed.map_err(|fault| self.misuse(vec![fault]))?;
         if self.detach && talk.is_program {
             return Err(homeless().into());
+        }
+        if self.detach {
+            // Whoever does not wait for the result must not take it for the name of a task.
+            task::has_tasks(&talk.client.connect().await?)?;
         }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
         let (arguments, task_support) = match self.unchecked {

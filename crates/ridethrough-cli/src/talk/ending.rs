@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::{next_step, out};
 
-/// The server that a command talked to, as it is shown.
+/// The server that a command talked to, as it can be typed.
 #[derive(Debug)]
 pub(crate) struct With(pub(crate) String);
 
@@ -77,7 +77,7 @@ fn report(error: &Error, next_step: Option<&str>) -> String {
     for request in error.server().map(|it| it.required_urls()).unwrap_or_default() {
         let (message, url) = (safe::line(&request.message), safe::line(&request.url));
         told.push_str(&format!(
-            "\n\nhint: {message}\n      go to {url} if you trust it, then call again"
+            "\n\nhint: go to {url} if you trust it, then call again; the server said `{message}`"
         ));
     }
     told

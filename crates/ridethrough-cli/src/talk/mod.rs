@@ -196,7 +196,7 @@ fn hold(
     // Whatever is still under way, a look-up of a name for example, is of no interest any more.
     runtime.shutdown_background();
     ended.map_err(|error| match error.is::<Error>() {
-        true => error.context(ending::With(target.to_string())),
+        true => error.context(ending::With(target.word())),
         false => error,
     })
 }

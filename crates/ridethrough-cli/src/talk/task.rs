@@ -11,7 +11,7 @@ use ridethrough::{Begun, Call, Kind, Task};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Talk, safe};
-pub(super) use command::{Command, play};
+pub(super) use command::{Command, has_tasks, play};
 
 impl Talk {
     /// Makes a call that can be a task only, and waits for its result.

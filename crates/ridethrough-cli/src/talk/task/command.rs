@@ -114,7 +114,7 @@ async fn list(talk: &Talk) -> Result<Exit> {
 }
 
 /// Says where a server has none.
-fn has_tasks(server: &Server) -> Result<(), Misuse> {
+pub(in crate::talk) fn has_tasks(server: &Server) -> Result<(), Misuse> {
     let has_any = can(server, &["tasks"]) || can(server, &["extensions", EXTENSION]);
     has_any.then_some(()).ok_or_else(|| Misuse {
         what: "the server has no tasks".to_owned(),
