@@ -10,6 +10,7 @@ use ridethrough_core::message::{Answer, Id, Json};
 use tokio::io::AsyncWrite;
 
 use super::Router;
+use super::greet::Greeted;
 use super::modern::Errand;
 use crate::listens::{Filter, TooMany};
 
@@ -25,6 +26,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             let words = "nothing is listened for: `notifications` is missing, or is no filter";
             return self.outbox.answer(Some(id.json()), &Answer::refusal(INVALID_PARAMS, words));
         };
+        if self.upstream.server().is_none() && self.greeted == Greeted::No {
+            // A host need not ask who the upstream is; it is promised as much as one that was told the least.
+            self.greeted = Greeted::Minimally;
+        }
         let filter = self.possible(filter);
         let uris: Vec<_> = filter.uris.iter().cloned().collect();
         match self.modern.listens.begin(id.clone(), filter) {

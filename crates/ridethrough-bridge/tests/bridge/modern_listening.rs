@@ -55,6 +55,23 @@ async fn a_list_that_differs_after_a_lost_session_is_told_to_who_listens() {
     );
 }
 
+/// A host that knows what it speaks need not ask for it: the TypeScript SDK's, pinned, does not.
+#[tokio::test(start_paused = true)]
+async fn who_listened_before_the_server_was_ever_there_and_asked_nothing_is_told_when_it_is() {
+    for rig in both() {
+        rig.server.kill().await;
+        let mut host = host(&rig);
+        listens(&mut host, json!(1), json!({"toolsListChanged": true})).await;
+        host.ask(2, "tools/call", modern(json!({"name": "echo"}))).await;
+
+        rig.server.restart().await.unwrap();
+        let heard = host.hear_for(secs(20)).await;
+
+        let told: Vec<_> = heard.iter().filter(|it| it["method"].is_string()).cloned().collect();
+        assert_eq!(ids(&told), [1], "{heard:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn resources_are_subscribed_to_and_let_go_with_the_last_who_listens() {
     for (rig, is_stateless) in both().into_iter().zip([false, true]) {
@@ -89,6 +106,7 @@ async fn resources_are_subscribed_to_and_let_go_with_the_last_who_listens() {
 async fn what_is_listened_for_ends_with_the_host_and_is_answered() {
     let rig = Rig::new();
     let mut host = host(&rig);
+    host.asked(1, "server/discover", modern(json!({}))).await;
     listens(&mut host, json!("x"), json!({"toolsListChanged": true})).await;
 
     host.finish_writing().await;
