@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use ridethrough::{Error, Kind};
+use ridethrough::{Error, Kind, Reason};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,15 @@ impl Exit {
     /// How a command ends whose call ended so.
     pub(crate) fn of(error: &Error) -> Self {
         let Some(kind) = error.kind() else { return Self::Protocol };
-        match by_kind(kind) {
+        let reason = error.call().map(|call| &call.reason);
+        let by_kind = match (kind, reason) {
+            // Without patience a handshake that is forbidden ends as what could not be reached.
+            (Kind::Unreachable, Some(Reason::Status(status))) if is_forbidden(status.as_u16()) => {
+                Self::Unauthorized
+            }
+            _ => by_kind(kind),
+        };
+        match by_kind {
             Self::Unauthorized | Self::Unreachable | Self::Usage if error.may_have_run() => {
                 Self::Interrupted
             }
@@ -84,7 +92,8 @@ fn by_kind(kind: Kind) -> Exit {
         Kind::Config => Exit::Usage,
         Kind::DeadlinePassed => Exit::Deadline,
         Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
-        Kind::Rejected { status: 401 | 403 | 407 } | Kind::Unauthorized => Exit::Unauthorized,
+        Kind::Rejected { status } if is_forbidden(status) => Exit::Unauthorized,
+        Kind::Unauthorized => Exit::Unauthorized,
         // A server that is busy, or a balancer that has none, is as good as none.
         Kind::Rejected { status: 408 | 429 | 500..=599 }
         | Kind::BreakerOpen
@@ -92,6 +101,10 @@ fn by_kind(kind: Kind) -> Exit {
         | Kind::Unreachable => Exit::Unreachable,
         _ => Exit::Protocol,
     }
+}
+
+const fn is_forbidden(status: u16) -> bool {
+    matches!(status, 401 | 403 | 407)
 }
 
 /// The table of `--help`.
@@ -111,7 +124,7 @@ Exit codes of the commands that talk to a server:
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::{CallError, CallName, Delivery, Reason};
+    use ridethrough::{CallError, CallName, Delivery};
 
     use super::*;
 
@@ -130,6 +143,15 @@ mod tests {
         assert_eq!([401, 403, 407].map(rejected), [Exit::Unauthorized; 3]);
         assert_eq!([429, 500, 503].map(rejected), [Exit::Unreachable; 3]);
         assert_eq!([308, 400, 404].map(rejected), [Exit::Protocol; 3]);
+    }
+
+    #[test]
+    fn what_is_forbidden_ends_alike_with_patience_and_without() {
+        let mut error = ended(Kind::Unreachable, Delivery::NotSent);
+        let Error::Call(call) = &mut error else { unreachable!() };
+        call.reason = Reason::Status(http::StatusCode::FORBIDDEN);
+
+        assert_eq!(Exit::of(&error), Exit::Unauthorized);
     }
 
     #[test]

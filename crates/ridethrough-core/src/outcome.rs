@@ -123,6 +123,9 @@ impl CallError {
             Kind::Rejected { status } if status::holds(status, status::is_forbidden) => {
                 "check what these credentials may do".to_owned()
             }
+            Kind::Rejected { status } if status::holds(status, status::is_limit) => {
+                "try again later: the server limits how often it is asked".to_owned()
+            }
             Kind::Rejected { .. } | Kind::PeerMisbehaved if self.is_of_handshake() => {
                 "check that the URL is an MCP endpoint".to_owned()
             }
@@ -145,6 +148,9 @@ impl CallError {
                 Cause::NameUnknown => "check how the name is spelt, and that this network knows it",
                 _ => "check the address and that the server is running",
             },
+            Reason::Status(status) if status::is_forbidden(*status) => {
+                "check what these credentials may do"
+            }
             Reason::Status(_) => "look at the log of the server and of what stands before it",
             _ => "check the address and that the server is running",
         }
@@ -401,6 +407,24 @@ mod tests {
             "`ping` could not reach the server: connection refused\n  \
              tried: nothing was sent in 10.0 s\n\
              hint: check the address and that the server is running"
+        );
+    }
+
+    #[test]
+    fn a_limit_and_a_guard_are_not_taken_for_a_wrong_address() {
+        let hint = |kind, reason| {
+            let (attempts, handshakes, delivery) = (0, 1, Delivery::NotSent);
+            let error = CallError { kind, reason, attempts, handshakes, delivery, ..interrupted() };
+            error.report().split_once("hint: ").map(|(_, hint)| hint.to_owned()).unwrap()
+        };
+
+        assert_eq!(
+            hint(Kind::Rejected { status: 429 }, Reason::Status(StatusCode::TOO_MANY_REQUESTS)),
+            "try again later: the server limits how often it is asked"
+        );
+        assert_eq!(
+            hint(Kind::Unreachable, Reason::Status(StatusCode::FORBIDDEN)),
+            "check what these credentials may do"
         );
     }
 

@@ -120,6 +120,9 @@ impl Settings {
         if let Some(timeout) = self.timeout {
             policy = policy.deadline(timeout).tool_deadline(timeout);
         }
+        if target.address().is_none() && self.policy == Policy::Interactive {
+            policy = policy.patience(RESTARTS).first_patience(RESTARTS);
+        }
         finish(add(self.remembering(self.begin(target, policy)?, target)))
     }
 
@@ -307,6 +310,10 @@ fn wrong(what: &str) -> Misuse {
             .to_owned(),
     }
 }
+
+/// For how long a program that ends before it answers is started again: it ends for the same reason each time, as
+/// a rule. One that takes its time to start is waited for all the same.
+const RESTARTS: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

@@ -3,11 +3,15 @@
 //! The line is for terminals only. Whatever else is written takes it away first and puts it back.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Stderr, as long as a command runs.
 pub(crate) struct Desk {
     is_terminal: bool,
+    /// Whether there is nothing left to wait for but the end.
+    is_done: AtomicBool,
     line: Mutex<Line>,
 }
 
@@ -24,7 +28,17 @@ enum Line {
 
 impl Desk {
     pub(crate) fn new() -> Self {
-        Self { is_terminal: io::stderr().is_terminal(), line: Mutex::new(Line::Nothing) }
+        let (is_terminal, is_done) = (io::stderr().is_terminal(), AtomicBool::new(false));
+        Self { is_terminal, is_done, line: Mutex::new(Line::Nothing) }
+    }
+
+    /// There is nothing left to wait for but the end.
+    pub(crate) fn done(&self) {
+        self.is_done.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done.load(Relaxed)
     }
 
     /// Whether a line can change.

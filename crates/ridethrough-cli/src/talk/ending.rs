@@ -72,7 +72,7 @@ fn report(error: &Error, next_step: Option<&str>) -> String {
         told.push_str(&format!("; {}", safe::line(step)));
     }
     if Exit::of(error) == Exit::Unauthorized {
-        told.push_str("; `--bearer-env VAR` shows the token that a variable holds");
+        told.push_str("; `--bearer-env VAR` sends the token that a variable holds (there is no login by a browser yet)");
     }
     for request in error.server().map(|it| it.required_urls()).unwrap_or_default() {
         let (message, url) = (safe::line(&request.message), safe::line(&request.url));

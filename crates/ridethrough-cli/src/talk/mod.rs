@@ -205,6 +205,7 @@ impl Talk {
     /// Does the work, or stops when a person wants it; says goodbye to the server in either case.
     async fn through(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
         let ended = self.worked(work).await;
+        self.desk.done();
         // A server that does not answer to that has no say in how long this takes.
         let _ = timeout(GOODBYE, self.client.close()).await;
         // Events end with the client; what happened last is still told.

@@ -139,8 +139,8 @@ impl Questions {
     fn open(&self, request: &FormRequest) -> Result<(Form, bool), String> {
         let mut form = Form::new(request)?;
         let Some(answers) = &self.answers else { return Ok((form, false)) };
+        answers.note(&request.requested_schema);
         let names = form.know(answers.by(&request.requested_schema)?)?;
-        answers.note(&names);
         if self.console.is_none() && names.is_empty() && !answers.agree_to_anything() {
             return Err(format!("`--answer` has nothing of what it asks for ({})", fields(&form)));
         }

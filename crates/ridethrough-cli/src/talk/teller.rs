@@ -86,7 +86,7 @@ impl Teller {
 
     fn tick(&mut self) {
         let waited = self.began.elapsed();
-        if waited < SILENCE {
+        if waited < SILENCE || self.desk.is_done() {
             return;
         }
         let waiting = format!("waiting for {}: {} s", self.whom, waited.as_secs());

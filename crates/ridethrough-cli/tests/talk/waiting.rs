@@ -65,6 +65,22 @@ async fn a_program_that_starts_slowly_is_waited_for_with_a_word_and_one_that_end
     assert!(began.elapsed() < Duration::from_secs(15), "{ended:?}");
 }
 
+/// It was started for half a minute, dozens of times.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_ends_at_once_is_started_a_few_times_and_told_with_its_last_words() {
+    let rig = Rig::new().await;
+    let (began, script) = (Instant::now(), "echo x >> starts; echo no licence >&2; exit 3");
+
+    let ran = rig.run(&["tools", "--", "sh", "-c", script]).await;
+
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("exit status: 3; its last words: no licence"), "{}", ran.err);
+    assert!(ran.err.contains("`ridethrough check -- sh ...` looks closer"), "{}", ran.err);
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    let starts = std::fs::read_to_string(rig.folder.join("starts")).unwrap().lines().count();
+    assert!((1..=20).contains(&starts), "{starts} starts");
+}
+
 /// A URL where nobody listens: the port was free a moment ago.
 fn dead() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

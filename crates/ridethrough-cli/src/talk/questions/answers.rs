@@ -36,9 +36,10 @@ impl Answers {
         matches!(self.typed, Typed::Object(_))
     }
 
-    /// These were asked for.
-    pub(super) fn note(&self, names: &[String]) {
-        self.used().extend(names.iter().cloned());
+    /// A form with this schema asks for some of them, whether they fit or not.
+    pub(super) fn note(&self, schema: &Json) {
+        let fields = schema.member("properties").map(|it| it.members()).unwrap_or_default();
+        self.used().extend(fields.into_iter().map(|(name, _)| name));
     }
 
     /// The names that no form asked for.
