@@ -172,12 +172,16 @@ impl Bench {
         Ok((Partner::built(ClientBuilder::spawn(command).eras(Era::Legacy))?, id))
     }
 
-    /// What a check of this name writes into the ledger: another word in each era.
+    /// What a check of this name writes into the ledger: another word for each pair of eras, for a
+    /// check that finds the note of its twin takes it for its own.
     pub(crate) fn key(&self, name: &str) -> String {
-        match self.era {
-            Era::Legacy => name.to_owned(),
-            Era::Modern => format!("stateless-{name}"),
-        }
+        let pair = match (self.host_era, self.era) {
+            (Era::Legacy, Era::Legacy) => "",
+            (Era::Legacy, Era::Modern) => "stateless-",
+            (Era::Modern, Era::Legacy) => "modern-host-",
+            (Era::Modern, Era::Modern) => "modern-both-",
+        };
+        format!("{pair}{name}")
     }
 
     /// How often the ledger says this about a key.
