@@ -26,6 +26,7 @@ impl Link {
         match result {
             Ok(()) => {
                 self.dial.connected(now);
+                self.hurry_listener(now);
                 self.resume_renewal(now);
                 self.dial_due(now);
             }

@@ -354,6 +354,28 @@ fn a_long_pause_ends_soon_once_there_are_better_credentials() {
 }
 
 #[test]
+fn a_long_pause_ends_soon_once_a_connect_succeeds() {
+    // A client that only listens has no call whose answer would tell that the server is back.
+    let (mut rig, mut get) = listening();
+    rig.link.keep_connected(rig.now);
+    rig.open(&get);
+    rig.end(&get);
+    for _ in 0..6 {
+        rig.advance_to_send();
+        get = rig.get();
+        rig.status(&get, 503);
+    }
+    rig.advance_to_send();
+    get = rig.get();
+    rig.refuse_connection(&get);
+
+    rig.dial_succeeds();
+
+    assert!(rig.advance_to_send() <= secs(1));
+    rig.get();
+}
+
+#[test]
 fn words_of_a_lost_session_in_any_dialect_ask_whether_it_lives_and_renew_no_credentials() {
     let dialects = [
         (400, "Bad Request: No valid session ID provided"),
