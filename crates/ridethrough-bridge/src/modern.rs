@@ -201,7 +201,7 @@ fn pages(error: &Json) -> Option<Json> {
         let page = splice::without(page, &["elicitationId"]);
         let asked =
             [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
-        (format!("page-{number}"), Json::empty_object().with_members(asked))
+        (format!("{PAGE}{number}"), Json::empty_object().with_members(asked))
     });
     let asked: Vec<_> = asked.collect();
     (!asked.is_empty()).then(|| {
@@ -210,6 +210,12 @@ fn pages(error: &Json) -> Option<Json> {
             ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
         ])
     })
+}
+
+/// Whether these are answers to pages that the bridge asked the host to visit.
+pub(crate) fn are_pages(responses: &Json) -> bool {
+    let responses = responses.members();
+    !responses.is_empty() && responses.iter().all(|(key, _)| key.starts_with(PAGE))
 }
 
 /// Whether a host that was asked to visit pages has done so.
@@ -310,6 +316,8 @@ const KEPT: [&str; 6] = [
     "resources/templates/list",
     "tools/list",
 ];
+/// What the keys of pages begin with. A server that makes keys of its own must not hit on one.
+const PAGE: &str = "ridethrough-page-";
 /// As the older revisions say it.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 const VISIT_FIRST: i64 = -32042;

@@ -158,7 +158,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         visited: Option<&Json>,
         sender: &Sender,
     ) {
-        match visited.filter(|_| self.has_sessions()) {
+        match visited.filter(|it| modern::are_pages(it)) {
+            // Answers to questions of the server's own are a later round of a call that may have run: the client
+            // must see them to know.
             None => self.begin_modern(id, method, params, sender),
             Some(visited) if modern::were_visited(visited) => {
                 let params = splice::without(&params, &["inputResponses"]);

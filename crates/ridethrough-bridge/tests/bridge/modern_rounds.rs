@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_lab::{Ask, Round, Times, When};
+use ridethrough_lab::{Ask, Round, Spoken, Times, When};
 use serde_json::{Value, json};
 
 use crate::modern::{both, host, modern};
@@ -236,6 +236,33 @@ async fn a_page_that_must_be_visited_first_is_asked_for_and_then_the_call_is_mad
     assert_eq!(declined["error"]["code"], -32603, "{declined}");
     assert_eq!(visited["result"]["resultType"], "complete", "{visited}");
     assert_eq!(rig.mcp.executions("deploy"), 1);
+}
+
+/// A server that keeps no state says none, and its host comes back with answers alone.
+#[tokio::test(start_paused = true)]
+async fn a_later_round_without_a_state_does_not_begin_a_call_anew_in_a_session() {
+    for given in [json!({"action": "accept", "content": {}}), json!({"roots": []})] {
+        let rig = Rig::new();
+        rig.mcp.speaks(Spoken::Modern);
+        let input = json!({"who": {"method": "elicitation/create", "params": {"message": "who?"}}});
+        rig.mcp.asks_for_input("deploy", vec![Round { input: Some(input), state: None }]);
+        let mut host = host(&rig);
+        let asked = host.asked(1, "tools/call", call(json!({}))).await;
+        rig.mcp.speaks(Spoken::Legacy);
+        host.asked(2, "tools/list", modern(json!({}))).await;
+
+        let round = json!({"inputResponses": {"who": given}});
+        let ended = host.asked(3, "tools/call", call(round)).await;
+
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        let data = &ended["error"]["data"];
+        assert_eq!(
+            (&data["kind"], &data["mayHaveRun"]),
+            (&json!("interrupted"), &json!(true)),
+            "{ended}"
+        );
+        assert_eq!(rig.mcp.executions("deploy"), 0);
+    }
 }
 
 /// Lets `deploy` ask who, once, in the way of its era.
