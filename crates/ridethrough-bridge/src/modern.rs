@@ -7,7 +7,7 @@ use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{Identity, QuestionId, Version};
+use ridethrough_core::{ExchangeId, Identity, QuestionId, Version};
 
 use crate::greeting;
 use crate::splice;
@@ -36,6 +36,8 @@ pub(crate) struct Offers {
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) id: QuestionId,
+    /// The call that it is about; absent if it came beside all calls.
+    pub(crate) exchange: Option<ExchangeId>,
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Json>,
 }
@@ -250,6 +252,11 @@ pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
 /// The answer to what the stateless revision does not have.
 pub(crate) fn not_found() -> Answer {
     Answer::refusal(METHOD_NOT_FOUND, "Method not found")
+}
+
+/// The answer to a question of the server's whose call is over.
+pub(crate) fn too_late() -> Answer {
+    Answer::refusal(INTERNAL_ERROR, "this was not answered before its call ended")
 }
 
 /// The answer to a round that cannot go on.

@@ -45,8 +45,8 @@ enum Phase {
 pub(crate) enum Due {
     /// The host is answered with this.
     Ask { call: u64, result: Json },
-    /// The host did not come back.
-    GiveUp { call: u64 },
+    /// The host did not come back. These questions have no answer.
+    GiveUp { call: u64, unanswered: Vec<QuestionId> },
 }
 
 /// A call that the host has come back for.
@@ -107,7 +107,9 @@ impl Rounds {
                     self.rounds.insert(call, round);
                     Due::Ask { call, result }
                 }
-                Phase::Suspended { .. } => Due::GiveUp { call },
+                Phase::Suspended { .. } => {
+                    Due::GiveUp { call, unanswered: round.take_unanswered() }
+                }
             });
         }
         due
@@ -138,23 +140,33 @@ impl Rounds {
         self.rounds.retain(|each, round| *each != call || !round.questions.is_empty());
     }
 
-    /// A call has ended. Returns its end if the host waits for it, and keeps it if not.
-    pub(crate) fn ended(&mut self, finished: Finished) -> Option<Finished> {
+    /// A call has ended. Returns its end if the host waits for it, and keeps it if not; and the questions
+    /// that have no answer.
+    pub(crate) fn ended(&mut self, finished: Finished) -> (Option<Finished>, Vec<QuestionId>) {
         if finished.id.is_some() {
-            self.rounds.remove(&finished.number);
-            return Some(finished);
+            let unanswered = self.forget(finished.number);
+            return (Some(finished), unanswered);
         }
-        if let Some(round) = self.rounds.get_mut(&finished.number)
-            && let Phase::Suspended { end, .. } = &mut round.phase
-        {
+        let Some(round) = self.rounds.get_mut(&finished.number) else { return (None, Vec::new()) };
+        let unanswered = round.take_unanswered();
+        if let Phase::Suspended { end, .. } = &mut round.phase {
             *end = Some(Box::new(finished));
         }
-        None
+        (None, unanswered)
     }
 
-    /// The host has taken a call back.
-    pub(crate) fn forget(&mut self, call: u64) {
-        self.rounds.remove(&call);
+    /// The host has taken a call back. Returns the questions that have no answer.
+    pub(crate) fn forget(&mut self, call: u64) -> Vec<QuestionId> {
+        self.rounds.remove(&call).map(|mut round| round.take_unanswered()).unwrap_or_default()
+    }
+}
+
+impl Round {
+    /// Takes the questions that are left when the call is over. The client withdraws by itself what came with
+    /// the call, but it cannot know of a question beside all calls that this one was asked.
+    fn take_unanswered(&mut self) -> Vec<QuestionId> {
+        let questions = std::mem::take(&mut self.questions).into_iter();
+        questions.filter(|it| it.exchange.is_none()).map(|it| it.id).collect()
     }
 }
 
@@ -187,6 +199,7 @@ const MOST: usize = 100;
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use ridethrough_core::ExchangeId;
     use ridethrough_core::message::{Id, Incoming, Message};
     use serde_json::Value;
 
@@ -235,14 +248,14 @@ mod tests {
         }
         let mut due = rounds.take_due(now + A_MOMENT);
         let (second, first) = (due.pop().unwrap(), due.pop().unwrap());
-        assert!(
-            rounds.ended(finished(1, None)).is_none() && rounds.ended(finished(2, None)).is_none()
-        );
+        for call in [1, 2] {
+            assert!(matches!(rounds.ended(finished(call, None)), (None, left) if left.is_empty()));
+        }
 
         let taken = rounds.take_up(now, &state(vec![first]));
         assert!(matches!(taken, Some(TakenUp::Ended(end)) if end.number == 1));
         let late = rounds.take_due(now + A_MOMENT + PATIENCE);
-        assert!(matches!(late[..], [Due::GiveUp { call: 2 }]), "{late:?}");
+        assert!(matches!(late[..], [Due::GiveUp { call: 2, .. }]), "{late:?}");
         assert!(rounds.take_up(now, &state(vec![second])).is_none());
         assert_eq!(rounds.due(), None);
     }
@@ -253,10 +266,32 @@ mod tests {
         rounds.ask(now, 1, question(7));
         rounds.ask(now, 2, question(8));
 
-        assert!(rounds.ended(finished(1, Some(id()))).is_some());
+        assert!(rounds.ended(finished(1, Some(id()))).0.is_some());
         assert!(rounds.withdraw(QuestionId::new(8)) && !rounds.withdraw(QuestionId::new(8)));
 
         assert_eq!(rounds.due(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_beside_all_calls_is_left_over_once_however_its_call_is_over() {
+        let (mut rounds, now) = (Rounds::default(), Instant::now());
+        for call in 1..=4 {
+            rounds.ask(now, call, question(call));
+            rounds.ask(now, call, Question { exchange: None, ..question(10 + call) });
+        }
+        let left = |call: u64| vec![QuestionId::new(10 + call)];
+
+        assert_eq!(rounds.forget(1), left(1));
+        assert_eq!(rounds.ended(finished(2, Some(id()))).1, left(2));
+        rounds.take_due(now + A_MOMENT);
+        assert_eq!(rounds.ended(finished(3, None)).1, left(3));
+        let due = rounds.take_due(now + A_MOMENT + PATIENCE);
+
+        let given_up = due.into_iter().map(|due| match due {
+            Due::GiveUp { call, unanswered } => (call, unanswered),
+            due @ Due::Ask { .. } => panic!("{due:?}"),
+        });
+        assert_eq!(given_up.collect::<Vec<_>>(), [(3, vec![]), (4, left(4))]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -272,7 +307,8 @@ mod tests {
 
     fn question(number: u64) -> Question {
         let params = Json::new("{}").unwrap();
-        Question { id: QuestionId::new(number), method: "roots/list".into(), params: Some(params) }
+        let (id, exchange) = (QuestionId::new(number), Some(ExchangeId::new(number)));
+        Question { id, exchange, method: "roots/list".into(), params: Some(params) }
     }
 
     fn id() -> Id {

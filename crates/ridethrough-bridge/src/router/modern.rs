@@ -6,8 +6,8 @@
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
-use ridethrough_core::ExchangeId;
 use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::{ExchangeId, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
@@ -182,11 +182,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// The host is asked something by the upstream: a host that is never sent a request has it as the answer
     /// to the call that it is about.
-    pub(super) fn ask_host(&mut self, exchange: Option<ExchangeId>, question: Question) {
-        let Question { id, method, params } = &question;
+    pub(super) fn ask_host(&mut self, question: Question) {
+        let Question { id, exchange, method, params } = &question;
         let is_modern = self.host_era == Some(Era::Modern);
         let call = match exchange {
-            Some(exchange) => self.calls.of_exchange(exchange),
+            Some(exchange) => self.calls.of_exchange(*exchange),
             // A server may ask beside the call that it asks for.
             None if is_modern => self.calls.only_one_to_ask(),
             None => None,
@@ -210,13 +210,23 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn rounds_are_due(&mut self) {
         for due in self.modern.rounds.take_due(Instant::now()) {
             match due {
-                Due::GiveUp { call } => self.calls.drop_call(call),
+                Due::GiveUp { call, unanswered } => {
+                    self.calls.drop_call(call);
+                    self.refuse_all(unanswered);
+                }
                 Due::Ask { call, result } => {
                     if let Some(id) = self.calls.suspend(call) {
                         self.outbox.answer(Some(id.json()), &Answer::Result(result));
                     }
                 }
             }
+        }
+    }
+
+    /// Refuses questions of the upstream's that have no answer: it would wait for one for ever.
+    pub(super) fn refuse_all(&self, questions: Vec<QuestionId>) {
+        for question in questions {
+            self.inbox.answer(question, modern::too_late());
         }
     }
 

@@ -109,7 +109,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// The host does not wait for this any more.
     fn take_back(&mut self, id: &Bytes) {
         if let Some(call) = self.calls.cancel(id) {
-            return self.modern.rounds.forget(call);
+            let unanswered = self.modern.rounds.forget(call);
+            return self.refuse_all(unanswered);
         }
         self.stop_listening(id);
     }
@@ -175,7 +176,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// A request of the host has ended.
     pub(super) fn finish(&mut self, finished: Finished) {
-        if let Some(finished) = self.modern.rounds.ended(finished) {
+        let (finished, unanswered) = self.modern.rounds.ended(finished);
+        self.refuse_all(unanswered);
+        if let Some(finished) = finished {
             self.answer(finished);
         }
     }
@@ -234,7 +237,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 self.tell_host(exchange, &method, params);
             }
             Delivered::Question { question: id, exchange, method, params } => {
-                self.ask_host(exchange, Question { id, method, params });
+                self.ask_host(Question { id, exchange, method, params });
             }
             // A host that was not sent a request need not be told.
             Delivered::Withdrawn { question } if self.modern.rounds.withdraw(question) => {}

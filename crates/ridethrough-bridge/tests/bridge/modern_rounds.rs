@@ -310,11 +310,11 @@ async fn answers(mcp: &ridethrough_lab::Mcp, count: usize) {
     }
 }
 
-fn question(number: u64, params: &Value) -> Value {
+pub(crate) fn question(number: u64, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": params})
 }
 
-fn call(mut round: Value) -> Value {
+pub(crate) fn call(mut round: Value) -> Value {
     round["name"] = json!("deploy");
     modern(round)
 }

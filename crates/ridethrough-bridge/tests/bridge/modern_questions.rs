@@ -1,0 +1,82 @@
+//! Questions that a host of the stateless revision is not shown, or does not answer: the server that asked them
+//! does not wait for ever.
+
+use std::time::Duration;
+
+use ridethrough::{Eras, RecoveryPolicy};
+use ridethrough_bridge::Bridge;
+use ridethrough_lab::{Times, When};
+use serde_json::{Value, json};
+
+use crate::modern::modern;
+use crate::modern_rounds::{call, question};
+use crate::rig::{Host, Rig, secs};
+
+#[tokio::test(start_paused = true)]
+async fn a_question_beside_a_call_is_refused_when_the_call_ends_without_it() {
+    let rig = Rig::new();
+    let mut host = calling(&rig, secs(60)).await;
+    rig.mcp.push(question(1, &json!({"message": "who?"}))).await;
+    let asked = host.hear_json().await["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+
+    tokio::time::sleep(secs(90)).await;
+
+    assert_eq!(refused(&rig), [1]);
+    let round = call(json!({"requestState": asked["requestState"], "inputResponses": {}}));
+    let called = host.asked(3, "tools/call", round).await;
+    assert_eq!(called["result"]["resultType"], "complete", "{called}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_beside_a_call_is_refused_when_the_host_takes_the_call_back() {
+    let rig = Rig::new();
+    let mut host = calling(&rig, HOUR).await;
+    rig.mcp.push(question(1, &json!({"message": "who?"}))).await;
+
+    host.cancel(2).await;
+
+    assert!(host.hear_for(secs(10)).await.is_empty());
+    assert_eq!(refused(&rig), [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_beside_a_call_is_refused_when_the_host_does_not_come_back() {
+    let rig = Rig::new();
+    let mut host = calling(&rig, HOUR).await;
+    rig.mcp.push(question(1, &json!({"message": "who?"}))).await;
+    let asked = host.hear_json().await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+
+    tokio::time::sleep(secs(601)).await;
+
+    assert_eq!(refused(&rig), [1]);
+    assert_eq!(rig.count(When::notification("notifications/cancelled")), 1, "the call, too");
+}
+
+/// A host that has called `deploy`, which takes so long and asks nothing itself.
+async fn calling(rig: &Rig, time: Duration) -> Host {
+    rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
+        let mut sse = ask.sse().await;
+        let is_gone = tokio::time::timeout(time, sse.gone()).await.is_ok();
+        if !is_gone {
+            sse.answer_and_finish(json!({"content": []})).await;
+        }
+    });
+    let policy = RecoveryPolicy::interactive().builder().tool_deadline(2 * HOUR).build().unwrap();
+    let client = rig.builder().eras(Eras::Either).policy(policy).build().unwrap();
+    let mut host = Host::start(Bridge::new(client));
+    host.asked(1, "server/discover", modern(json!({}))).await;
+    host.ask(2, "tools/call", call(json!({}))).await;
+    tokio::time::sleep(secs(1)).await;
+    host
+}
+
+/// The server's ids of the questions that were answered by an error.
+fn refused(rig: &Rig) -> Vec<Value> {
+    let said = rig.bodies(&When::response());
+    let said = said.iter().map(|body| serde_json::from_str::<Value>(body).unwrap());
+    said.filter(|it| it["error"]["code"].is_i64()).map(|it| it["id"].clone()).collect()
+}
+
+const HOUR: Duration = secs(3600);
