@@ -176,7 +176,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let (call, track) = call.tracked();
         let offers = Offers::of(&sender.identity.capabilities);
         let token = sender.token.as_ref().map(splice::copied);
-        let asker = Some(Asker { offers, token, track });
+        let can_be_asked = modern::can_ask(method);
+        let asker = Some(Asker { can_be_asked, offers, token, track });
         self.begin(call, Asked { id, method: method.into(), params: Some(params), asker });
     }
 
@@ -197,7 +198,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             return self.outbox.request(id.number(), method, params.as_ref());
         };
-        if !asker.offers.allow(method, params.as_ref()) {
+        if !asker.can_be_asked || !asker.offers.allow(method, params.as_ref()) {
             return self.inbox.answer(*id, modern::not_found());
         }
         let id = *id;

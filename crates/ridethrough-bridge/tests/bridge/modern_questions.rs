@@ -8,8 +8,8 @@ use ridethrough_bridge::Bridge;
 use ridethrough_lab::{Times, When};
 use serde_json::{Value, json};
 
-use crate::modern::modern;
-use crate::modern_rounds::{call, question};
+use crate::modern::{host, modern};
+use crate::modern_rounds::{answers, call, question};
 use crate::rig::{Host, Rig, secs};
 
 #[tokio::test(start_paused = true)]
@@ -52,6 +52,25 @@ async fn a_question_beside_a_call_is_refused_when_the_host_does_not_come_back() 
 
     assert_eq!(refused(&rig), [1]);
     assert_eq!(rig.count(When::notification("notifications/cancelled")), 1, "the call, too");
+}
+
+/// Only three methods may be answered by questions.
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_call_that_may_not_be_asked_is_refused() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::method("tools/list"), Times::Once, |ask| async {
+        let mcp = ask.mcp().clone();
+        let mut sse = ask.sse().await;
+        sse.message(None, &question(1, &json!({"message": "who?"}))).await;
+        answers(&mcp, 1).await;
+        sse.answer_and_finish(json!({"tools": []})).await;
+    });
+    let mut host = host(&rig);
+
+    let listed = host.asked(1, "tools/list", modern(json!({}))).await;
+
+    assert_eq!(listed["result"]["resultType"], "complete", "{listed}");
+    assert_eq!(refused(&rig), [1]);
 }
 
 /// A host that has called `deploy`, which takes so long and asks nothing itself.

@@ -304,7 +304,7 @@ async fn ask_and_answer(ask: Ask, questions: &[Value]) {
     sse.answer_and_finish(json!({"content": [], "said": said})).await;
 }
 
-async fn answers(mcp: &ridethrough_lab::Mcp, count: usize) {
+pub(crate) async fn answers(mcp: &ridethrough_lab::Mcp, count: usize) {
     while mcp.count(&When::response()) < count {
         tokio::time::sleep(secs(1)).await;
     }
