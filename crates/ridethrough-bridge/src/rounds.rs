@@ -73,17 +73,13 @@ impl Rounds {
         true
     }
 
-    /// The server does not want to know any more. Returns whether it was asked here.
-    pub(crate) fn withdraw(&mut self, question: QuestionId) -> bool {
-        let mut was_here = false;
+    /// The server does not want to know any more.
+    pub(crate) fn withdraw(&mut self, question: QuestionId) {
         self.rounds.retain(|_, round| {
-            let before = round.questions.len();
             round.questions.retain(|it| it.id != question);
-            was_here |= round.questions.len() < before;
             // Who has nothing to ask waits for its end; who was shown something comes back.
             !round.questions.is_empty() || matches!(round.phase, Phase::Suspended { .. })
         });
-        was_here
     }
 
     /// When something is to be done.
@@ -267,7 +263,7 @@ mod tests {
         rounds.ask(now, 2, question(8));
 
         assert!(rounds.ended(finished(1, Some(id()))).0.is_some());
-        assert!(rounds.withdraw(QuestionId::new(8)) && !rounds.withdraw(QuestionId::new(8)));
+        rounds.withdraw(QuestionId::new(8));
 
         assert_eq!(rounds.due(), None);
     }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use ridethrough::{Client, Delivered, Era, Error, Events, Inbox, Seen};
+use ridethrough_core::QuestionId;
 use ridethrough_core::message::Message;
 use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -61,6 +62,8 @@ pub(crate) struct Router<W> {
     host_era: Option<Era>,
     has_initialized: bool,
     modern: Modern,
+    /// The upstream's questions that the host was sent as requests and has not answered.
+    questions: BTreeSet<QuestionId>,
     /// A host that waits to hear what the upstream is.
     greeting: Option<Greeting>,
     greeted: Greeted,
@@ -149,6 +152,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             host_era: None,
             has_initialized: false,
             modern: Modern::default(),
+            questions: BTreeSet::new(),
             greeting: None,
             greeted: Greeted::No,
             refused: None,

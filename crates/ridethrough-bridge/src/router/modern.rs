@@ -196,6 +196,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             if is_modern {
                 return self.inbox.answer(*id, modern::not_found());
             }
+            self.questions.insert(*id);
             return self.outbox.request(id.number(), method, params.as_ref());
         };
         if !asker.can_be_asked || !asker.offers.allow(method, params.as_ref()) {

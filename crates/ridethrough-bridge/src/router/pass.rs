@@ -86,8 +86,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Message::Notification { method, params } => self.notify(&method, params),
             Message::Request { id, method, params } => self.ask(id, &method, params),
             Message::Response { id, answer } => {
-                if let Some(number) = id.and_then(|id| id.number()) {
-                    self.inbox.answer(QuestionId::new(number), answer);
+                let question = id.and_then(|id| id.number()).map(QuestionId::new);
+                if let Some(question) = question.filter(|it| self.questions.remove(it)) {
+                    self.inbox.answer(question, answer);
                 }
             }
         }
@@ -239,10 +240,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Delivered::Question { question: id, exchange, method, params } => {
                 self.ask_host(Question { id, exchange, method, params });
             }
-            // A host that was not sent a request need not be told.
-            Delivered::Withdrawn { question } if self.modern.rounds.withdraw(question) => {}
-            Delivered::Withdrawn { .. } if self.host_era == Some(Era::Modern) => {}
             Delivered::Withdrawn { question } => {
+                self.modern.rounds.withdraw(question);
+                if !self.questions.remove(&question) {
+                    // A host that was not sent it need not be told.
+                    return;
+                }
                 let params = Json::from(serde_json::json!({
                     "requestId": question.number(),
                     "reason": "the server does not wait for the answer any more",

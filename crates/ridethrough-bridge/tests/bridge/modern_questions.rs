@@ -73,6 +73,26 @@ async fn a_question_of_a_call_that_may_not_be_asked_is_refused() {
     assert_eq!(refused(&rig), [1]);
 }
 
+/// A host may say `initialize` and all the same send requests of the stateless revision.
+#[tokio::test(start_paused = true)]
+async fn a_host_is_not_told_that_a_question_is_withdrawn_which_it_was_never_sent() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+        let mut sse = ask.sse().await;
+        sse.message(None, &question(1, &json!({"message": "who?"}))).await;
+        sse.gone().await;
+    });
+    let mut host = host(&rig);
+    host.greet().await;
+    host.ask(2, "tools/call", call(json!({}))).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+
+    host.cancel(2).await;
+
+    assert!(host.hear_for(secs(10)).await.is_empty());
+    assert_eq!(rig.count(When::notification("notifications/cancelled")), 1);
+}
+
 /// A host that has called `deploy`, which takes so long and asks nothing itself.
 async fn calling(rig: &Rig, time: Duration) -> Host {
     rig.mcp.rule(When::tool("deploy"), Times::Once, move |ask| async move {
