@@ -153,9 +153,10 @@ impl Listens {
         self.open.values().any(|it| it.filter.uris.contains(uri))
     }
 
-    /// All are over. Returns what they are answered under.
-    pub(crate) fn end(&mut self) -> Vec<Id> {
-        std::mem::take(&mut self.open).into_values().map(|it| it.id).collect()
+    /// All are over. Returns their ids and results.
+    pub(crate) fn end(&mut self) -> Vec<(Id, Json)> {
+        let open = std::mem::take(&mut self.open).into_values();
+        open.map(|listen| (listen.id.clone(), listen.named(&Json::empty_object()))).collect()
     }
 }
 

@@ -107,8 +107,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// The bridge ends: so does all that is listened for.
     pub(super) fn end_listening(&mut self) {
-        for id in self.modern.listens.end() {
-            let result = Json::from(serde_json::json!({ "resultType": "complete" }));
+        for (id, result) in self.modern.listens.end() {
+            let result = self.dressed(&result, "subscriptions/listen");
             self.outbox.answer(Some(id.json()), &Answer::Result(result));
         }
     }

@@ -280,16 +280,17 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// An answer of the upstream as a host of the stateless revision has it.
     pub(super) fn in_modern_words(&self, method: &str, offers: Offers, answer: Answer) -> Answer {
-        let server = || {
-            let said = self.upstream.server()?.as_initialized();
-            said.member("serverInfo")
-        };
         match answer {
-            Answer::Result(result) => {
-                Answer::Result(modern::dressed(&result, method, server().as_ref()))
-            }
+            Answer::Result(result) => Answer::Result(self.dressed(&result, method)),
             Answer::Error(error) => modern::error(error, method, offers),
         }
+    }
+
+    /// A result with everything that one of the stateless revision must have.
+    pub(super) fn dressed(&self, result: &Json, method: &str) -> Json {
+        let said = self.upstream.server().map(ridethrough::Server::as_initialized);
+        let server = said.and_then(|said| said.member("serverInfo"));
+        modern::dressed(result, method, server.as_ref())
     }
 }
 

@@ -113,7 +113,10 @@ async fn what_is_listened_for_ends_with_the_host_and_is_answered() {
 
     let rest = host.rest().await;
     let ended: Value = serde_json::from_str(&rest[0]).unwrap();
-    assert_eq!(ended, json!({"jsonrpc": "2.0", "id": "x", "result": {"resultType": "complete"}}));
+    assert_eq!((&ended["id"], &ended["result"]["resultType"]), (&json!("x"), &json!("complete")));
+    let meta = &ended["result"]["_meta"];
+    assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], "x", "{ended}");
+    assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "ridethrough-lab");
     assert_eq!(rest.len(), 1);
 }
 
