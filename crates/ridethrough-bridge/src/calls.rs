@@ -121,11 +121,13 @@ impl Calls {
         }
     }
 
-    /// The host has something else for an answer to this request; it goes on. Returns the id to answer.
-    pub(crate) fn suspend(&mut self, number: u64) -> Option<Id> {
-        let id = self.known.get_mut(&number)?.id.take()?;
+    /// The host has something else for an answer to this request; it goes on. Returns the id to answer, and
+    /// the method.
+    pub(crate) fn suspend(&mut self, number: u64) -> Option<(Id, Box<str>)> {
+        let running = self.known.get_mut(&number)?;
+        let (id, method) = (running.id.take()?, running.method.clone());
         self.forget_id(&id, number);
-        Some(id)
+        Some((id, method))
     }
 
     /// The host waits for it again, under another id, and may be asked other things.

@@ -217,7 +217,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     self.refuse_all(unanswered);
                 }
                 Due::Ask { call, result } => {
-                    if let Some(id) = self.calls.suspend(call) {
+                    if let Some((id, method)) = self.calls.suspend(call) {
+                        let result = self.dressed(&result, &method);
                         self.outbox.answer(Some(id.json()), &Answer::Result(result));
                     }
                 }
@@ -280,9 +281,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// An answer of the upstream as a host of the stateless revision has it.
     pub(super) fn in_modern_words(&self, method: &str, offers: Offers, answer: Answer) -> Answer {
+        let answer = match answer {
+            Answer::Result(_) => answer,
+            Answer::Error(error) => modern::error(error, method, offers),
+        };
         match answer {
             Answer::Result(result) => Answer::Result(self.dressed(&result, method)),
-            Answer::Error(error) => modern::error(error, method, offers),
+            Answer::Error(_) => answer,
         }
     }
 

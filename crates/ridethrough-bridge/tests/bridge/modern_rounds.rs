@@ -18,6 +18,7 @@ async fn what_a_call_asks_for_is_its_answer_and_the_next_request_goes_on_with_it
         let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
 
         assert_eq!(asked["resultType"], "input_required", "{asked}");
+        assert_eq!(server(&asked), "ridethrough-lab");
         let (key, question) = only(&asked["inputRequests"]);
         assert_eq!(question["method"], "elicitation/create");
         assert_eq!(question["params"]["message"], "who?");
@@ -228,6 +229,7 @@ async fn a_page_that_must_be_visited_first_is_asked_for_and_then_the_call_is_mad
     let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
     let (key, page) = only(&asked["inputRequests"]);
     assert_eq!(page["params"]["url"], "https://a.b", "{asked}");
+    assert_eq!(server(&asked), "ridethrough-lab");
     let declined = json!({"inputResponses": {key: {"action": "decline"}}});
     let declined = host.asked(2, "tools/call", call(declined)).await;
     let visited = json!({"inputResponses": {key: {"action": "accept"}}});
@@ -317,6 +319,11 @@ pub(crate) fn question(number: u64, params: &Value) -> Value {
 pub(crate) fn call(mut round: Value) -> Value {
     round["name"] = json!("deploy");
     modern(round)
+}
+
+/// The name of the server, as a result has it.
+fn server(result: &Value) -> &Value {
+    &result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
 }
 
 fn only(asked: &Value) -> (&str, &Value) {
