@@ -3,6 +3,8 @@
 //! Each request says by itself that it is of that revision, so one host may speak both. What is told unasked
 //! goes to such a host through what it listens for, unless it has said `initialize`, too.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
@@ -13,7 +15,7 @@ use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Form;
-use super::listening::Subscribed;
+use super::listening::{Leaving, Subscribed};
 use crate::calls::{Asked, Asker};
 use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
@@ -29,8 +31,12 @@ pub(super) struct Modern {
     /// From which level on it wants to hear the log, and what the upstream was told of that.
     level: Option<Json>,
     level_told: Option<Json>,
+    /// Whether the upstream is being told. Another level waits: of two that are out at once, either may be kept.
+    pub(super) is_telling_level: bool,
     pub(super) rounds: Rounds,
     pub(super) listens: Listens,
+    /// Resources that the upstream is asked to let go, by URI.
+    pub(super) leaving: BTreeMap<Box<str>, Leaving>,
     /// What the upstream is asked for its sake.
     pub(super) errands: FuturesUnordered<BoxFuture<'static, Errand>>,
 }
@@ -44,7 +50,8 @@ impl Modern {
 
 /// What came of it.
 pub(super) enum Errand {
-    Done,
+    LetGo,
+    LevelTold,
     Subscribed(Subscribed),
 }
 
@@ -97,16 +104,18 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn tell_level(&mut self) {
         let Some(level) = self.modern.level.clone() else { return };
         let can_log = self.upstream.server().is_some_and(|server| server.can("logging"));
-        if !self.has_sessions() || !can_log || self.modern.level_told.as_ref() == Some(&level) {
+        let is_told = self.modern.level_told.as_ref() == Some(&level);
+        if !self.has_sessions() || !can_log || is_told || self.modern.is_telling_level {
             return;
         }
+        self.modern.is_telling_level = true;
         self.modern.level_told = Some(level.clone());
         let params = Json::empty_object().with_members([("level".to_owned(), level)]);
         let telling = self.client.request("logging/setLevel", params).answer();
         self.modern.errands.push(Box::pin(async {
             // A server that does not want to know tells what it tells.
             let _ = telling.await;
-            Errand::Done
+            Errand::LevelTold
         }));
     }
 

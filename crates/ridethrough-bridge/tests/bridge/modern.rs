@@ -1,6 +1,8 @@
 //! A host of the stateless revision, in front of a server with sessions and of one without: it must not notice
 //! which.
 
+use std::sync::mpsc;
+
 use ridethrough::{Client, Eras};
 use ridethrough_bridge::{Bridge, Catalogue, Hidden};
 use ridethrough_lab::{Spoken, Times, When};
@@ -223,6 +225,36 @@ async fn the_log_is_told_from_the_level_that_a_request_names_and_not_before() {
             assert_eq!(sent["params"]["_meta"]["io.modelcontextprotocol/logLevel"], "warning");
         }
     }
+}
+
+/// A server that is told two levels at once may keep the older one.
+#[tokio::test(start_paused = true)]
+async fn the_level_that_is_named_last_is_told_last() {
+    let rig = Rig::new();
+    let levels = || When::method("logging/setLevel");
+    let (seen, before) = mpsc::channel();
+    rig.mcp.rule(levels(), Times::Once, move |ask| {
+        let seen = seen.clone();
+        async move {
+            tokio::time::sleep(secs(3)).await;
+            seen.send(ask.mcp().count(&levels())).unwrap();
+            ask.pass().await;
+        }
+    });
+    let mut host = host(&rig);
+    host.asked(1, "server/discover", modern(json!({}))).await;
+
+    for (id, level) in [(2, "info"), (3, "warning"), (4, "error")] {
+        let mut asked = modern(json!({}));
+        asked["_meta"]["io.modelcontextprotocol/logLevel"] = json!(level);
+        host.asked(id, "tools/list", asked).await;
+    }
+    tokio::time::sleep(secs(10)).await;
+
+    assert_eq!(before.try_recv(), Ok(1), "the others wait");
+    let told = rig.bodies(&levels());
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("info") && told[1].contains("error"), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]
