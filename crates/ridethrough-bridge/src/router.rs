@@ -226,7 +226,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
             () = at(self.hold_until) => Woken::HeldDue,
             () = at(greet_by) => Woken::GreetingDue,
-            () = at(rounds_at), if is_open => Woken::RoundsDue,
+            // A full outbox has room for them: each call is answered once until its host is back, and those that
+            // are given up write nothing.
+            () = at(rounds_at) => Woken::RoundsDue,
             () = at(remind_at) => Woken::ReminderDue,
             () = at(check_at) => Woken::CheckDue,
             written = self.outbox.drive() => Woken::Written(written),
@@ -236,7 +238,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Whoever never stops talking must hold up nobody else: in turn, each of the others is looked at
     /// first.
     fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
-        match self.in_a_row / CROWD % 8 {
+        match self.in_a_row / CROWD % 10 {
             0 => self.outbox.drive().now_or_never().map(Woken::Written),
             1 => self.asks.try_recv().ok().map(Woken::Asked),
             2 => self.notices.next().now_or_never().flatten().map(|()| Woken::Noticed),
@@ -246,8 +248,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 let is_due = |greeting: &Greeting| greeting.by() <= Instant::now();
                 self.greeting.as_ref().is_some_and(is_due).then_some(Woken::GreetingDue)
             }
+            6 => self.modern.errands.next().now_or_never().flatten().map(Woken::Errand),
+            7 => {
+                let is_due = self.modern.rounds.due().is_some_and(|due| due <= Instant::now());
+                is_due.then_some(Woken::RoundsDue)
+            }
             _ if self.outbox.is_full() => None,
-            6 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            8 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
             _ if !self.held.is_empty() => None,
             _ => lines.next().now_or_never().map(Woken::Line),
         }
@@ -313,3 +320,6 @@ pub(crate) const LINE_LIMIT: usize = 4 * MESSAGE_LIMIT;
 const MESSAGE_LIMIT: usize = 16 << 20;
 /// So many things may be taken in before those who wait are looked at.
 const CROWD: usize = 32;
+
+#[cfg(test)]
+mod tests;
