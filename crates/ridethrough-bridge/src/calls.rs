@@ -146,6 +146,12 @@ impl Calls {
         self.askers.iter().find(|(_, it)| is_it(it)).map(|(number, it)| (*number, it))
     }
 
+    /// What a request says: its method and its params.
+    pub(crate) fn request(&self, number: u64) -> Option<(&str, &Json)> {
+        let running = self.known.get(&number)?;
+        Some((&running.method, running.params.as_ref()?))
+    }
+
     /// The only request that can be asked something, if there is one and no other.
     pub(crate) fn only_one_to_ask(&self) -> Option<(u64, &Asker)> {
         let mut askers = self.askers.iter().filter(|(_, it)| it.can_be_asked);

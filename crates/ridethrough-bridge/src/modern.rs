@@ -268,6 +268,14 @@ pub(crate) fn unknown_state() -> Answer {
     Answer::refusal(INVALID_PARAMS, words)
 }
 
+/// The answer to a round of one call with the state of another.
+pub(crate) fn state_of_another() -> Answer {
+    let words = "the call cannot go on: its `requestState` belongs to another call\n  \
+         tried: nothing was sent\n\
+         hint: repeat the method and the params that were answered with it";
+    Answer::refusal(INVALID_PARAMS, words)
+}
+
 fn incomplete(key: &str) -> Answer {
     let words = format!(
         "the request was not sent: `{key}` is missing in its `_meta`, or is not what {REVISION} wants there\n\

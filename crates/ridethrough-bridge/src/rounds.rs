@@ -14,10 +14,12 @@ use std::time::Duration;
 use aws_lc_rs::rand;
 use ridethrough_core::QuestionId;
 use ridethrough_core::message::Json;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::calls::Finished;
 use crate::modern::{self, Question};
+use crate::splice;
 
 /// Calls that are asked something, by their number.
 #[derive(Debug, Default)]
@@ -27,6 +29,7 @@ pub(crate) struct Rounds {
 
 #[derive(Debug)]
 struct Round {
+    subject: Subject,
     /// What has no answer, shown to the host or not.
     questions: Vec<Question>,
     phase: Phase,
@@ -38,6 +41,14 @@ enum Phase {
     Gathering { until: Instant },
     /// The host has the questions.
     Suspended { state: Box<str>, until: Instant, end: Option<Box<Finished>> },
+}
+
+/// What a call is about: all that it says but for what differs from round to round. A state is good for no
+/// other call.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    method: Box<str>,
+    params: Json,
 }
 
 /// What is to be done about a call.
@@ -54,21 +65,45 @@ pub(crate) enum Due {
 pub(crate) enum TakenUp {
     /// It is over.
     Ended(Box<Finished>),
+    /// The state is that of another call, which is left as it is.
+    OfAnother,
     /// It goes on.
     Running { call: u64 },
 }
 
+impl Subject {
+    pub(crate) fn of(method: &str, params: &Json) -> Self {
+        let params = splice::without(params, &["_meta", "inputResponses", "requestState"]);
+        Self { method: method.into(), params }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        // Not every host writes the members of an object in the same order twice.
+        let is_same_value = || {
+            let (one, another) = (self.params.read::<Value>(), other.params.read::<Value>());
+            one.is_some() && one == another
+        };
+        self.method == other.method && (self.params == other.params || is_same_value())
+    }
+}
+
 impl Rounds {
-    /// A call is asked something. Returns whether there is room for that.
-    pub(crate) fn ask(&mut self, now: Instant, call: u64, question: Question) -> bool {
+    /// A call about this is asked something. Returns whether there is room for that.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        call: u64,
+        question: Question,
+        subject: impl FnOnce() -> Subject,
+    ) -> bool {
         if self.rounds.len() >= MOST && !self.rounds.contains_key(&call) {
             return false;
         }
-        let gathering = Phase::Gathering { until: now + A_MOMENT };
-        let round = self
-            .rounds
-            .entry(call)
-            .or_insert_with(|| Round { questions: Vec::new(), phase: gathering });
+        let round = self.rounds.entry(call).or_insert_with(|| Round {
+            subject: subject(),
+            questions: Vec::new(),
+            phase: Phase::Gathering { until: now + A_MOMENT },
+        });
         round.questions.push(question);
         true
     }
@@ -112,8 +147,17 @@ impl Rounds {
     }
 
     /// The host is back with this state, which is good no more. `None` if there is none such.
-    pub(crate) fn take_up(&mut self, now: Instant, state: &str) -> Option<TakenUp> {
-        let call = *self.rounds.iter().find(|(_, round)| round.phase.has(state))?.0;
+    pub(crate) fn take_up(
+        &mut self,
+        now: Instant,
+        state: &str,
+        subject: impl FnOnce() -> Subject,
+    ) -> Option<TakenUp> {
+        let (call, round) = self.rounds.iter().find(|(_, round)| round.phase.has(state))?;
+        let call = *call;
+        if !round.subject.is(&subject()) {
+            return Some(TakenUp::OfAnother);
+        }
         let mut round = self.rounds.remove(&call)?;
         if let Phase::Suspended { end: Some(end), .. } = round.phase {
             return Some(TakenUp::Ended(end));
@@ -194,18 +238,19 @@ const MOST: usize = 100;
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::calls::End;
     use bytes::Bytes;
     use ridethrough_core::ExchangeId;
     use ridethrough_core::message::{Id, Incoming, Message};
-    use serde_json::Value;
-
-    use super::*;
-    use crate::calls::End;
 
     #[tokio::test(start_paused = true)]
     async fn questions_that_come_together_are_asked_together() {
         let (mut rounds, now) = (Rounds::default(), Instant::now());
-        assert!(rounds.ask(now, 1, question(7)) && rounds.ask(now + A_MOMENT / 2, 1, question(8)));
+        assert!(
+            rounds.ask(now, 1, question(7), subject)
+                && rounds.ask(now + A_MOMENT / 2, 1, question(8), subject)
+        );
 
         assert_eq!(rounds.due(), Some(now + A_MOMENT));
         assert!(rounds.take_due(now).is_empty());
@@ -219,14 +264,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_state_is_good_once_and_what_was_not_answered_is_asked_again() {
         let (mut rounds, now) = (Rounds::default(), Instant::now());
-        rounds.ask(now, 1, question(7));
-        rounds.ask(now, 1, question(8));
+        rounds.ask(now, 1, question(7), subject);
+        rounds.ask(now, 1, question(8), subject);
         let state = state(rounds.take_due(now + A_MOMENT));
 
-        assert!(rounds.take_up(now, "another").is_none());
-        let taken = rounds.take_up(now, &state);
+        assert!(rounds.take_up(now, "another", subject).is_none());
+        let taken = rounds.take_up(now, &state, subject);
         assert!(matches!(taken, Some(TakenUp::Running { call: 1 })), "{taken:?}");
-        assert!(rounds.take_up(now, &state).is_none());
+        assert!(rounds.take_up(now, &state, subject).is_none());
         assert_eq!(rounds.answered(1, "7"), Some(QuestionId::new(7)));
         assert_eq!(rounds.answered(1, "7"), None);
         rounds.went_on(1);
@@ -240,7 +285,7 @@ mod tests {
     async fn the_end_of_a_call_waits_for_its_host_and_not_for_ever() {
         let (mut rounds, now) = (Rounds::default(), Instant::now());
         for call in [1, 2] {
-            rounds.ask(now, call, question(call));
+            rounds.ask(now, call, question(call), subject);
         }
         let mut due = rounds.take_due(now + A_MOMENT);
         let (second, first) = (due.pop().unwrap(), due.pop().unwrap());
@@ -248,19 +293,19 @@ mod tests {
             assert!(matches!(rounds.ended(finished(call, None)), (None, left) if left.is_empty()));
         }
 
-        let taken = rounds.take_up(now, &state(vec![first]));
+        let taken = rounds.take_up(now, &state(vec![first]), subject);
         assert!(matches!(taken, Some(TakenUp::Ended(end)) if end.number == 1));
         let late = rounds.take_due(now + A_MOMENT + PATIENCE);
         assert!(matches!(late[..], [Due::GiveUp { call: 2, .. }]), "{late:?}");
-        assert!(rounds.take_up(now, &state(vec![second])).is_none());
+        assert!(rounds.take_up(now, &state(vec![second]), subject).is_none());
         assert_eq!(rounds.due(), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_that_ends_or_is_not_asked_any_more_is_answered_as_ever() {
         let (mut rounds, now) = (Rounds::default(), Instant::now());
-        rounds.ask(now, 1, question(7));
-        rounds.ask(now, 2, question(8));
+        rounds.ask(now, 1, question(7), subject);
+        rounds.ask(now, 2, question(8), subject);
 
         assert!(rounds.ended(finished(1, Some(id()))).0.is_some());
         rounds.withdraw(QuestionId::new(8));
@@ -272,8 +317,8 @@ mod tests {
     async fn a_question_beside_all_calls_is_left_over_once_however_its_call_is_over() {
         let (mut rounds, now) = (Rounds::default(), Instant::now());
         for call in 1..=4 {
-            rounds.ask(now, call, question(call));
-            rounds.ask(now, call, Question { exchange: None, ..question(10 + call) });
+            rounds.ask(now, call, question(call), subject);
+            rounds.ask(now, call, Question { exchange: None, ..question(10 + call) }, subject);
         }
         let left = |call: u64| vec![QuestionId::new(10 + call)];
 
@@ -295,10 +340,41 @@ mod tests {
         let (mut rounds, now) = (Rounds::default(), Instant::now());
         let most = u64::try_from(MOST).unwrap();
 
-        assert!((0..most).all(|call| rounds.ask(now, call, question(call))));
+        assert!((0..most).all(|call| rounds.ask(now, call, question(call), subject)));
 
-        assert!(!rounds.ask(now, most, question(most)), "there is no room for another");
-        assert!(rounds.ask(now, 0, question(most + 1)), "one of them may be asked more");
+        assert!(!rounds.ask(now, most, question(most), subject), "there is no room for another");
+        assert!(rounds.ask(now, 0, question(most + 1), subject), "one of them may be asked more");
+    }
+
+    #[test]
+    fn a_call_is_about_its_method_and_params_and_not_about_its_round() {
+        let subject = |method: &str, params: &str| {
+            Subject::of(method, &Json::new(params.to_owned()).unwrap())
+        };
+        let call =
+            subject("tools/call", r#"{"name":"a","arguments":{"n":1,"m":2},"_meta":{"x":1}}"#);
+        let deep = |text: &str| {
+            subject("m", &format!("{{\"x\":{}{text}{}}}", "[".repeat(500), "]".repeat(500)))
+        };
+
+        for (method, params, expected) in [
+            ("tools/call", r#"{"name":"a","arguments":{"n":1,"m":2}}"#, true),
+            ("tools/call", r#"{"arguments":{"m":2,"n":1},"requestState":"s","name":"a"}"#, true),
+            ("tools/call", r#"{"name":"a","arguments":{"n":1,"m":2},"inputResponses":{}}"#, true),
+            ("tools/call", r#"{"name":"a","arguments":{"n":1,"m":3}}"#, false),
+            ("tools/call", r#"{"name":"a"}"#, false),
+            ("prompts/get", r#"{"name":"a","arguments":{"n":1,"m":2}}"#, false),
+        ] {
+            assert_eq!(call.is(&subject(method, params)), expected, "{method} {params}");
+        }
+        assert!(
+            deep("1").is(&deep("1")) && !deep("1").is(&deep("2")),
+            "what is too deep to be read"
+        );
+    }
+
+    fn subject() -> Subject {
+        Subject::of("tools/call", &Json::empty_object())
     }
 
     fn question(number: u64) -> Question {

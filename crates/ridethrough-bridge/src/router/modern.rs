@@ -20,7 +20,7 @@ use crate::calls::{Asked, Asker};
 use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
 use crate::modern::{self, Offers, Question, Sender};
-use crate::rounds::{Due, Rounds, TakenUp};
+use crate::rounds::{Due, Rounds, Subject, TakenUp};
 use crate::splice;
 
 /// What is kept for a host of the stateless revision.
@@ -135,8 +135,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let Some(state) = state else {
             return self.ask_after_pages(id, method, params, responses.as_ref(), sender);
         };
-        let shown = state.string();
-        let taken = shown.and_then(|it| self.modern.rounds.take_up(Instant::now(), &it));
+        let subject = || Subject::of(method, &params);
+        let taken = state
+            .string()
+            .and_then(|state| self.modern.rounds.take_up(Instant::now(), &state, subject));
         match taken {
             Some(TakenUp::Ended(mut finished)) => {
                 finished.id = Some(id);
@@ -151,6 +153,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     }
                 }
                 self.modern.rounds.went_on(call);
+            }
+            Some(TakenUp::OfAnother) => {
+                self.outbox.answer(Some(id.json()), &modern::state_of_another());
             }
             // The upstream may know it: it is passed what it said.
             None if !self.has_sessions() => self.begin_modern(id, method, params, sender),
@@ -212,7 +217,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return self.inbox.answer(*id, modern::not_found());
         }
         let id = *id;
-        if !self.modern.rounds.ask(Instant::now(), call, question) {
+        let subject = || {
+            let (method, params) = self.calls.request(call).expect("the call was just found");
+            Subject::of(method, params)
+        };
+        if !self.modern.rounds.ask(Instant::now(), call, question, subject) {
             self.inbox.answer(id, Answer::refusal(TOO_BUSY, "too many requests at once"));
         }
     }

@@ -6,17 +6,19 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use ridethrough::{Client, Errand as Performed, Failure, Reply, Transport};
 use ridethrough_core::ExchangeId;
+use ridethrough_core::message::Json;
 use tokio::io::{DuplexStream, duplex};
 use tokio::time::{advance, timeout};
 
 use super::*;
 use crate::modern::Question;
+use crate::rounds::Subject;
 
 /// An upstream that always has more to say is taken in first, so that each of the others needs a turn.
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_host_of_the_stateless_revision_has_its_turn_in_a_flood() {
     let (mut router, mut lines, _host) = served();
-    assert!(router.modern.rounds.ask(Instant::now(), 1, question()));
+    assert!(router.modern.rounds.ask(Instant::now(), 1, question(), subject));
     router.modern.errands.push(ready(Errand::LetGo).boxed());
     advance(Duration::from_secs(1)).await;
 
@@ -37,7 +39,7 @@ async fn a_round_is_due_though_the_host_does_not_read() {
     while !router.outbox.is_full() {
         router.outbox.notification(&"x".repeat(1 << 16), None);
     }
-    assert!(router.modern.rounds.ask(Instant::now(), 1, question()));
+    assert!(router.modern.rounds.ask(Instant::now(), 1, question(), subject));
 
     let waiting = async {
         loop {
@@ -66,6 +68,10 @@ fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
     let ((said, source), (heard, sink)) = (duplex(64), duplex(64));
     let router = Router::new(Bridge::new(client), sink);
     (router, Lines::new(source, LINE_LIMIT), [said, heard])
+}
+
+fn subject() -> Subject {
+    Subject::of("tools/call", &Json::empty_object())
 }
 
 fn question() -> Question {

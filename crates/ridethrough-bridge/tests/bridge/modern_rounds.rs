@@ -267,6 +267,39 @@ async fn a_later_round_without_a_state_does_not_begin_a_call_anew_in_a_session()
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_state_is_good_for_no_other_call_than_its_own() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+        ask_and_answer(ask, &[json!({"message": "who?"})]).await;
+    });
+    let mut host = host(&rig);
+    let begin = json!({"arguments": {"to": "production", "n": 1}});
+    let asked = host.asked(1, "tools/call", call(begin)).await["result"].clone();
+    let (key, _) = only(&asked["inputRequests"]);
+    let round = |method: &str, params: Value| {
+        let mut params = modern(params);
+        params["requestState"] = asked["requestState"].clone();
+        params["inputResponses"] = json!({key: {"action": "accept"}});
+        params["_meta"]["progressToken"] = json!(method);
+        params
+    };
+
+    let other = json!({"name": "deploy", "arguments": {"to": "staging", "n": 1}});
+    let params = host.asked(2, "tools/call", round("tools/call", other)).await;
+    let same = json!({"arguments": {"to": "production", "n": 1}, "name": "deploy"});
+    let method = host.asked(3, "prompts/get", round("prompts/get", same.clone())).await;
+    let own = host.asked(4, "tools/call", round("tools/call", same)).await;
+
+    for refused in [params, method] {
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let words = refused["error"]["message"].as_str().unwrap();
+        assert!(words.contains("another call") && words.contains("hint: "), "{words}");
+    }
+    assert_eq!(own["result"]["resultType"], "complete", "{own}");
+    assert_eq!((rig.count(When::tool("deploy")), rig.count(When::method("prompts/get"))), (1, 0));
+}
+
 /// Lets `deploy` ask who, once, in the way of its era.
 fn asks(rig: &Rig, is_stateless: bool) {
     if is_stateless {
