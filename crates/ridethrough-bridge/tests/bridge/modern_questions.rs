@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-use ridethrough::{Eras, RecoveryPolicy};
-use ridethrough_bridge::Bridge;
 use ridethrough_lab::{Times, When};
 use serde_json::{Value, json};
 
-use crate::modern::{host, modern};
+use crate::modern::{host, modern, patient_host};
 use crate::modern_rounds::{answers, call, question};
 use crate::rig::{Host, Rig, secs};
 
@@ -102,9 +100,7 @@ async fn calling(rig: &Rig, time: Duration) -> Host {
             sse.answer_and_finish(json!({"content": []})).await;
         }
     });
-    let policy = RecoveryPolicy::interactive().builder().tool_deadline(2 * HOUR).build().unwrap();
-    let client = rig.builder().eras(Eras::Either).policy(policy).build().unwrap();
-    let mut host = Host::start(Bridge::new(client));
+    let mut host = patient_host(rig);
     host.asked(1, "server/discover", modern(json!({}))).await;
     host.ask(2, "tools/call", call(json!({}))).await;
     tokio::time::sleep(secs(1)).await;

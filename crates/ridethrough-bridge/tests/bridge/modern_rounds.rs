@@ -6,7 +6,7 @@ use std::time::Duration;
 use ridethrough_lab::{Ask, Round, Spoken, Times, When};
 use serde_json::{Value, json};
 
-use crate::modern::{both, host, modern};
+use crate::modern::{both, host, modern, patient_host};
 use crate::rig::{Rig, secs};
 
 #[tokio::test(start_paused = true)]
@@ -93,7 +93,8 @@ async fn a_state_is_good_once_and_not_for_ever() {
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
         ask_and_answer(ask, &[json!({"message": "who?"})]).await;
     });
-    let mut host = host(&rig);
+    // The call's own time is not over first.
+    let mut host = patient_host(&rig);
     let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
     let (key, _) = only(&asked["inputRequests"]);
     let round = json!({"requestState": asked["requestState"], "inputResponses": {key: {"action": "accept"}}});
