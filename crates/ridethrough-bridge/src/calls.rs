@@ -66,7 +66,7 @@ struct Running {
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) number: u64,
-    /// Absent if nobody waits for it now.
+    /// Absent while the host does not wait for it.
     pub(crate) id: Option<Id>,
     pub(crate) method: Box<str>,
     /// The part of a list that was asked for, if it was one.

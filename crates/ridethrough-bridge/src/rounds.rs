@@ -6,7 +6,7 @@
 //!      ▲                                           │  └──10 minutes──▶ given up
 //!      └──────the host is back with answers────────┘
 //! ```
-//! What the host comes back with is a state that nobody can guess and that is good once.
+//! The host comes back with a state of 128 random bits, which is good once and for its own call only.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -42,7 +42,7 @@ use crate::outbox::Outbox;
 use crate::upstream::Upstream;
 
 use greet::{Greeted, Greeting};
-use modern::{Errand, Modern};
+use modern::{Modern, OwnAnswer};
 
 pub(crate) struct Router<W> {
     client: Client,
@@ -120,12 +120,12 @@ enum Woken {
     CheckDue,
     Checked(Vec<(Kind, Fetched)>),
     Delivered(Delivered),
-    Errand(Errand),
     Finished(Finished),
     GreetingDue,
     HeldDue,
     Line(Option<Line>),
     Noticed,
+    OwnAnswer(OwnAnswer),
     Reached(Result<(), Error>),
     ReminderDue,
     RoundsDue,
@@ -218,7 +218,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 Woken::Finished(finished)
             }
             Some(()) = self.notices.next() => Woken::Noticed,
-            Some(errand) = self.modern.errands.next() => Woken::Errand(errand),
+            Some(answer) = self.modern.own_requests.next() => Woken::OwnAnswer(answer),
             line = lines.next(), if is_listening => Woken::Line(line),
             reached = self.upstream.next() => Woken::Reached(reached),
             checked = over(&mut self.checking) => Woken::Checked(checked),
@@ -248,7 +248,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 let is_due = |greeting: &Greeting| greeting.by() <= Instant::now();
                 self.greeting.as_ref().is_some_and(is_due).then_some(Woken::GreetingDue)
             }
-            6 => self.modern.errands.next().now_or_never().flatten().map(Woken::Errand),
+            6 => self.modern.own_requests.next().now_or_never().flatten().map(Woken::OwnAnswer),
             7 => {
                 let is_due = self.modern.rounds.due().is_some_and(|due| due <= Instant::now());
                 is_due.then_some(Woken::RoundsDue)
@@ -266,13 +266,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Woken::CheckDue => self.check_lists(),
             Woken::Checked(fetched) => self.compare_lists(fetched),
             Woken::Delivered(delivered) => self.hand_over(delivered),
-            Woken::Errand(errand) => self.errand_is_done(errand),
             Woken::Finished(finished) => self.finish(finished),
             Woken::GreetingDue => self.greet_without_upstream(),
             Woken::HeldDue | Woken::Noticed => self.take_held(),
             Woken::Line(Some(line)) => self.take_line(line),
             // Whoever waits looks at these two before.
             Woken::Line(None) | Woken::Written(_) => {}
+            Woken::OwnAnswer(answer) => self.own_request_is_answered(answer),
             Woken::Reached(Ok(())) => self.upstream_is_there(),
             Woken::Reached(Err(error)) => self.upstream_failed(&error),
             Woken::ReminderDue => {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Greeted;
-use super::modern::Errand;
+use super::modern::OwnAnswer;
 use crate::listens::{Filter, TooMany};
 
 /// Requests to let go of a resource, until the last of them has its answer. A subscription to that resource
@@ -63,26 +63,27 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     leaving.await;
                 }
                 let left = until.saturating_duration_since(Instant::now());
-                let call = client.request("resources/subscribe", named(&uri)).deadline(left);
+                let call = client.request("resources/subscribe", uri_params(&uri)).deadline(left);
                 let is_granted = matches!(call.answer().await, Ok(Answer::Result(_)));
                 is_granted.then_some(uri)
             }
         });
         let asking = join_all(asking.collect::<Vec<_>>());
-        self.modern.errands.push(Box::pin(async move {
+        self.modern.own_requests.push(Box::pin(async move {
             let granted = asking.await.into_iter().flatten().collect();
-            Errand::Subscribed(Subscribed { number, granted })
+            OwnAnswer::Subscribed(Subscribed { number, granted })
         }));
     }
 
-    pub(super) fn errand_is_done(&mut self, errand: Errand) {
-        match errand {
-            Errand::LetGo => self.modern.leaving.retain(|_, leaving| leaving.peek().is_none()),
-            Errand::LevelTold => {
+    /// Takes in the answer to a request of the bridge's own.
+    pub(super) fn own_request_is_answered(&mut self, answer: OwnAnswer) {
+        match answer {
+            OwnAnswer::LetGo => self.modern.leaving.retain(|_, leaving| leaving.peek().is_none()),
+            OwnAnswer::LevelTold => {
                 self.modern.is_telling_level = false;
                 self.tell_level();
             }
-            Errand::Subscribed(Subscribed { number, granted }) => {
+            OwnAnswer::Subscribed(Subscribed { number, granted }) => {
                 self.acknowledge(number, granted.clone());
                 // The host may have taken it back meanwhile.
                 self.let_go(granted);
@@ -104,17 +105,17 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         true
     }
 
-    /// The upstream need not tell of what nobody listens for.
+    /// Tells the upstream of resources that no request listens for.
     fn let_go(&mut self, uris: impl IntoIterator<Item = Box<str>>) {
         for uri in uris {
             if self.modern.listens.is_wanted(&uri) {
                 continue;
             }
-            let call = self.client.request("resources/unsubscribe", named(&uri));
+            let call = self.client.request("resources/unsubscribe", uri_params(&uri));
             let (telling, before) =
                 (call.deadline(TIME).answer(), self.modern.leaving.remove(&uri));
             let leaving = async {
-                // What it tells all the same reaches nobody.
+                // What it tells all the same goes nowhere.
                 let _ = telling.await;
                 if let Some(before) = before {
                     before.await;
@@ -122,7 +123,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             };
             let leaving = leaving.boxed().shared();
             self.modern.leaving.insert(uri, leaving.clone());
-            self.modern.errands.push(leaving.map(|()| Errand::LetGo).boxed());
+            self.modern.own_requests.push(leaving.map(|()| OwnAnswer::LetGo).boxed());
         }
     }
 
@@ -135,7 +136,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-fn named(uri: &str) -> Json {
+fn uri_params(uri: &str) -> Json {
     Json::from(serde_json::json!({ "uri": uri }))
 }
 

@@ -37,19 +37,19 @@ pub(super) struct Modern {
     pub(super) listens: Listens,
     /// Resources that the upstream is asked to let go, by URI.
     pub(super) leaving: BTreeMap<Box<str>, Leaving>,
-    /// What the upstream is asked for its sake.
-    pub(super) errands: FuturesUnordered<BoxFuture<'static, Errand>>,
+    /// Requests to the upstream that the bridge makes by itself, for such a host.
+    pub(super) own_requests: FuturesUnordered<BoxFuture<'static, OwnAnswer>>,
 }
 
 impl Modern {
-    /// The client knows the host by something else now.
+    /// Forgets who sent the last stateless request: the client was told otherwise by `initialize`.
     pub(super) fn forget_sender(&mut self) {
         self.met = None;
     }
 }
 
-/// What came of it.
-pub(super) enum Errand {
+/// What a request of the bridge's own has come to.
+pub(super) enum OwnAnswer {
     LetGo,
     LevelTold,
     Subscribed(Subscribed),
@@ -112,10 +112,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.modern.level_told = Some(level.clone());
         let params = Json::empty_object().with_members([("level".to_owned(), level)]);
         let telling = self.client.request("logging/setLevel", params).answer();
-        self.modern.errands.push(Box::pin(async {
+        self.modern.own_requests.push(Box::pin(async {
             // A server that does not want to know tells what it tells.
             let _ = telling.await;
-            Errand::LevelTold
+            OwnAnswer::LevelTold
         }));
     }
 
@@ -277,7 +277,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Tells of something to everybody who listens for it. A host with a session always does.
+    /// Tells of something to each request that listens for it. A host with a session always does.
     pub(super) fn announce(&mut self, method: &str, params: Option<&Json>) {
         for params in self.modern.listens.tell(method, params) {
             self.outbox.notification(method, Some(&params));

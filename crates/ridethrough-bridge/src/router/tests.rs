@@ -4,7 +4,7 @@ use std::future::{pending, ready};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ridethrough::{Client, Errand as Performed, Failure, Reply, Transport};
+use ridethrough::{Client, Errand, Failure, Reply, Transport};
 use ridethrough_core::ExchangeId;
 use ridethrough_core::message::Json;
 use tokio::io::{DuplexStream, duplex};
@@ -19,7 +19,7 @@ use crate::rounds::Subject;
 async fn what_waits_for_a_host_of_the_stateless_revision_has_its_turn_in_a_flood() {
     let (mut router, mut lines, _host) = served();
     assert!(router.modern.rounds.ask(Instant::now(), 1, question(), subject));
-    router.modern.errands.push(ready(Errand::LetGo).boxed());
+    router.modern.own_requests.push(ready(OwnAnswer::LetGo).boxed());
     advance(Duration::from_secs(1)).await;
 
     let mut turns = Vec::new();
@@ -29,7 +29,7 @@ async fn what_waits_for_a_host_of_the_stateless_revision_has_its_turn_in_a_flood
     }
 
     assert!(turns.iter().any(|it| matches!(it, Woken::RoundsDue)), "the questions of a call");
-    assert!(turns.iter().any(|it| matches!(it, Woken::Errand(_))), "an answer of the upstream");
+    assert!(turns.iter().any(|it| matches!(it, Woken::OwnAnswer(_))), "an answer of the upstream");
 }
 
 /// A call whose host does not come back would otherwise run for as long as the host does not read.
@@ -59,7 +59,7 @@ fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
     struct Silent;
 
     impl Transport for Silent {
-        fn perform(&self, _: Performed) -> BoxFuture<'static, Result<Reply, Failure>> {
+        fn perform(&self, _: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
             pending().boxed()
         }
     }

@@ -10,7 +10,7 @@ use crate::modern::{both, host, modern};
 use crate::rig::{Host, Rig, secs};
 
 #[tokio::test(start_paused = true)]
-async fn whoever_listens_is_told_under_its_own_id_and_who_does_not_is_not() {
+async fn a_host_that_listens_is_told_under_its_own_id_and_one_that_does_not_is_not() {
     for rig in both() {
         let mut host = host(&rig);
         host.asked(1, "server/discover", modern(json!({}))).await;
