@@ -16,13 +16,15 @@ use tokio::time::Instant;
 
 use crate::gauge::{InFlight, millis, short};
 use crate::lists::Page;
-use crate::modern::{self, Offers};
+use crate::modern::Offers;
 
 #[derive(Default)]
 pub(crate) struct Calls {
     running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, End)>>>,
     /// By number, the oldest first.
     known: BTreeMap<u64, Running>,
+    /// How those of a host of the stateless revision were asked, by number.
+    askers: BTreeMap<u64, Asker>,
     /// By the text of the id: an id that is used again while its first call runs means the later one.
     numbers: BTreeMap<Bytes, u64>,
     last: u64,
@@ -40,7 +42,9 @@ pub(crate) struct Asked {
 /// How a host of the stateless revision asked.
 #[derive(Debug)]
 pub(crate) struct Asker {
-    /// What it can be asked.
+    /// Whether the answer may be that input is needed.
+    pub(crate) can_be_asked: bool,
+    /// What the host can be asked.
     pub(crate) offers: Offers,
     /// What its progress is told by.
     pub(crate) token: Option<Json>,
@@ -55,7 +59,6 @@ struct Running {
     method: Box<str>,
     params: Option<Json>,
     page: Option<Page>,
-    asker: Option<Asker>,
     began: Instant,
 }
 
@@ -63,7 +66,7 @@ struct Running {
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) number: u64,
-    /// Absent if nobody waits for it now.
+    /// Absent while the host does not wait for it.
     pub(crate) id: Option<Id>,
     pub(crate) method: Box<str>,
     /// The part of a list that was asked for, if it was one.
@@ -95,7 +98,10 @@ impl Calls {
         let (handle, registration) = AbortHandle::new_pair();
         self.numbers.insert(id.json().as_bytes().clone(), number);
         let (id, began) = (Some(id), Instant::now());
-        self.known.insert(number, Running { id, handle, method, params, page, asker, began });
+        self.known.insert(number, Running { id, handle, method, params, page, began });
+        if let Some(asker) = asker {
+            self.askers.insert(number, asker);
+        }
         let call = call.map(move |end| (number, end)).boxed();
         self.running.push(Abortable::new(call, registration));
     }
@@ -109,16 +115,19 @@ impl Calls {
 
     /// Drops a request that the host does not wait for.
     pub(crate) fn drop_call(&mut self, number: u64) {
+        self.askers.remove(&number);
         if let Some(running) = self.known.remove(&number) {
             running.handle.abort();
         }
     }
 
-    /// The host has something else for an answer to this request; it goes on. Returns the id to answer.
-    pub(crate) fn suspend(&mut self, number: u64) -> Option<Id> {
-        let id = self.known.get_mut(&number)?.id.take()?;
+    /// The host has something else for an answer to this request; it goes on. Returns the id to answer, and
+    /// the method.
+    pub(crate) fn suspend(&mut self, number: u64) -> Option<(Id, Box<str>)> {
+        let running = self.known.get_mut(&number)?;
+        let (id, method) = (running.id.take()?, running.method.clone());
         self.forget_id(&id, number);
-        Some(id)
+        Some((id, method))
     }
 
     /// The host waits for it again, under another id, and may be asked other things.
@@ -126,26 +135,28 @@ impl Calls {
         let Some(running) = self.known.get_mut(&number) else { return };
         self.numbers.insert(id.json().as_bytes().clone(), number);
         running.id = Some(id);
-        if let Some(asker) = &mut running.asker {
+        if let Some(asker) = self.askers.get_mut(&number) {
             (asker.offers, asker.token) = (offers, token);
         }
     }
 
     /// The request of a host of the stateless revision that the client knows by this exchange.
     pub(crate) fn of_exchange(&self, exchange: ExchangeId) -> Option<(u64, &Asker)> {
-        let mut askers =
-            self.known.iter().filter_map(|(number, it)| Some((*number, it.asker.as_ref()?)));
-        askers.find(|(_, asker)| asker.track.exchange() == Some(exchange))
+        let is_it = |asker: &Asker| asker.track.exchange() == Some(exchange);
+        self.askers.iter().find(|(_, it)| is_it(it)).map(|(number, it)| (*number, it))
+    }
+
+    /// What a request says: its method and its params.
+    pub(crate) fn request(&self, number: u64) -> Option<(&str, &Json)> {
+        let running = self.known.get(&number)?;
+        Some((&running.method, running.params.as_ref()?))
     }
 
     /// The only request that can be asked something, if there is one and no other.
     pub(crate) fn only_one_to_ask(&self) -> Option<(u64, &Asker)> {
-        let can_ask = |it: &&Running| modern::can_ask(&it.method);
-        let mut askers = self
-            .known
-            .iter()
-            .filter_map(|(number, it)| Some((*number, Some(it).filter(can_ask)?.asker.as_ref()?)));
-        askers.next().filter(|_| askers.next().is_none())
+        let mut askers = self.askers.iter().filter(|(_, it)| it.can_be_asked);
+        let (number, asker) = askers.next().filter(|_| askers.next().is_none())?;
+        Some((*number, asker))
     }
 
     /// Whether the host waits for this one now.
@@ -192,11 +203,11 @@ impl Calls {
             if let Ok((number, end)) = self.running.next().await?
                 && let Some(running) = self.known.remove(&number)
             {
-                let Running { id, method, page, asker, .. } = running;
+                let Running { id, method, page, .. } = running;
                 if let Some(id) = &id {
                     self.forget_id(id, number);
                 }
-                let offers = asker.map(|asker| asker.offers);
+                let offers = self.askers.remove(&number).map(|asker| asker.offers);
                 return Some(Finished { number, id, method, page, offers, end });
             }
         }

@@ -20,7 +20,7 @@ pub(crate) fn revision(params: Option<&Json>) -> &'static str {
 
 /// Who the host says it is, and what it can do for the server.
 pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
-    let object = |name| params?.member(name).filter(|it: &Json| it.as_str().starts_with('{'));
+    let object = |name| params?.member(name).filter(splice::is_object);
     let capabilities = object("capabilities").unwrap_or_else(Json::empty_object);
     Some(Identity { info: object("clientInfo")?, capabilities })
 }
@@ -44,9 +44,7 @@ pub(crate) fn announcing(mut capabilities: Json) -> Json {
     let yes = Json::of(&true).expect("a bool is JSON");
     for name in ["prompts", "resources", "tools"] {
         let Some(capability) = capabilities.member(name) else { continue };
-        if capability.as_str().starts_with('{')
-            && capability.member("listChanged") != Some(yes.clone())
-        {
+        if splice::is_object(&capability) && capability.member("listChanged") != Some(yes.clone()) {
             let capability = splice::with_member(&capability, "listChanged", &yes);
             capabilities = splice::with_member(&capabilities, name, &capability);
         }
@@ -88,8 +86,8 @@ pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answ
     }
 }
 
-/// The revisions that a host may ask for over stdio, oldest first.
-const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST];
+/// The revisions that a host may ask for by `initialize`, newest first.
+pub(crate) const REVISIONS: [&str; 4] = [LATEST, "2025-06-18", "2025-03-26", "2024-11-05"];
 const LATEST: &str = "2025-11-25";
 /// Statuses of the client's fault that are the server's: too slow, too early, too much.
 const PASSING: [u16; 3] = [408, 425, 429];

@@ -69,7 +69,7 @@ impl Filter {
         Some(Self { kinds: kinds.collect(), uris })
     }
 
-    /// The same in words of the revision.
+    /// Writes the filter as the revision does.
     fn json(&self) -> Json {
         let yes = Json::of(&true).expect("a bool is JSON");
         let kinds = self.kinds.iter().map(|kind| (name(*kind).to_owned(), yes.clone()));
@@ -87,7 +87,7 @@ impl Filter {
 }
 
 impl Listens {
-    /// Somebody listens. Its number is what it is acknowledged by.
+    /// Takes in a request that listens. Returns its number, by which it is acknowledged.
     pub(crate) fn begin(&mut self, id: Id, filter: Filter) -> Result<u64, TooMany> {
         let uris: usize = self.open.values().map(|it| it.filter.uris.len()).sum();
         if self.open.len() >= MOST || uris + filter.uris.len() > MOST_URIS {
@@ -108,7 +108,7 @@ impl Listens {
         let Some(listen) = self.open.get_mut(&number) else { return Vec::new() };
         listen.filter.uris = granted;
         let said = [("notifications".to_owned(), listen.filter.json())];
-        let said = listen.named(&Json::empty_object().with_members(said));
+        let said = listen.with_subscription(&Json::empty_object().with_members(said));
         let held = listen.held.take().unwrap_or_default();
         // What it was not granted is not told.
         let filter = &listen.filter;
@@ -118,7 +118,7 @@ impl Listens {
         [(ACKNOWLEDGED.into(), said)].into_iter().chain(held).collect()
     }
 
-    /// What is told of this, once for everybody who wants to hear it.
+    /// The params to tell of this, once for each request that listens for it.
     pub(crate) fn tell(&mut self, method: &str, params: Option<&Json>) -> Vec<Json> {
         let params = params.cloned().unwrap_or_else(Json::empty_object);
         let uri = uri(&params);
@@ -127,7 +127,7 @@ impl Listens {
             if !listen.filter.wants(method, uri.as_deref()) {
                 continue;
             }
-            let params = listen.named(&params);
+            let params = listen.with_subscription(&params);
             match &mut listen.held {
                 None => told.push(params),
                 Some(held) if held.len() < MOST_HELD => held.push((method.into(), params)),
@@ -137,8 +137,8 @@ impl Listens {
         told
     }
 
-    /// The host takes one back. Returns the resources that nobody listens for any more; `None` if there is no
-    /// such listener.
+    /// The host takes one back. Returns the resources that no other listens for; `None` if there is no such
+    /// listener.
     pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<Vec<Box<str>>> {
         let (number, _) = self.open.iter().find(|(_, it)| it.id.json().as_bytes() == id)?;
         let number = *number;
@@ -148,21 +148,23 @@ impl Listens {
         Some(uris.filter(|uri| !self.is_wanted(uri)).collect())
     }
 
-    /// Whether anybody listens for this resource.
+    /// Whether a request listens for this resource.
     pub(crate) fn is_wanted(&self, uri: &str) -> bool {
         self.open.values().any(|it| it.filter.uris.contains(uri))
     }
 
-    /// All are over. Returns what they are answered under.
-    pub(crate) fn end(&mut self) -> Vec<Id> {
-        std::mem::take(&mut self.open).into_values().map(|it| it.id).collect()
+    /// All are over. Returns their ids and results.
+    pub(crate) fn end(&mut self) -> Vec<(Id, Json)> {
+        let open = std::mem::take(&mut self.open).into_values();
+        open.map(|listen| (listen.id.clone(), listen.with_subscription(&Json::empty_object())))
+            .collect()
     }
 }
 
 impl Listen {
     /// Params that say by which request they are told.
-    fn named(&self, params: &Json) -> Json {
-        let meta = params.member("_meta").filter(|it| it.as_str().starts_with('{'));
+    fn with_subscription(&self, params: &Json) -> Json {
+        let meta = params.member("_meta").filter(splice::is_object);
         let meta = meta.unwrap_or_else(Json::empty_object);
         let meta = splice::with_member(&meta, modern::SUBSCRIPTION, self.id.json());
         splice::with_member(params, "_meta", &meta)
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_listens_hears_what_it_asked_for_under_its_own_id_and_nothing_else() {
+    fn each_listener_hears_what_it_asked_for_under_its_own_id_and_nothing_else() {
         let mut listens = Listens::default();
         let one = listens.begin(id("7"), filter(r#"{"toolsListChanged":true}"#)).unwrap();
         let other =

@@ -7,10 +7,10 @@ use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
 use ridethrough_core::message::{Answer, Json};
-use ridethrough_core::{Identity, QuestionId, Version};
+use ridethrough_core::{ExchangeId, Identity, QuestionId, Version};
 
 use crate::greeting;
-use crate::splice;
+use crate::splice::{self, is_object};
 
 /// What a request of that revision says of its sender.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(crate) struct Offers {
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) id: QuestionId,
+    /// The call that it is about; absent if it came beside all calls.
+    pub(crate) exchange: Option<ExchangeId>,
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Json>,
 }
@@ -61,7 +63,7 @@ impl Sender {
         let Some(capabilities) = capabilities.filter(is_object) else {
             return Err(incomplete(CAPABILITIES));
         };
-        let info = info.filter(is_object).unwrap_or_else(nobody);
+        let info = info.filter(is_object).unwrap_or_else(unnamed_host);
         Ok(Some(Self { identity: Identity { info, capabilities }, level, token }))
     }
 }
@@ -151,7 +153,7 @@ pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Jso
         more.push(("cacheScope".to_owned(), text("private")));
     }
     match (server, meta) {
-        (Some(server), None) => more.push(("_meta".to_owned(), named(server))),
+        (Some(server), None) => more.push(("_meta".to_owned(), server_meta(server))),
         (Some(server), Some(meta)) if is_object(&meta) && meta.member(SERVER_INFO).is_none() => {
             let meta = meta.with_members([(SERVER_INFO.to_owned(), server.clone())]);
             result = splice::with_member(&result, "_meta", &meta);
@@ -170,7 +172,7 @@ pub(crate) fn discovered(initialized: &Json) -> Json {
         Some(_) => splice::without(&can, &["tasks"]),
         None => can,
     };
-    let supported = Json::of(&SUPPORTED).expect("names are JSON");
+    let supported = Json::of(&supported()).expect("names are JSON");
     let said = [("supportedVersions", supported), ("capabilities", greeting::announcing(can))];
     let told = told.map(|told| ("instructions", told));
     let said = said.into_iter().chain(told).map(|(key, value)| (key.to_owned(), value));
@@ -194,14 +196,14 @@ pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
 }
 
 /// The pages that an error of the older revision names, as questions. There is no state in it: the host's next
-/// call is the same call once more.
+/// call begins anew.
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
         let page = splice::without(page, &["elicitationId"]);
         let asked =
             [("method".to_owned(), text("elicitation/create")), ("params".to_owned(), page)];
-        (format!("page-{number}"), Json::empty_object().with_members(asked))
+        (format!("{PAGE}{number}"), Json::empty_object().with_members(asked))
     });
     let asked: Vec<_> = asked.collect();
     (!asked.is_empty()).then(|| {
@@ -210,6 +212,12 @@ fn pages(error: &Json) -> Option<Json> {
             ("inputRequests".to_owned(), Json::empty_object().with_members(asked)),
         ])
     })
+}
+
+/// Whether these are answers to pages that the bridge asked the host to visit.
+pub(crate) fn are_pages(responses: &Json) -> bool {
+    let responses = responses.members();
+    !responses.is_empty() && responses.iter().all(|(key, _)| key.starts_with(PAGE))
 }
 
 /// Whether a host that was asked to visit pages has done so.
@@ -246,12 +254,25 @@ pub(crate) fn not_found() -> Answer {
     Answer::refusal(METHOD_NOT_FOUND, "Method not found")
 }
 
+/// The answer to a question of the server's whose call is over.
+pub(crate) fn too_late() -> Answer {
+    Answer::refusal(INTERNAL_ERROR, "this was not answered before its call ended")
+}
+
 /// The answer to a round that cannot go on.
 pub(crate) fn unknown_state() -> Answer {
-    let words = "the call cannot go on: its `requestState` is not known here; it was used before, or nobody came \
-         back within 10 minutes, or the bridge was started anew\n  \
+    let words = "the call cannot go on: its `requestState` is not known here; it was used before, or the host did not \
+         come back within 10 minutes, or the bridge was started anew\n  \
          tried: nothing was sent\n\
          hint: whether the tool has run is not known; call it again without `requestState` if a second run does no harm";
+    Answer::refusal(INVALID_PARAMS, words)
+}
+
+/// The answer to a round of one call with the state of another.
+pub(crate) fn state_of_another() -> Answer {
+    let words = "the call cannot go on: its `requestState` belongs to another call\n  \
+         tried: nothing was sent\n\
+         hint: repeat the method and the params that were answered with it";
     Answer::refusal(INVALID_PARAMS, words)
 }
 
@@ -267,21 +288,23 @@ fn unsupported(requested: &str) -> Answer {
     Answer::Error(Json::from(serde_json::json!({
         "code": UNSUPPORTED_VERSION,
         "message": "Unsupported protocol version",
-        "data": { "supported": SUPPORTED, "requested": requested },
+        "data": { "supported": supported(), "requested": requested },
     })))
 }
 
+/// The revisions that a host may choose from, newest first.
+fn supported() -> Vec<&'static str> {
+    [REVISION].into_iter().chain(greeting::REVISIONS).collect()
+}
+
 /// A host that says nothing of itself.
-fn nobody() -> Json {
+fn unnamed_host() -> Json {
     Json::from(serde_json::json!({ "name": "unknown", "version": "0" }))
 }
 
-fn named(server: &Json) -> Json {
+/// The `_meta` of a result that has none.
+fn server_meta(server: &Json) -> Json {
     Json::empty_object().with_members([(SERVER_INFO.to_owned(), server.clone())])
-}
-
-fn is_object(json: &Json) -> bool {
-    json.as_str().starts_with('{')
 }
 
 fn text(text: &str) -> Json {
@@ -299,8 +322,6 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// What all these begin with. The slash behind it may be escaped.
 const RESERVED: &[u8] = b"io.modelcontextprotocol";
 const REVISION: &str = Version::V2026_07_28.as_str();
-/// The revisions that a host may choose from, newest first.
-const SUPPORTED: [&str; 5] = [REVISION, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Results that say how long they may be kept.
 const KEPT: [&str; 6] = [
     DISCOVER,
@@ -310,6 +331,8 @@ const KEPT: [&str; 6] = [
     "resources/templates/list",
     "tools/list",
 ];
+/// What the keys of pages begin with. A server that makes keys of its own must not hit on one.
+const PAGE: &str = "ridethrough-page-";
 /// As the older revisions say it.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 const VISIT_FIRST: i64 = -32042;

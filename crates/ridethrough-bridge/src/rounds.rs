@@ -6,7 +6,7 @@
 //!      ▲                                           │  └──10 minutes──▶ given up
 //!      └──────the host is back with answers────────┘
 //! ```
-//! What the host comes back with is a state that nobody can guess and that is good once.
+//! The host comes back with a state of 128 random bits, which is good once and for its own call only.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,10 +14,12 @@ use std::time::Duration;
 use aws_lc_rs::rand;
 use ridethrough_core::QuestionId;
 use ridethrough_core::message::Json;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::calls::Finished;
 use crate::modern::{self, Question};
+use crate::splice;
 
 /// Calls that are asked something, by their number.
 #[derive(Debug, Default)]
@@ -27,6 +29,7 @@ pub(crate) struct Rounds {
 
 #[derive(Debug)]
 struct Round {
+    subject: Subject,
     /// What has no answer, shown to the host or not.
     questions: Vec<Question>,
     phase: Phase,
@@ -40,13 +43,21 @@ enum Phase {
     Suspended { state: Box<str>, until: Instant, end: Option<Box<Finished>> },
 }
 
+/// What a call is about: all that it says but for what differs from round to round. A state is good for no
+/// other call.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    method: Box<str>,
+    params: Json,
+}
+
 /// What is to be done about a call.
 #[derive(Debug)]
 pub(crate) enum Due {
     /// The host is answered with this.
     Ask { call: u64, result: Json },
-    /// The host did not come back.
-    GiveUp { call: u64 },
+    /// The host did not come back. These questions have no answer.
+    GiveUp { call: u64, unanswered: Vec<QuestionId> },
 }
 
 /// A call that the host has come back for.
@@ -54,36 +65,56 @@ pub(crate) enum Due {
 pub(crate) enum TakenUp {
     /// It is over.
     Ended(Box<Finished>),
+    /// The state is that of another call, which is left as it is.
+    OfAnother,
     /// It goes on.
     Running { call: u64 },
 }
 
+impl Subject {
+    pub(crate) fn of(method: &str, params: &Json) -> Self {
+        let params = splice::without(params, &["_meta", "inputResponses", "requestState"]);
+        Self { method: method.into(), params }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        // Not every host writes the members of an object in the same order twice.
+        let is_same_value = || {
+            let (one, another) = (self.params.read::<Value>(), other.params.read::<Value>());
+            one.is_some() && one == another
+        };
+        self.method == other.method && (self.params == other.params || is_same_value())
+    }
+}
+
 impl Rounds {
-    /// A call is asked something. Returns whether there is room for that.
-    pub(crate) fn ask(&mut self, now: Instant, call: u64, question: Question) -> bool {
+    /// A call about this is asked something. Returns whether there is room for that.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        call: u64,
+        question: Question,
+        subject: impl FnOnce() -> Subject,
+    ) -> bool {
         if self.rounds.len() >= MOST && !self.rounds.contains_key(&call) {
             return false;
         }
-        let gathering = Phase::Gathering { until: now + A_MOMENT };
-        let round = self
-            .rounds
-            .entry(call)
-            .or_insert_with(|| Round { questions: Vec::new(), phase: gathering });
+        let round = self.rounds.entry(call).or_insert_with(|| Round {
+            subject: subject(),
+            questions: Vec::new(),
+            phase: Phase::Gathering { until: now + A_MOMENT },
+        });
         round.questions.push(question);
         true
     }
 
-    /// The server does not want to know any more. Returns whether it was asked here.
-    pub(crate) fn withdraw(&mut self, question: QuestionId) -> bool {
-        let mut was_here = false;
+    /// The server does not want to know any more.
+    pub(crate) fn withdraw(&mut self, question: QuestionId) {
         self.rounds.retain(|_, round| {
-            let before = round.questions.len();
             round.questions.retain(|it| it.id != question);
-            was_here |= round.questions.len() < before;
             // Who has nothing to ask waits for its end; who was shown something comes back.
             !round.questions.is_empty() || matches!(round.phase, Phase::Suspended { .. })
         });
-        was_here
     }
 
     /// When something is to be done.
@@ -107,15 +138,26 @@ impl Rounds {
                     self.rounds.insert(call, round);
                     Due::Ask { call, result }
                 }
-                Phase::Suspended { .. } => Due::GiveUp { call },
+                Phase::Suspended { .. } => {
+                    Due::GiveUp { call, unanswered: round.take_unanswered() }
+                }
             });
         }
         due
     }
 
     /// The host is back with this state, which is good no more. `None` if there is none such.
-    pub(crate) fn take_up(&mut self, now: Instant, state: &str) -> Option<TakenUp> {
-        let call = *self.rounds.iter().find(|(_, round)| round.phase.has(state))?.0;
+    pub(crate) fn take_up(
+        &mut self,
+        now: Instant,
+        state: &str,
+        subject: impl FnOnce() -> Subject,
+    ) -> Option<TakenUp> {
+        let (call, round) = self.rounds.iter().find(|(_, round)| round.phase.has(state))?;
+        let call = *call;
+        if !round.subject.is(&subject()) {
+            return Some(TakenUp::OfAnother);
+        }
         let mut round = self.rounds.remove(&call)?;
         if let Phase::Suspended { end: Some(end), .. } = round.phase {
             return Some(TakenUp::Ended(end));
@@ -138,23 +180,33 @@ impl Rounds {
         self.rounds.retain(|each, round| *each != call || !round.questions.is_empty());
     }
 
-    /// A call has ended. Returns its end if the host waits for it, and keeps it if not.
-    pub(crate) fn ended(&mut self, finished: Finished) -> Option<Finished> {
+    /// A call has ended. Returns its end if the host waits for it, and keeps it if not; and the questions
+    /// that have no answer.
+    pub(crate) fn ended(&mut self, finished: Finished) -> (Option<Finished>, Vec<QuestionId>) {
         if finished.id.is_some() {
-            self.rounds.remove(&finished.number);
-            return Some(finished);
+            let unanswered = self.forget(finished.number);
+            return (Some(finished), unanswered);
         }
-        if let Some(round) = self.rounds.get_mut(&finished.number)
-            && let Phase::Suspended { end, .. } = &mut round.phase
-        {
+        let Some(round) = self.rounds.get_mut(&finished.number) else { return (None, Vec::new()) };
+        let unanswered = round.take_unanswered();
+        if let Phase::Suspended { end, .. } = &mut round.phase {
             *end = Some(Box::new(finished));
         }
-        None
+        (None, unanswered)
     }
 
-    /// The host has taken a call back.
-    pub(crate) fn forget(&mut self, call: u64) {
-        self.rounds.remove(&call);
+    /// The host has taken a call back. Returns the questions that have no answer.
+    pub(crate) fn forget(&mut self, call: u64) -> Vec<QuestionId> {
+        self.rounds.remove(&call).map(|mut round| round.take_unanswered()).unwrap_or_default()
+    }
+}
+
+impl Round {
+    /// Takes the questions that are left when the call is over. The client withdraws by itself what came with
+    /// the call, but it cannot know of a question beside all calls that this one was asked.
+    fn take_unanswered(&mut self) -> Vec<QuestionId> {
+        let questions = std::mem::take(&mut self.questions).into_iter();
+        questions.filter(|it| it.exchange.is_none()).map(|it| it.id).collect()
     }
 }
 
@@ -185,116 +237,4 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const MOST: usize = 100;
 
 #[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use ridethrough_core::message::{Id, Incoming, Message};
-    use serde_json::Value;
-
-    use super::*;
-    use crate::calls::End;
-
-    #[tokio::test(start_paused = true)]
-    async fn questions_that_come_together_are_asked_together() {
-        let (mut rounds, now) = (Rounds::default(), Instant::now());
-        assert!(rounds.ask(now, 1, question(7)) && rounds.ask(now + A_MOMENT / 2, 1, question(8)));
-
-        assert_eq!(rounds.due(), Some(now + A_MOMENT));
-        assert!(rounds.take_due(now).is_empty());
-        let asked = asked(rounds.take_due(now + A_MOMENT));
-
-        assert_eq!(asked["resultType"], "input_required");
-        assert_eq!(asked["inputRequests"]["7"]["method"], "roots/list");
-        assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_state_is_good_once_and_what_was_not_answered_is_asked_again() {
-        let (mut rounds, now) = (Rounds::default(), Instant::now());
-        rounds.ask(now, 1, question(7));
-        rounds.ask(now, 1, question(8));
-        let state = state(rounds.take_due(now + A_MOMENT));
-
-        assert!(rounds.take_up(now, "another").is_none());
-        let taken = rounds.take_up(now, &state);
-        assert!(matches!(taken, Some(TakenUp::Running { call: 1 })), "{taken:?}");
-        assert!(rounds.take_up(now, &state).is_none());
-        assert_eq!(rounds.answered(1, "7"), Some(QuestionId::new(7)));
-        assert_eq!(rounds.answered(1, "7"), None);
-        rounds.went_on(1);
-
-        let again = asked(rounds.take_due(now));
-        assert!(again["inputRequests"]["8"].is_object() && again["inputRequests"]["7"].is_null());
-        assert_ne!(again["requestState"], state);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_end_of_a_call_waits_for_its_host_and_not_for_ever() {
-        let (mut rounds, now) = (Rounds::default(), Instant::now());
-        for call in [1, 2] {
-            rounds.ask(now, call, question(call));
-        }
-        let mut due = rounds.take_due(now + A_MOMENT);
-        let (second, first) = (due.pop().unwrap(), due.pop().unwrap());
-        assert!(
-            rounds.ended(finished(1, None)).is_none() && rounds.ended(finished(2, None)).is_none()
-        );
-
-        let taken = rounds.take_up(now, &state(vec![first]));
-        assert!(matches!(taken, Some(TakenUp::Ended(end)) if end.number == 1));
-        let late = rounds.take_due(now + A_MOMENT + PATIENCE);
-        assert!(matches!(late[..], [Due::GiveUp { call: 2 }]), "{late:?}");
-        assert!(rounds.take_up(now, &state(vec![second])).is_none());
-        assert_eq!(rounds.due(), None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_call_that_ends_or_is_not_asked_any_more_is_answered_as_ever() {
-        let (mut rounds, now) = (Rounds::default(), Instant::now());
-        rounds.ask(now, 1, question(7));
-        rounds.ask(now, 2, question(8));
-
-        assert!(rounds.ended(finished(1, Some(id()))).is_some());
-        assert!(rounds.withdraw(QuestionId::new(8)) && !rounds.withdraw(QuestionId::new(8)));
-
-        assert_eq!(rounds.due(), None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn only_so_many_calls_are_suspended() {
-        let (mut rounds, now) = (Rounds::default(), Instant::now());
-        let most = u64::try_from(MOST).unwrap();
-
-        assert!((0..most).all(|call| rounds.ask(now, call, question(call))));
-
-        assert!(!rounds.ask(now, most, question(most)), "there is no room for another");
-        assert!(rounds.ask(now, 0, question(most + 1)), "one of them may be asked more");
-    }
-
-    fn question(number: u64) -> Question {
-        let params = Json::new("{}").unwrap();
-        Question { id: QuestionId::new(number), method: "roots/list".into(), params: Some(params) }
-    }
-
-    fn id() -> Id {
-        match Incoming::parse(&Bytes::from_static(br#"{"id":5,"method":"m"}"#)) {
-            Ok(Incoming::One(Message::Request { id, .. })) => id,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn finished(number: u64, id: Option<Id>) -> Finished {
-        let end = End::StandIn(Json::empty_object());
-        Finished { number, id, method: "tools/call".into(), page: None, offers: None, end }
-    }
-
-    fn asked(due: Vec<Due>) -> Value {
-        match &due[..] {
-            [Due::Ask { result, .. }] => result.read().unwrap(),
-            due => panic!("{due:?}"),
-        }
-    }
-
-    fn state(due: Vec<Due>) -> String {
-        asked(due)["requestState"].as_str().unwrap().to_owned()
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use ridethrough::{Client, Delivered, Era, Error, Events, Inbox, Seen};
+use ridethrough_core::QuestionId;
 use ridethrough_core::message::Message;
 use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -41,7 +42,7 @@ use crate::outbox::Outbox;
 use crate::upstream::Upstream;
 
 use greet::{Greeted, Greeting};
-use modern::{Errand, Modern};
+use modern::{Modern, OwnAnswer};
 
 pub(crate) struct Router<W> {
     client: Client,
@@ -61,6 +62,8 @@ pub(crate) struct Router<W> {
     host_era: Option<Era>,
     has_initialized: bool,
     modern: Modern,
+    /// The upstream's questions that the host was sent as requests and has not answered.
+    questions: BTreeSet<QuestionId>,
     /// A host that waits to hear what the upstream is.
     greeting: Option<Greeting>,
     greeted: Greeted,
@@ -117,12 +120,12 @@ enum Woken {
     CheckDue,
     Checked(Vec<(Kind, Fetched)>),
     Delivered(Delivered),
-    Errand(Errand),
     Finished(Finished),
     GreetingDue,
     HeldDue,
     Line(Option<Line>),
     Noticed,
+    OwnAnswer(OwnAnswer),
     Reached(Result<(), Error>),
     ReminderDue,
     RoundsDue,
@@ -149,6 +152,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             host_era: None,
             has_initialized: false,
             modern: Modern::default(),
+            questions: BTreeSet::new(),
             greeting: None,
             greeted: Greeted::No,
             refused: None,
@@ -214,7 +218,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 Woken::Finished(finished)
             }
             Some(()) = self.notices.next() => Woken::Noticed,
-            Some(errand) = self.modern.errands.next() => Woken::Errand(errand),
+            Some(answer) = self.modern.own_requests.next() => Woken::OwnAnswer(answer),
             line = lines.next(), if is_listening => Woken::Line(line),
             reached = self.upstream.next() => Woken::Reached(reached),
             checked = over(&mut self.checking) => Woken::Checked(checked),
@@ -222,7 +226,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
             () = at(self.hold_until) => Woken::HeldDue,
             () = at(greet_by) => Woken::GreetingDue,
-            () = at(rounds_at), if is_open => Woken::RoundsDue,
+            // A full outbox has room for them: each call is answered once until its host is back, and those that
+            // are given up write nothing.
+            () = at(rounds_at) => Woken::RoundsDue,
             () = at(remind_at) => Woken::ReminderDue,
             () = at(check_at) => Woken::CheckDue,
             written = self.outbox.drive() => Woken::Written(written),
@@ -232,7 +238,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Whoever never stops talking must hold up nobody else: in turn, each of the others is looked at
     /// first.
     fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
-        match self.in_a_row / CROWD % 8 {
+        match self.in_a_row / CROWD % 10 {
             0 => self.outbox.drive().now_or_never().map(Woken::Written),
             1 => self.asks.try_recv().ok().map(Woken::Asked),
             2 => self.notices.next().now_or_never().flatten().map(|()| Woken::Noticed),
@@ -242,8 +248,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 let is_due = |greeting: &Greeting| greeting.by() <= Instant::now();
                 self.greeting.as_ref().is_some_and(is_due).then_some(Woken::GreetingDue)
             }
+            6 => self.modern.own_requests.next().now_or_never().flatten().map(Woken::OwnAnswer),
+            7 => {
+                let is_due = self.modern.rounds.due().is_some_and(|due| due <= Instant::now());
+                is_due.then_some(Woken::RoundsDue)
+            }
             _ if self.outbox.is_full() => None,
-            6 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
+            8 => self.calls.next().now_or_never().flatten().map(Woken::Finished),
             _ if !self.held.is_empty() => None,
             _ => lines.next().now_or_never().map(Woken::Line),
         }
@@ -255,13 +266,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Woken::CheckDue => self.check_lists(),
             Woken::Checked(fetched) => self.compare_lists(fetched),
             Woken::Delivered(delivered) => self.hand_over(delivered),
-            Woken::Errand(errand) => self.errand_is_done(errand),
             Woken::Finished(finished) => self.finish(finished),
             Woken::GreetingDue => self.greet_without_upstream(),
             Woken::HeldDue | Woken::Noticed => self.take_held(),
             Woken::Line(Some(line)) => self.take_line(line),
             // Whoever waits looks at these two before.
             Woken::Line(None) | Woken::Written(_) => {}
+            Woken::OwnAnswer(answer) => self.own_request_is_answered(answer),
             Woken::Reached(Ok(())) => self.upstream_is_there(),
             Woken::Reached(Err(error)) => self.upstream_failed(&error),
             Woken::ReminderDue => {
@@ -309,3 +320,6 @@ pub(crate) const LINE_LIMIT: usize = 4 * MESSAGE_LIMIT;
 const MESSAGE_LIMIT: usize = 16 << 20;
 /// So many things may be taken in before those who wait are looked at.
 const CROWD: usize = 32;
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,11 @@ pub(crate) fn copied(json: &Json) -> Json {
     Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")
 }
 
+/// Whether this is an object.
+pub(crate) fn is_object(json: &Json) -> bool {
+    json.as_str().starts_with('{')
+}
+
 /// An array of these elements.
 pub(crate) fn array<'a>(elements: impl IntoIterator<Item = &'a Json>) -> Json {
     let elements: Vec<&str> = elements.into_iter().map(Json::as_str).collect();

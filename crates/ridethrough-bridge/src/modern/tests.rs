@@ -172,13 +172,17 @@ fn pages_that_must_be_visited_first_are_asked_for_where_the_host_can_and_are_an_
         asked,
         json!({
             "resultType": "input_required",
-            "inputRequests": {"page-0": {"method": "elicitation/create", "params": page}},
+            "inputRequests": {"ridethrough-page-0": {"method": "elicitation/create", "params": page}},
         })
     );
     assert_eq!(refused.error().unwrap().code, -32603);
     assert_eq!(elsewhere.error().unwrap().code, -32603);
-    assert!(were_visited(&json_of(r#"{"page-0":{"action":"accept"}}"#)));
-    assert!(!were_visited(&json_of(r#"{"page-0":{"action":"accept"},"b":{"action":"cancel"}}"#)));
+    let (key, _) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    let visited = |other: &str| json_of(&format!(r#"{{"{key}":{{"action":"accept"}}{other}}}"#));
+    assert!(are_pages(&visited("")) && were_visited(&visited("")));
+    assert!(!were_visited(&visited(r#","ridethrough-page-1":{"action":"cancel"}"#)));
+    assert!(!are_pages(&visited(r#","page":{"action":"accept"}"#)));
+    assert!(!are_pages(&Json::empty_object()));
 }
 
 fn json_of(text: &str) -> Json {

@@ -4,15 +4,20 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, FutureExt, Shared, join_all};
 use ridethrough_core::message::code::INVALID_PARAMS;
 use ridethrough_core::message::{Answer, Id, Json};
 use tokio::io::AsyncWrite;
+use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Greeted;
-use super::modern::Errand;
+use super::modern::OwnAnswer;
 use crate::listens::{Filter, TooMany};
+
+/// Requests to let go of a resource, until the last of them has its answer. A subscription to that resource
+/// waits for it: of two requests that are out at once, the server may carry out either last.
+pub(super) type Leaving = Shared<BoxFuture<'static, ()>>;
 
 /// What the upstream said to the resources of one listener.
 pub(super) struct Subscribed {
@@ -50,24 +55,35 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn subscribe(&mut self, number: u64, uris: Vec<Box<str>>) {
+        let until = Instant::now() + TIME;
         let asking = uris.into_iter().map(|uri| {
-            let call = self.client.request("resources/subscribe", named(&uri));
-            let answer = call.deadline(TIME).answer();
-            async move { (uri, answer.await) }
+            let (client, leaving) = (self.client.clone(), self.modern.leaving.get(&uri).cloned());
+            async move {
+                if let Some(leaving) = leaving {
+                    leaving.await;
+                }
+                let left = until.saturating_duration_since(Instant::now());
+                let call = client.request("resources/subscribe", uri_params(&uri)).deadline(left);
+                let is_granted = matches!(call.answer().await, Ok(Answer::Result(_)));
+                is_granted.then_some(uri)
+            }
         });
         let asking = join_all(asking.collect::<Vec<_>>());
-        self.modern.errands.push(Box::pin(async move {
-            let answers = asking.await.into_iter();
-            let granted = answers.filter(|(_, it)| matches!(it, Ok(Answer::Result(_))));
-            let granted = granted.map(|(uri, _)| uri).collect();
-            Errand::Subscribed(Subscribed { number, granted })
+        self.modern.own_requests.push(Box::pin(async move {
+            let granted = asking.await.into_iter().flatten().collect();
+            OwnAnswer::Subscribed(Subscribed { number, granted })
         }));
     }
 
-    pub(super) fn errand_is_done(&mut self, errand: Errand) {
-        match errand {
-            Errand::Done => {}
-            Errand::Subscribed(Subscribed { number, granted }) => {
+    /// Takes in the answer to a request of the bridge's own.
+    pub(super) fn own_request_is_answered(&mut self, answer: OwnAnswer) {
+        match answer {
+            OwnAnswer::LetGo => self.modern.leaving.retain(|_, leaving| leaving.peek().is_none()),
+            OwnAnswer::LevelTold => {
+                self.modern.is_telling_level = false;
+                self.tell_level();
+            }
+            OwnAnswer::Subscribed(Subscribed { number, granted }) => {
                 self.acknowledge(number, granted.clone());
                 // The host may have taken it back meanwhile.
                 self.let_go(granted);
@@ -89,32 +105,38 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         true
     }
 
-    /// The upstream need not tell of what nobody listens for.
+    /// Tells the upstream of resources that no request listens for.
     fn let_go(&mut self, uris: impl IntoIterator<Item = Box<str>>) {
         for uri in uris {
             if self.modern.listens.is_wanted(&uri) {
                 continue;
             }
-            let call = self.client.request("resources/unsubscribe", named(&uri));
-            let telling = call.deadline(TIME).answer();
-            self.modern.errands.push(Box::pin(async {
-                // What it tells all the same reaches nobody.
+            let call = self.client.request("resources/unsubscribe", uri_params(&uri));
+            let (telling, before) =
+                (call.deadline(TIME).answer(), self.modern.leaving.remove(&uri));
+            let leaving = async {
+                // What it tells all the same goes nowhere.
                 let _ = telling.await;
-                Errand::Done
-            }));
+                if let Some(before) = before {
+                    before.await;
+                }
+            };
+            let leaving = leaving.boxed().shared();
+            self.modern.leaving.insert(uri, leaving.clone());
+            self.modern.own_requests.push(leaving.map(|()| OwnAnswer::LetGo).boxed());
         }
     }
 
     /// The bridge ends: so does all that is listened for.
     pub(super) fn end_listening(&mut self) {
-        for id in self.modern.listens.end() {
-            let result = Json::from(serde_json::json!({ "resultType": "complete" }));
+        for (id, result) in self.modern.listens.end() {
+            let result = self.dressed(&result, "subscriptions/listen");
             self.outbox.answer(Some(id.json()), &Answer::Result(result));
         }
     }
 }
 
-fn named(uri: &str) -> Json {
+fn uri_params(uri: &str) -> Json {
     Json::from(serde_json::json!({ "uri": uri }))
 }
 

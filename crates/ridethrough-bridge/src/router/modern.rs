@@ -3,22 +3,24 @@
 //! Each request says by itself that it is of that revision, so one host may speak both. What is told unasked
 //! goes to such a host through what it listens for, unless it has said `initialize`, too.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
-use ridethrough_core::ExchangeId;
 use ridethrough_core::message::{Answer, Id, Json};
+use ridethrough_core::{ExchangeId, QuestionId};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Form;
-use super::listening::Subscribed;
+use super::listening::{Leaving, Subscribed};
 use crate::calls::{Asked, Asker};
 use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
 use crate::modern::{self, Offers, Question, Sender};
-use crate::rounds::{Due, Rounds, TakenUp};
+use crate::rounds::{Due, Rounds, Subject, TakenUp};
 use crate::splice;
 
 /// What is kept for a host of the stateless revision.
@@ -29,22 +31,27 @@ pub(super) struct Modern {
     /// From which level on it wants to hear the log, and what the upstream was told of that.
     level: Option<Json>,
     level_told: Option<Json>,
+    /// Whether the upstream is being told. Another level waits: of two that are out at once, either may be kept.
+    pub(super) is_telling_level: bool,
     pub(super) rounds: Rounds,
     pub(super) listens: Listens,
-    /// What the upstream is asked for its sake.
-    pub(super) errands: FuturesUnordered<BoxFuture<'static, Errand>>,
+    /// Resources that the upstream is asked to let go, by URI.
+    pub(super) leaving: BTreeMap<Box<str>, Leaving>,
+    /// Requests to the upstream that the bridge makes by itself, for such a host.
+    pub(super) own_requests: FuturesUnordered<BoxFuture<'static, OwnAnswer>>,
 }
 
 impl Modern {
-    /// The client knows the host by something else now.
+    /// Forgets who sent the last stateless request: the client was told otherwise by `initialize`.
     pub(super) fn forget_sender(&mut self) {
         self.met = None;
     }
 }
 
-/// What came of it.
-pub(super) enum Errand {
-    Done,
+/// What a request of the bridge's own has come to.
+pub(super) enum OwnAnswer {
+    LetGo,
+    LevelTold,
     Subscribed(Subscribed),
 }
 
@@ -97,16 +104,18 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn tell_level(&mut self) {
         let Some(level) = self.modern.level.clone() else { return };
         let can_log = self.upstream.server().is_some_and(|server| server.can("logging"));
-        if !self.has_sessions() || !can_log || self.modern.level_told.as_ref() == Some(&level) {
+        let is_told = self.modern.level_told.as_ref() == Some(&level);
+        if !self.has_sessions() || !can_log || is_told || self.modern.is_telling_level {
             return;
         }
+        self.modern.is_telling_level = true;
         self.modern.level_told = Some(level.clone());
         let params = Json::empty_object().with_members([("level".to_owned(), level)]);
         let telling = self.client.request("logging/setLevel", params).answer();
-        self.modern.errands.push(Box::pin(async {
+        self.modern.own_requests.push(Box::pin(async {
             // A server that does not want to know tells what it tells.
             let _ = telling.await;
-            Errand::Done
+            OwnAnswer::LevelTold
         }));
     }
 
@@ -126,8 +135,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let Some(state) = state else {
             return self.ask_after_pages(id, method, params, responses.as_ref(), sender);
         };
-        let shown = state.string();
-        let taken = shown.and_then(|it| self.modern.rounds.take_up(Instant::now(), &it));
+        let subject = || Subject::of(method, &params);
+        let taken = state
+            .string()
+            .and_then(|state| self.modern.rounds.take_up(Instant::now(), &state, subject));
         match taken {
             Some(TakenUp::Ended(mut finished)) => {
                 finished.id = Some(id);
@@ -142,6 +153,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     }
                 }
                 self.modern.rounds.went_on(call);
+            }
+            Some(TakenUp::OfAnother) => {
+                self.outbox.answer(Some(id.json()), &modern::state_of_another());
             }
             // The upstream may know it: it is passed what it said.
             None if !self.has_sessions() => self.begin_modern(id, method, params, sender),
@@ -158,7 +172,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         visited: Option<&Json>,
         sender: &Sender,
     ) {
-        match visited.filter(|_| self.has_sessions()) {
+        match visited.filter(|it| modern::are_pages(it)) {
+            // Answers to questions of the server's own are a later round of a call that may have run: the client
+            // must see them to know.
             None => self.begin_modern(id, method, params, sender),
             Some(visited) if modern::were_visited(visited) => {
                 let params = splice::without(&params, &["inputResponses"]);
@@ -174,17 +190,18 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let (call, track) = call.tracked();
         let offers = Offers::of(&sender.identity.capabilities);
         let token = sender.token.as_ref().map(splice::copied);
-        let asker = Some(Asker { offers, token, track });
+        let can_be_asked = modern::can_ask(method);
+        let asker = Some(Asker { can_be_asked, offers, token, track });
         self.begin(call, Asked { id, method: method.into(), params: Some(params), asker });
     }
 
     /// The host is asked something by the upstream: a host that is never sent a request has it as the answer
     /// to the call that it is about.
-    pub(super) fn ask_host(&mut self, exchange: Option<ExchangeId>, question: Question) {
-        let Question { id, method, params } = &question;
+    pub(super) fn ask_host(&mut self, question: Question) {
+        let Question { id, exchange, method, params } = &question;
         let is_modern = self.host_era == Some(Era::Modern);
         let call = match exchange {
-            Some(exchange) => self.calls.of_exchange(exchange),
+            Some(exchange) => self.calls.of_exchange(*exchange),
             // A server may ask beside the call that it asks for.
             None if is_modern => self.calls.only_one_to_ask(),
             None => None,
@@ -193,13 +210,18 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             if is_modern {
                 return self.inbox.answer(*id, modern::not_found());
             }
+            self.questions.insert(*id);
             return self.outbox.request(id.number(), method, params.as_ref());
         };
-        if !asker.offers.allow(method, params.as_ref()) {
+        if !asker.can_be_asked || !asker.offers.allow(method, params.as_ref()) {
             return self.inbox.answer(*id, modern::not_found());
         }
         let id = *id;
-        if !self.modern.rounds.ask(Instant::now(), call, question) {
+        let subject = || {
+            let (method, params) = self.calls.request(call).expect("the call was just found");
+            Subject::of(method, params)
+        };
+        if !self.modern.rounds.ask(Instant::now(), call, question, subject) {
             self.inbox.answer(id, Answer::refusal(TOO_BUSY, "too many requests at once"));
         }
     }
@@ -208,13 +230,24 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn rounds_are_due(&mut self) {
         for due in self.modern.rounds.take_due(Instant::now()) {
             match due {
-                Due::GiveUp { call } => self.calls.drop_call(call),
+                Due::GiveUp { call, unanswered } => {
+                    self.calls.drop_call(call);
+                    self.refuse_all(unanswered);
+                }
                 Due::Ask { call, result } => {
-                    if let Some(id) = self.calls.suspend(call) {
+                    if let Some((id, method)) = self.calls.suspend(call) {
+                        let result = self.dressed(&result, &method);
                         self.outbox.answer(Some(id.json()), &Answer::Result(result));
                     }
                 }
             }
+        }
+    }
+
+    /// Refuses questions of the upstream's that have no answer: it would wait for one for ever.
+    pub(super) fn refuse_all(&self, questions: Vec<QuestionId>) {
+        for question in questions {
+            self.inbox.answer(question, modern::too_late());
         }
     }
 
@@ -244,7 +277,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Tells of something to everybody who listens for it. A host with a session always does.
+    /// Tells of something to each request that listens for it. A host with a session always does.
     pub(super) fn announce(&mut self, method: &str, params: Option<&Json>) {
         for params in self.modern.listens.tell(method, params) {
             self.outbox.notification(method, Some(&params));
@@ -266,16 +299,21 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// An answer of the upstream as a host of the stateless revision has it.
     pub(super) fn in_modern_words(&self, method: &str, offers: Offers, answer: Answer) -> Answer {
-        let server = || {
-            let said = self.upstream.server()?.as_initialized();
-            said.member("serverInfo")
+        let answer = match answer {
+            Answer::Result(_) => answer,
+            Answer::Error(error) => modern::error(error, method, offers),
         };
         match answer {
-            Answer::Result(result) => {
-                Answer::Result(modern::dressed(&result, method, server().as_ref()))
-            }
-            Answer::Error(error) => modern::error(error, method, offers),
+            Answer::Result(result) => Answer::Result(self.dressed(&result, method)),
+            Answer::Error(_) => answer,
         }
+    }
+
+    /// A result with everything that one of the stateless revision must have.
+    pub(super) fn dressed(&self, result: &Json, method: &str) -> Json {
+        let said = self.upstream.server().map(ridethrough::Server::as_initialized);
+        let server = said.and_then(|said| said.member("serverInfo"));
+        modern::dressed(result, method, server.as_ref())
     }
 }
 

@@ -86,8 +86,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Message::Notification { method, params } => self.notify(&method, params),
             Message::Request { id, method, params } => self.ask(id, &method, params),
             Message::Response { id, answer } => {
-                if let Some(number) = id.and_then(|id| id.number()) {
-                    self.inbox.answer(QuestionId::new(number), answer);
+                let question = id.and_then(|id| id.number()).map(QuestionId::new);
+                if let Some(question) = question.filter(|it| self.questions.remove(it)) {
+                    self.inbox.answer(question, answer);
                 }
             }
         }
@@ -109,7 +110,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// The host does not wait for this any more.
     fn take_back(&mut self, id: &Bytes) {
         if let Some(call) = self.calls.cancel(id) {
-            return self.modern.rounds.forget(call);
+            let unanswered = self.modern.rounds.forget(call);
+            return self.refuse_all(unanswered);
         }
         self.stop_listening(id);
     }
@@ -175,7 +177,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// A request of the host has ended.
     pub(super) fn finish(&mut self, finished: Finished) {
-        if let Some(finished) = self.modern.rounds.ended(finished) {
+        let (finished, unanswered) = self.modern.rounds.ended(finished);
+        self.refuse_all(unanswered);
+        if let Some(finished) = finished {
             self.answer(finished);
         }
     }
@@ -234,12 +238,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 self.tell_host(exchange, &method, params);
             }
             Delivered::Question { question: id, exchange, method, params } => {
-                self.ask_host(exchange, Question { id, method, params });
+                self.ask_host(Question { id, exchange, method, params });
             }
-            // A host that was not sent a request need not be told.
-            Delivered::Withdrawn { question } if self.modern.rounds.withdraw(question) => {}
-            Delivered::Withdrawn { .. } if self.host_era == Some(Era::Modern) => {}
             Delivered::Withdrawn { question } => {
+                self.modern.rounds.withdraw(question);
+                if !self.questions.remove(&question) {
+                    // A host that was not sent it need not be told.
+                    return;
+                }
                 let params = Json::from(serde_json::json!({
                     "requestId": question.number(),
                     "reason": "the server does not wait for the answer any more",

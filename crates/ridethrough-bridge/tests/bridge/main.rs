@@ -10,6 +10,7 @@ mod looking;
 mod manner;
 mod modern;
 mod modern_listening;
+mod modern_questions;
 mod modern_rounds;
 mod passing;
 mod recovering;

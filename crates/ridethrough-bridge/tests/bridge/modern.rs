@@ -1,10 +1,13 @@
 //! A host of the stateless revision, in front of a server with sessions and of one without: it must not notice
 //! which.
 
-use ridethrough::{Client, Eras};
+use std::sync::mpsc;
+
+use ridethrough::{Client, Eras, RecoveryPolicy};
 use ridethrough_bridge::{Bridge, Catalogue, Hidden};
 use ridethrough_lab::{Spoken, Times, When};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::rig::{Host, Rig, Scratch, methods, secs};
 
@@ -148,7 +151,7 @@ async fn a_host_is_answered_in_time_though_the_server_is_down_and_hears_when_it_
     for rig in both() {
         rig.server.kill().await;
         let mut host = host(&rig);
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
 
         let discovered = host.asked(1, "server/discover", modern(json!({}))).await;
         let wanted = json!({"notifications": {"toolsListChanged": true}});
@@ -225,6 +228,36 @@ async fn the_log_is_told_from_the_level_that_a_request_names_and_not_before() {
     }
 }
 
+/// A server that is told two levels at once may keep the older one.
+#[tokio::test(start_paused = true)]
+async fn the_level_that_is_named_last_is_told_last() {
+    let rig = Rig::new();
+    let levels = || When::method("logging/setLevel");
+    let (seen, before) = mpsc::channel();
+    rig.mcp.rule(levels(), Times::Once, move |ask| {
+        let seen = seen.clone();
+        async move {
+            tokio::time::sleep(secs(3)).await;
+            seen.send(ask.mcp().count(&levels())).unwrap();
+            ask.pass().await;
+        }
+    });
+    let mut host = host(&rig);
+    host.asked(1, "server/discover", modern(json!({}))).await;
+
+    for (id, level) in [(2, "info"), (3, "warning"), (4, "error")] {
+        let mut asked = modern(json!({}));
+        asked["_meta"]["io.modelcontextprotocol/logLevel"] = json!(level);
+        host.asked(id, "tools/list", asked).await;
+    }
+    tokio::time::sleep(secs(10)).await;
+
+    assert_eq!(before.try_recv(), Ok(1), "the others wait");
+    let told = rig.bodies(&levels());
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("info") && told[1].contains("error"), "{told:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn errors_keep_their_data_and_have_the_codes_of_the_revision() {
     for rig in both() {
@@ -247,17 +280,28 @@ async fn errors_keep_their_data_and_have_the_codes_of_the_revision() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_a_host_takes_back_has_no_answer_and_the_server_stops() {
-    for rig in both() {
+    for (rig, is_stateless) in both().into_iter().zip([false, true]) {
         let mut host = host(&rig);
-        rig.mcp.rule(When::tool("slow"), Times::Once, |ask| async {
-            ask.sse().await.gone().await;
+        let (closed, is_closed) = mpsc::channel();
+        rig.mcp.rule(When::tool("slow"), Times::Once, move |ask| {
+            let closed = closed.clone();
+            async move {
+                ask.sse().await.gone().await;
+                closed.send(Instant::now()).unwrap();
+            }
         });
 
         host.ask(7, "tools/call", modern(json!({"name": "slow"}))).await;
         tokio::time::sleep(secs(1)).await;
+        let cancelled = Instant::now();
         host.cancel(7).await;
 
         assert!(host.hear_for(secs(100)).await.is_empty());
+        let closed = is_closed.try_recv().expect("the stream is closed");
+        assert!(closed.duration_since(cancelled) < secs(1));
+        // A session is told so; without one the closed stream says it.
+        let told = rig.count(When::notification("notifications/cancelled"));
+        assert_eq!(told, usize::from(!is_stateless));
         assert!(host.asked(8, "tools/list", modern(json!({}))).await["error"].is_null());
     }
 }
@@ -310,6 +354,12 @@ pub(crate) fn both() -> [Rig; 2] {
 
 pub(crate) fn host(rig: &Rig) -> Host {
     Host::start(Bridge::new(client(rig)))
+}
+
+/// A host whose calls have two hours each.
+pub(crate) fn patient_host(rig: &Rig) -> Host {
+    let policy = RecoveryPolicy::interactive().builder().tool_deadline(secs(7200)).build().unwrap();
+    Host::start(Bridge::new(rig.builder().eras(Eras::Either).policy(policy).build().unwrap()))
 }
 
 pub(crate) fn client(rig: &Rig) -> Client {

@@ -1,13 +1,16 @@
 //! `subscriptions/listen`: a host of the stateless revision is told what it listens for, and nothing else.
 
-use ridethrough_lab::When;
+use std::sync::mpsc;
+
+use ridethrough_lab::{Mcp, Times, When};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::modern::{both, host, modern};
 use crate::rig::{Host, Rig, secs};
 
 #[tokio::test(start_paused = true)]
-async fn whoever_listens_is_told_under_its_own_id_and_who_does_not_is_not() {
+async fn a_host_that_listens_is_told_under_its_own_id_and_one_that_does_not_is_not() {
     for rig in both() {
         let mut host = host(&rig);
         host.asked(1, "server/discover", modern(json!({}))).await;
@@ -102,6 +105,52 @@ async fn resources_are_subscribed_to_and_let_go_with_the_last_who_listens() {
     }
 }
 
+/// Two requests that are out at once may be carried out in either order, and the host would hear nothing.
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_is_wanted_again_is_subscribed_to_after_the_server_has_let_it_go() {
+    let rig = Rig::new();
+    let subscribed = |mcp: &Mcp| mcp.count(&When::method("resources/subscribe"));
+    let (seen, before) = mpsc::channel();
+    rig.mcp.rule(When::method("resources/unsubscribe"), Times::Once, move |ask| {
+        let seen = seen.clone();
+        async move {
+            tokio::time::sleep(secs(3)).await;
+            seen.send(subscribed(ask.mcp())).unwrap();
+            ask.pass().await;
+        }
+    });
+    let mut host = host(&rig);
+    let wanted = json!({"resourceSubscriptions": ["lab://note"]});
+    listens(&mut host, json!(1), wanted.clone()).await;
+    let began = Instant::now();
+
+    host.cancel(1).await;
+    let granted = listens(&mut host, json!(2), wanted.clone()).await;
+
+    assert_eq!(before.try_recv(), Ok(1), "the second waits");
+    assert_eq!(subscribed(&rig.mcp), 2);
+    assert_eq!(granted, wanted);
+    assert!(began.elapsed() < secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_the_server_never_lets_go_is_not_promised_again() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::method("resources/unsubscribe"), Times::Always, |ask| async {
+        ask.sse().await.gone().await;
+    });
+    let mut host = host(&rig);
+    let wanted = json!({"resourceSubscriptions": ["lab://note"]});
+    listens(&mut host, json!(1), wanted.clone()).await;
+    let began = Instant::now();
+
+    host.cancel(1).await;
+    let granted = listens(&mut host, json!(2), wanted).await;
+
+    assert_eq!(granted, json!({}));
+    assert!(began.elapsed() <= secs(10), "it took {:?}", began.elapsed());
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_listened_for_ends_with_the_host_and_is_answered() {
     let rig = Rig::new();
@@ -113,7 +162,10 @@ async fn what_is_listened_for_ends_with_the_host_and_is_answered() {
 
     let rest = host.rest().await;
     let ended: Value = serde_json::from_str(&rest[0]).unwrap();
-    assert_eq!(ended, json!({"jsonrpc": "2.0", "id": "x", "result": {"resultType": "complete"}}));
+    assert_eq!((&ended["id"], &ended["result"]["resultType"]), (&json!("x"), &json!("complete")));
+    let meta = &ended["result"]["_meta"];
+    assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], "x", "{ended}");
+    assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "ridethrough-lab");
     assert_eq!(rest.len(), 1);
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_lab::{Ask, Round, Times, When};
+use ridethrough_lab::{Ask, Round, Spoken, Times, When};
 use serde_json::{Value, json};
 
-use crate::modern::{both, host, modern};
+use crate::modern::{both, host, modern, patient_host};
 use crate::rig::{Rig, secs};
 
 #[tokio::test(start_paused = true)]
@@ -18,6 +18,7 @@ async fn what_a_call_asks_for_is_its_answer_and_the_next_request_goes_on_with_it
         let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
 
         assert_eq!(asked["resultType"], "input_required", "{asked}");
+        assert_eq!(server(&asked), "ridethrough-lab");
         let (key, question) = only(&asked["inputRequests"]);
         assert_eq!(question["method"], "elicitation/create");
         assert_eq!(question["params"]["message"], "who?");
@@ -92,7 +93,8 @@ async fn a_state_is_good_once_and_not_for_ever() {
     rig.mcp.rule(When::tool("deploy"), Times::Always, |ask| async {
         ask_and_answer(ask, &[json!({"message": "who?"})]).await;
     });
-    let mut host = host(&rig);
+    // The call's own time is not over first.
+    let mut host = patient_host(&rig);
     let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
     let (key, _) = only(&asked["inputRequests"]);
     let round = json!({"requestState": asked["requestState"], "inputResponses": {key: {"action": "accept"}}});
@@ -228,6 +230,7 @@ async fn a_page_that_must_be_visited_first_is_asked_for_and_then_the_call_is_mad
     let asked = host.asked(1, "tools/call", call(json!({}))).await["result"].clone();
     let (key, page) = only(&asked["inputRequests"]);
     assert_eq!(page["params"]["url"], "https://a.b", "{asked}");
+    assert_eq!(server(&asked), "ridethrough-lab");
     let declined = json!({"inputResponses": {key: {"action": "decline"}}});
     let declined = host.asked(2, "tools/call", call(declined)).await;
     let visited = json!({"inputResponses": {key: {"action": "accept"}}});
@@ -236,6 +239,66 @@ async fn a_page_that_must_be_visited_first_is_asked_for_and_then_the_call_is_mad
     assert_eq!(declined["error"]["code"], -32603, "{declined}");
     assert_eq!(visited["result"]["resultType"], "complete", "{visited}");
     assert_eq!(rig.mcp.executions("deploy"), 1);
+}
+
+/// A server that keeps no state says none, and its host comes back with answers alone.
+#[tokio::test(start_paused = true)]
+async fn a_later_round_without_a_state_does_not_begin_a_call_anew_in_a_session() {
+    for given in [json!({"action": "accept", "content": {}}), json!({"roots": []})] {
+        let rig = Rig::new();
+        rig.mcp.speaks(Spoken::Modern);
+        let input = json!({"who": {"method": "elicitation/create", "params": {"message": "who?"}}});
+        rig.mcp.asks_for_input("deploy", vec![Round { input: Some(input), state: None }]);
+        let mut host = host(&rig);
+        let asked = host.asked(1, "tools/call", call(json!({}))).await;
+        rig.mcp.speaks(Spoken::Legacy);
+        host.asked(2, "tools/list", modern(json!({}))).await;
+
+        let round = json!({"inputResponses": {"who": given}});
+        let ended = host.asked(3, "tools/call", call(round)).await;
+
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        let data = &ended["error"]["data"];
+        assert_eq!(
+            (&data["kind"], &data["mayHaveRun"]),
+            (&json!("interrupted"), &json!(true)),
+            "{ended}"
+        );
+        assert_eq!(rig.mcp.executions("deploy"), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_is_good_for_no_other_call_than_its_own() {
+    let rig = Rig::new();
+    rig.mcp.rule(When::tool("deploy"), Times::Once, |ask| async {
+        ask_and_answer(ask, &[json!({"message": "who?"})]).await;
+    });
+    let mut host = host(&rig);
+    let begin = json!({"arguments": {"to": "production", "n": 1}});
+    let asked = host.asked(1, "tools/call", call(begin)).await["result"].clone();
+    let (key, _) = only(&asked["inputRequests"]);
+    let round = |method: &str, params: Value| {
+        let mut params = modern(params);
+        params["requestState"] = asked["requestState"].clone();
+        params["inputResponses"] = json!({key: {"action": "accept"}});
+        params["_meta"]["progressToken"] = json!(method);
+        params
+    };
+
+    let other = json!({"name": "deploy", "arguments": {"to": "staging", "n": 1}});
+    let params = host.asked(2, "tools/call", round("tools/call", other)).await;
+    let same = json!({"arguments": {"to": "production", "n": 1}, "name": "deploy"});
+    let method = host.asked(3, "prompts/get", round("prompts/get", same.clone())).await;
+    let own = host.asked(4, "tools/call", round("tools/call", same)).await;
+
+    for refused in [params, method] {
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let words = refused["error"]["message"].as_str().unwrap();
+        assert!(words.contains("another call") && words.contains("hint: "), "{words}");
+    }
+    assert_eq!(own["result"]["resultType"], "complete", "{own}");
+    assert_eq!((rig.count(When::tool("deploy")), rig.count(When::method("prompts/get"))), (1, 0));
 }
 
 /// Lets `deploy` ask who, once, in the way of its era.
@@ -277,19 +340,24 @@ async fn ask_and_answer(ask: Ask, questions: &[Value]) {
     sse.answer_and_finish(json!({"content": [], "said": said})).await;
 }
 
-async fn answers(mcp: &ridethrough_lab::Mcp, count: usize) {
+pub(crate) async fn answers(mcp: &ridethrough_lab::Mcp, count: usize) {
     while mcp.count(&When::response()) < count {
         tokio::time::sleep(secs(1)).await;
     }
 }
 
-fn question(number: u64, params: &Value) -> Value {
+pub(crate) fn question(number: u64, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": params})
 }
 
-fn call(mut round: Value) -> Value {
+pub(crate) fn call(mut round: Value) -> Value {
     round["name"] = json!("deploy");
     modern(round)
+}
+
+/// The name of the server, as a result has it.
+fn server(result: &Value) -> &Value {
+    &result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
 }
 
 fn only(asked: &Value) -> (&str, &Value) {
