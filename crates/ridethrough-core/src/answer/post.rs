@@ -199,7 +199,7 @@ fn read_trusting(
         return PostReading::Unauthorized { challenge: head.challenge.clone(), answer: None };
     }
     match ours {
-        // A response without an id can only mean this request, unless it comes from the way there.
+        // An error without an id can only mean this request, unless it comes from the way there.
         Some(ours) if !status::is_outage(status) => PostReading::Answer(ours.answer),
         _ => read_bare(head, body, is_alone),
     }
@@ -253,7 +253,7 @@ pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
 #[derive(Debug)]
 pub(super) struct Ours {
     pub(super) answer: Answer,
-    /// Whether it has our id; a response without any can only mean this request.
+    /// Whether it has our id; an error without any can only mean this request.
     pub(super) names_us: bool,
 }
 
@@ -285,7 +285,8 @@ fn streamed(body: &Bytes) -> Vec<Message> {
 /// Parts our answer from the rest. One that names us goes before one without an id; of several, the first counts.
 pub(super) fn split(messages: Vec<Message>, wire_id: u64) -> (Option<Ours>, Vec<Message>) {
     let is_named = |message: &Message| matches!(message, Message::Response { id: Some(id), .. } if id.number() == Some(wire_id));
-    let is_nameless = |message: &Message| matches!(message, Message::Response { id: None, .. });
+    // A server that could not read our id can say that it failed, and not what came of the request.
+    let is_nameless = |message: &Message| matches!(message, Message::Response { id: None, answer } if answer.error().is_some());
     let named = messages.iter().position(is_named);
     let place = named.or_else(|| messages.iter().position(is_nameless));
     let mut others = messages;

@@ -383,6 +383,14 @@ impl Exchange {
         true
     }
 
+    /// The time that the server asked for in the answer that is being read.
+    fn hinted(&self) -> Option<Duration> {
+        match &self.live()?.phase {
+            Phase::Body(head) => head.retry_after,
+            Phase::Asked | Phase::Stream { .. } => None,
+        }
+    }
+
     /// The error that tells how this exchange ended.
     pub(crate) fn error(&self, now: Moment, ending: Ending, is_repeatable: bool) -> CallError {
         CallError {
@@ -392,7 +400,7 @@ impl Exchange {
             attempts: self.ledger.attempts,
             handshakes: 0,
             elapsed: now.since(self.began),
-            retry_after: ending.retry_after,
+            retry_after: ending.retry_after.or_else(|| self.hinted()),
             reason: ending.reason,
             said: self.said.clone(),
             is_repeatable,

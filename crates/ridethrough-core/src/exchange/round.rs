@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::Exchange;
+use crate::failure::Delivery;
 use crate::ids::QuestionId;
 use crate::message::Json;
 
@@ -110,13 +112,17 @@ impl Wanted {
     }
 }
 
+/// Whether these params say anything of a round.
+fn has_round(params: &Json) -> bool {
+    params.pick(OF_ROUND).iter().any(Option::is_some)
+}
+
 /// The params before the caller's first round; `None` if this is the first.
 fn without_round(params: &Json) -> Option<Json> {
-    let of_round = [RESPONSES, STATE];
-    if params.pick(of_round).iter().all(Option::is_none) {
+    if !has_round(params) {
         return None;
     }
-    let base = params.members().into_iter().filter(|(key, _)| !of_round.contains(&key.as_str()));
+    let base = params.members().into_iter().filter(|(key, _)| !OF_ROUND.contains(&key.as_str()));
     Some(Json::empty_object().with_members(base))
 }
 
@@ -125,12 +131,23 @@ fn declare_tasks(capabilities: &Json) -> bool {
     capabilities.member("extensions").is_some_and(|it| it.member(TASKS).is_some())
 }
 
-impl Round {
-    /// None yet. The caller may go through them itself.
-    pub(crate) fn new(is_callers: bool) -> Self {
-        Self { is_callers, ..Self::default() }
+impl Exchange {
+    /// The caller goes through the rounds itself. A later one has begun with its call before this one, and nobody
+    /// knows how far that came.
+    pub(crate) fn leave_rounds_to_caller(&mut self) {
+        self.round.is_callers = true;
+        if self.is_later_round() {
+            self.ledger.note(Delivery::Unknown);
+        }
     }
 
+    /// Whether its params are those of a round after the first.
+    pub(crate) fn is_later_round(&self) -> bool {
+        self.params.text().is_some_and(has_round)
+    }
+}
+
+impl Round {
     /// Whether the caller goes through its rounds itself.
     pub(crate) const fn is_callers(&self) -> bool {
         self.is_callers
@@ -203,6 +220,7 @@ impl Round {
 /// What a round says beside the params of the call.
 const RESPONSES: &str = "inputResponses";
 const STATE: &str = "requestState";
+const OF_ROUND: [&str; 2] = [RESPONSES, STATE];
 /// A conversation, not a loop.
 const MOST_ROUNDS: u32 = 10;
 /// As many as there may be open questions of a legacy server.

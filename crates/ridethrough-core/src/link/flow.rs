@@ -112,7 +112,8 @@ impl Link {
             // A call that waits for its time is not in flight: others may have its place.
             return self.give_place_back(now, id);
         }
-        let reason = Reason::Rule("the server asked for more time than the call has");
+        let reason =
+            Reason::Rule("the wait for the server is longer than the time that the call has");
         let ending = Ending::new(Kind::rejected(status), reason);
         self.end(now, id, ending.with_retry_after(until.since(now)));
     }

@@ -85,6 +85,10 @@ impl Gates {
             State::Closed { until: before } => State::Closed { until: before.max(until) },
             State::Canary { .. } | State::Paced => State::Closed { until },
         };
+        if let Some((at, _)) = &mut gate.question {
+            // What the server asked for last counts.
+            *at = (*at).max(now + FIRST_QUESTION);
+        }
         if is_limit {
             gate.pace.get_or_insert_with(|| Pace::new(wait)).refused(now, wait);
         }

@@ -123,16 +123,17 @@ impl Link {
         }
         let question = Question { id, generation: source.generation, exchange: source.exchange };
         if &*method == "ping" {
-            return self.owe_answer(now, &question, &Answer::Result(Json::empty_object()));
+            return self.owe_own_answer(now, &question, &Answer::Result(Json::empty_object()));
         }
         let is_known =
             |known: &Question| known.id == question.id && known.generation == question.generation;
         if self.questions.values().any(is_known) {
             return;
         }
-        if self.questions.len() >= MOST_QUESTIONS {
+        // Whoever is asked is promised that the answer goes out: those on their way count too.
+        if self.questions.len() + self.answers_owed >= MOST_QUESTIONS {
             let busy = Answer::refusal(-32000, "too many requests at once");
-            return self.owe_answer(now, &question, &busy);
+            return self.owe_own_answer(now, &question, &busy);
         }
         self.ids.question = self.ids.question.next();
         let number = self.ids.question;

@@ -53,6 +53,7 @@ impl Link {
             Phase::Body(head) => head.status.is_server_error(),
             Phase::Stream { fruitful, .. } => *fruitful,
         });
+        let has_begun = has_begun || exchange.is_later_round();
         if has_begun || std::mem::replace(&mut exchange.ledger.mended, true) {
             return false;
         }

@@ -69,7 +69,7 @@ use crate::budget::Budget;
 use crate::dice::Dice;
 use crate::era::{Eras, Version};
 use crate::event::Event;
-use crate::exchange::{Deadline, Ending, Exchange, Round, Then};
+use crate::exchange::{Deadline, Ending, Exchange, Then};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
 use crate::listener::Listener;
@@ -261,7 +261,9 @@ impl Link {
         let id = self.new_exchange(now, call, params, request.options.replay, deadline);
         if let Some(exchange) = self.exchanges.get_mut(&id) {
             exchange.headers = request.options.headers;
-            exchange.round = Round::new(request.options.passes_input);
+            if request.options.passes_input {
+                exchange.leave_rounds_to_caller();
+            }
         }
         self.budget.deposit();
         if let Some(ending) = self.refusal(now) {

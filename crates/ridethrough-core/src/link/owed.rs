@@ -109,6 +109,15 @@ impl Link {
         id
     }
 
+    /// Answers a question that the application was not asked. A server that asks faster than it listens is not
+    /// owed everything.
+    pub(super) fn owe_own_answer(&mut self, now: Moment, question: &Question, answer: &Answer) {
+        match self.answers_owed >= MOST_OWED {
+            true => self.tell(Event::ServerFloods),
+            false => self.owe_answer(now, question, answer),
+        }
+    }
+
     pub(super) fn owe_answer(&mut self, now: Moment, question: &Question, answer: &Answer) {
         let Question { generation, exchange, .. } = *question;
         let ready = self.session.ready().map(|ready| &ready.address);
@@ -116,10 +125,6 @@ impl Link {
         let asked_by = ready.into_iter().chain(sent).find(|to| to.generation == generation);
         // Without a session to send it to, nobody is left who asked.
         let Some(to) = asked_by.cloned() else { return };
-        if self.answers_owed >= MOST_OWED {
-            // A server that asks faster than it listens is not owed everything.
-            return self.tell(Event::ServerFloods);
-        }
         let call = CallName { method: "answer".into(), tool: None };
         let body = answer_body(&question.id, answer);
         let id = self.owe(now, Due::Answer { to, exchange, body }, call);

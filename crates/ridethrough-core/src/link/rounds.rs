@@ -90,14 +90,12 @@ impl Link {
     pub(super) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
         let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
-        if exchange.round.is_callers() {
-            // It began with a call of the caller's before this one.
-            exchange.ledger.note(Delivery::Unknown);
-        }
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
         if !is_safe {
-            let reason = Reason::Rule("the server left its era between two rounds");
+            let reason = Reason::Rule(
+                "the server has sessions, and the rounds of this call did not begin in one",
+            );
             self.end(now, id, Ending::new(Kind::Interrupted, reason));
         }
         is_safe

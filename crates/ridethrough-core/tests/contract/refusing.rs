@@ -376,6 +376,36 @@ fn behind_a_503_the_link_asks_for_itself_and_a_good_answer_opens_the_gate() {
 }
 
 #[test]
+fn a_refusal_of_any_status_keeps_the_time_that_it_names() {
+    for status in [400, 403, 413, 500, 501] {
+        let mut rig = Rig::connected();
+        let id = rig.call("deploy");
+        let post = rig.post();
+        let mut refused = head(status, Content::Nothing);
+        refused.retry_after = Some(secs(7));
+
+        rig.answer_with(&post, refused, "");
+
+        assert_eq!(rig.error(id).retry_after, Some(secs(7)), "{status}");
+    }
+}
+
+#[test]
+fn the_links_own_question_does_not_undercut_a_hint_that_came_later() {
+    let mut rig = Rig::connected();
+    let options = CallOptions { deadline: Some(secs(1000)), ..CallOptions::default() };
+    rig.call_with("busy", options);
+    for _ in 0..3 {
+        let post = rig.post();
+        assert_eq!(method(&post).as_deref(), Some("tools/call"));
+
+        rig.busy(&post, 503, secs(25));
+
+        assert!(rig.advance_to_send() >= secs(25));
+    }
+}
+
+#[test]
 fn a_canary_that_is_deferred_again_closes_the_gate_again() {
     let mut rig = Rig::connected();
     rig.call("busy");

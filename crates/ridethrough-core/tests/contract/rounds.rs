@@ -326,6 +326,41 @@ fn a_caller_that_goes_through_rounds_itself_is_given_the_answer_as_it_is() {
     assert_eq!(second.member("inputResponses").unwrap().as_str(), r#"{"a":{}}"#);
 }
 
+/// The round before it has asked, and so has begun: no refusal of this one takes that back.
+#[test]
+fn a_later_round_of_a_caller_that_is_refused_is_in_doubt() {
+    for later in [
+        r#"{"name":"deploy","requestState":"s","arguments":{}}"#,
+        r#"{"name":"deploy","inputResponses":{"a":{}},"arguments":{}}"#,
+    ] {
+        let mut rig = Rig::modern();
+        let id = call_of_round(&mut rig, later, ReplayRule::default());
+        let post = rig.post();
+
+        rig.status(&post, 405);
+
+        assert_eq!(rig.error(id).delivery, Delivery::Unknown);
+    }
+    let mut rig = Rig::modern();
+    let id = call_of_round(&mut rig, r#"{"name":"deploy","arguments":{}}"#, ReplayRule::default());
+    let post = rig.post();
+    rig.status(&post, 405);
+    assert_eq!(rig.error(id).delivery, Delivery::Refused);
+}
+
+#[test]
+fn a_later_round_is_not_sent_again_for_its_form() {
+    let mut rig = Rig::modern();
+    let later = r#"{"name":"deploy","requestState":"s","arguments":{}}"#;
+    let id = call_of_round(&mut rig, later, ReplayRule::default());
+    let post = rig.post();
+
+    rig.refuse(&post, 400, -32020, "Header mismatch");
+
+    rig.nothing_sent();
+    assert!(!rig.is_open(id));
+}
+
 #[test]
 fn a_later_round_of_a_caller_is_not_begun_anew_in_the_older_era_unless_that_does_no_harm() {
     let later = r#"{"name":"deploy","requestState":"s","arguments":{}}"#;

@@ -82,6 +82,14 @@ fn an_error_without_an_id_means_us_unless_it_comes_from_the_way_there() {
 }
 
 #[test]
+fn a_result_without_an_id_answers_nobody() {
+    let result = r#"{"jsonrpc":"2.0","id":null,"result":{}}"#;
+
+    assert!(matches!(read(200, result), PostReading::Misbehaved(_)));
+    assert!(matches!(read(400, result), PostReading::Rejected(_)));
+}
+
+#[test]
 fn an_answer_that_names_us_goes_before_one_without_an_id() {
     let body = r#"[{"id":null,"error":{"code":1,"message":"a"}},{"id":7,"result":{}}]"#;
 
