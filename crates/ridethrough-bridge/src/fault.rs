@@ -30,6 +30,21 @@ pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
     Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
 }
 
+/// The refusal of a round whose call is lost: whether its server has run it, nobody here knows.
+pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
+    let data = Facts {
+        kind: name(Kind::Interrupted).0,
+        status: None,
+        may_have_run: true,
+        attempts: 0,
+        handshakes: 0,
+        elapsed_ms: 0,
+        retry_after_ms: None,
+        said: None,
+    };
+    Answer::Error(Json::of(&Fault { code, message, data }).expect("made of texts and numbers"))
+}
+
 /// Why there is nothing to connect to, for people: safe for a terminal, and no longer than it must be. Secrets
 /// go before words are cut: what is left of one would not be known again.
 pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> String {

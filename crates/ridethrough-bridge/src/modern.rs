@@ -9,6 +9,7 @@ use ridethrough_core::message::code::{
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{ExchangeId, Identity, QuestionId, Version};
 
+use crate::fault;
 use crate::greeting;
 use crate::splice::{self, is_object};
 
@@ -265,7 +266,7 @@ pub(crate) fn unknown_state() -> Answer {
          come back within 10 minutes, or the bridge was started anew\n  \
          tried: nothing was sent\n\
          hint: whether the tool has run is not known; call it again without `requestState` if a second run does no harm";
-    Answer::refusal(INVALID_PARAMS, words)
+    fault::lost_round(INVALID_PARAMS, words)
 }
 
 /// The answer to a round of one call with the state of another.

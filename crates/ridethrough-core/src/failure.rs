@@ -98,6 +98,8 @@ pub enum Advice {
     ReplaceCertificate,
     /// Whether the certificate was revoked is not known.
     RevocationLater,
+    /// The server is a program, and has ended.
+    RunProgram,
     /// There is no version of TLS in common.
     TlsVersions,
     /// The certificate's authority is not known.
@@ -137,6 +139,7 @@ impl Advice {
             Self::RevocationLater => {
                 "try again later; if that does not help, look at what the server's authority says about it"
             }
+            Self::RunProgram => "start the program by itself, and look at what it prints",
             Self::TlsVersions => "let the server speak TLS 1.2 or 1.3, and look at its log",
             Self::TrustAuthority => {
                 "if you trust that authority, name its certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`"

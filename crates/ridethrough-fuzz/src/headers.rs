@@ -68,7 +68,8 @@ fn check_retry_after(head: &AnswerHead, value: Option<&str>) {
     let value = value.unwrap_or_default().trim();
     let is_number = !value.is_empty() && value.chars().all(|it| it.is_ascii_digit());
     if is_number {
-        let seconds = value.parse().unwrap_or(u64::MAX);
+        let century = 100 * 365 * 24 * 60 * 60;
+        let seconds = value.parse().unwrap_or(u64::MAX).min(century);
         assert_eq!(head.retry_after, Some(Duration::from_secs(seconds)));
     }
     if value.starts_with('-') || value.is_empty() {

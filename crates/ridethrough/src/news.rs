@@ -42,15 +42,17 @@ pub fn of(event: &Event, now: Moment) -> News {
                 format!("the server keeps failing: calls are held back {}", within(*until, now));
             (Trouble, "breakerOpened", words)
         }
+        // The handshake is nobody's call, and its first request has another name in each era.
+        Event::CallEnded { kind: None, attempts: 0, elapsed, .. } => {
+            (Detail, "callEnded", format!("the handshake took {}", time(*elapsed)))
+        }
         Event::CallEnded { call, kind, attempts, elapsed, .. } => {
             let weight = if kind.is_some() { Trouble } else { Detail };
             let how = kind.map_or_else(|| "was answered".to_owned(), |kind| kind.to_string());
-            let sent = match (attempts, kind) {
-                (0, Some(_)) => "not sent, ".to_owned(),
-                // The handshake is nobody's call.
-                (0, None) => String::new(),
-                (1, _) => "1 request, ".to_owned(),
-                (n, _) => format!("{n} requests, "),
+            let sent = match attempts {
+                0 => "not sent, ".to_owned(),
+                1 => "1 request, ".to_owned(),
+                n => format!("{n} requests, "),
             };
             (weight, "callEnded", format!("{call} {how} ({sent}{})", time(*elapsed)))
         }
@@ -150,7 +152,7 @@ fn of_the_link(event: &Event, now: Moment) -> News {
             (Recovery, "sessionReady", format!("a session is ready, revision {version}"))
         }
         Event::SessionRenewalFailed { reason, next } => {
-            let words = format!("no new session: {reason}; next try {}", within(*next, now));
+            let words = format!("the handshake failed: {reason}; next try {}", within(*next, now));
             (Trouble, "sessionRenewalFailed", words)
         }
         Event::StaleServed { call, age, .. } => {

@@ -108,6 +108,7 @@ async fn a_state_is_good_once_and_not_for_ever() {
 
     for error in [again, late] {
         assert_eq!(error["code"], -32602, "{error}");
+        assert_eq!(error["data"]["mayHaveRun"], true, "{error}");
         let words = error["message"].as_str().unwrap();
         assert!(
             words.contains("`requestState` is not known") && words.contains("hint: "),

@@ -37,7 +37,9 @@ pub fn read_head(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead 
     let text = |name: &HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let mut head = AnswerHead::new(parts.status, content(text(&CONTENT_TYPE)));
     head.session = text(&SESSION).and_then(SessionId::new);
-    head.retry_after = text(&RETRY_AFTER).and_then(|it| retry_after(it, SystemTime::now()));
+    let hints = parts.headers.get_all(RETRY_AFTER).into_iter().filter_map(|it| it.to_str().ok());
+    // Of several, none is undercut.
+    head.retry_after = hints.filter_map(|it| retry_after(it, SystemTime::now())).max();
     head.challenge = challenge(&parts.headers);
     head.challenge_words = challenge_words(&parts.headers, head.challenge.as_ref());
     head.cookies = cookies(&parts.headers);
@@ -91,6 +93,10 @@ fn content(value: Option<&str>) -> Content {
 
 /// Seconds or a date (RFC 9110, 10.2.3). Seconds may be beyond any clock; the machine can take it.
 fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    asked_time(value, now).map(|time| time.min(LONGEST_WAIT))
+}
+
+fn asked_time(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
@@ -171,6 +177,8 @@ fn unquoted(quoted: &str) -> (Cow<'_, str>, &str) {
     (plain.into(), tail)
 }
 
+/// A server that asks for more asks for ever.
+const LONGEST_WAIT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 const MOST_LETTERS: usize = 40;
 
 #[cfg(test)]
@@ -188,7 +196,7 @@ mod tests {
         assert_eq!(read("Sun, 06 Nov 1994 08:49:47 GMT"), Some(Duration::from_secs(10)));
         assert_eq!(read("Sun, 06 Nov 1994 08:49:27 GMT"), Some(Duration::ZERO));
         assert_eq!(read("1e9"), Some(Duration::from_secs(1_000_000_000)));
-        assert_eq!(read("99999999999999999999999"), Some(Duration::from_secs(u64::MAX)));
+        assert_eq!(read("99999999999999999999999"), Some(LONGEST_WAIT));
         for nonsense in ["", "-5", "soon", "NaN", "inf", "1e400"] {
             assert_eq!(read(nonsense), None, "{nonsense}");
         }

@@ -63,7 +63,7 @@ impl LastWords {
 }
 
 /// Without what would colour or move a terminal.
-fn printable(line: &[u8]) -> String {
+pub(super) fn printable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     text.trim_end().chars().map(|each| if each.is_control() { ' ' } else { each }).collect()
 }

@@ -127,6 +127,18 @@ async fn a_child_that_dies_before_it_ever_answers_has_no_head() {
 }
 
 #[tokio::test]
+async fn what_a_child_prints_that_is_no_message_is_told_when_it_ends() {
+    let stdio = shell("read a; echo Listening on port 3000; echo more; echo why >&2; exit 0");
+
+    let failure = stdio.perform(initialize(1)).await.unwrap_err();
+
+    let words = "`sh` has ended, exit status: 0; it printed what is no message: Listening on port 3000; \
+                 its last words: why";
+    assert_eq!(failure.detail.as_deref(), Some(words));
+    assert_eq!(failure.advice, Some(ridethrough_core::Advice::RunProgram));
+}
+
+#[tokio::test]
 async fn a_request_to_a_child_that_has_closed_its_stdin_was_not_sent() {
     let stdio = shell(&format!("{ANSWER} exec <&-; while :; do sleep 1; done"));
     let (head, _body) = answered(stdio.perform(initialize(1)).await);

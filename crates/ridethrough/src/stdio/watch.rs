@@ -9,11 +9,11 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::{Cause, Failure};
+use ridethrough_core::{Advice, Cause, Failure};
 use tokio::io::AsyncRead;
 use tokio::sync::{oneshot, watch};
 
-use super::last_words::LastWords;
+use super::last_words::{LastWords, printable};
 use super::lines::{Lines, NoLine};
 use super::process::Process;
 use crate::size::Size;
@@ -51,12 +51,13 @@ impl Watch {
         let (dead, is_dead) = watch::channel(false);
         let mut words = LastWords::default();
         let reading = async {
+            let mut noise = None;
             let silence = tokio::select! {
-                silence = self.read(lines) => silence,
+                silence = self.read(lines, &mut noise) => silence,
                 () = a_second_after(is_dead.clone()) => Silence::End,
             };
             silent.send_replace(true);
-            silence
+            (silence, noise)
         };
         let dying = async {
             let status = self.await_end(ended, is_silent).await;
@@ -70,17 +71,31 @@ impl Watch {
                 () = a_second_after(is_dead.clone()) => {}
             }
         };
-        let (silence, status, ()) = tokio::join!(reading, dying, hearing);
+        let ((silence, noise), status, ()) = tokio::join!(reading, dying, hearing);
+        let mut failure = self.failure(&silence, status);
         let words = words.text(&self.program);
-        self.board.close(&self.failure(&silence, status, &words));
+        for (what, words) in [(NOISE, noise.unwrap_or_default()), (LAST_WORDS, words)] {
+            if !words.is_empty() {
+                let detail = failure.detail.take().unwrap_or_default();
+                failure = failure.with_detail(format!("{detail}; {what}: {words}"));
+            }
+        }
+        self.board.close(&failure);
         self.over.send_replace(true);
     }
 
-    /// Routes its lines until they end.
-    async fn read(&self, mut lines: Lines<impl AsyncRead + Unpin>) -> Silence {
+    /// Routes its lines until they end. Keeps the first that is no JSON: many a program greets people there.
+    async fn read(
+        &self,
+        mut lines: Lines<impl AsyncRead + Unpin>,
+        noise: &mut Option<String>,
+    ) -> Silence {
         let silence = loop {
             match lines.next().await {
                 Ok(line) => {
+                    if noise.is_none() && !line.trim_ascii_start().starts_with(b"{") {
+                        *noise = Some(printable(&line[..line.len().min(LONGEST_NOISE)]));
+                    }
                     if let Err(Floods) = self.board.route(line).await {
                         break Silence::Flood;
                     }
@@ -119,20 +134,20 @@ impl Watch {
         format!("`{}` wrote a line of more than {}", self.program, self.limit)
     }
 
-    fn failure(&self, silence: &Silence, status: Option<ExitStatus>, words: &str) -> Failure {
+    fn failure(&self, silence: &Silence, status: Option<ExitStatus>) -> Failure {
         let program = &self.program;
-        let (cause, mut detail) = match silence {
-            Silence::Flood => (Cause::Flooded, format!("`{program}` {FLOODS}")),
-            Silence::TooLong => (Cause::TooLarge, self.overlong()),
+        match silence {
+            Silence::Flood => {
+                Failure::unknown(Cause::Flooded).with_detail(format!("`{program}` {FLOODS}"))
+            }
+            Silence::TooLong => self.too_long(),
             Silence::End => {
                 let status = status.map(|status| format!(", {status}")).unwrap_or_default();
-                (Cause::Closed, format!("`{program}` has ended{status}"))
+                Failure::unknown(Cause::Closed)
+                    .with_detail(format!("`{program}` has ended{status}"))
+                    .with_advice(Advice::RunProgram)
             }
-        };
-        if !words.is_empty() {
-            detail = format!("{detail}; its last words: {words}");
         }
-        Failure::unknown(cause).with_detail(detail)
     }
 }
 
@@ -142,6 +157,9 @@ async fn a_second_after(mut flag: watch::Receiver<bool>) {
     tokio::time::sleep(LAST_GASP).await;
 }
 
+const NOISE: &str = "it printed what is no message";
+const LAST_WORDS: &str = "its last words";
+const LONGEST_NOISE: usize = 200;
 const FLOODS: &str = "asked too many questions before its first answer";
 /// How long the rest of a dead server is read, and how long one may live on without its pipes.
 pub(super) const LAST_GASP: Duration = Duration::from_secs(1);
