@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::progress::Progress;
 use super::shelf::Choice;
 use crate::misuse::Misuse;
+use crate::talk::safe;
 use crate::{until, writable};
 
 /// What `lab run` is asked for.
@@ -110,12 +111,23 @@ impl Contender {
                     hint: "give a program and its arguments: --client \"python3 adapter.py\""
                         .to_owned(),
                 })?;
+                if !program.is_there() {
+                    return Err(absent(command).into());
+                }
                 let program = if args.bridge { program.before_a_bridge() } else { program };
                 (command.clone(), program, command.clone())
             }
             None => ("ridethrough lab drive".to_owned(), ourselves()?, "ridethrough".to_owned()),
         };
         Ok(Self { name: args.name.clone().unwrap_or(name), command, program })
+    }
+}
+
+fn absent(command: &str) -> Misuse {
+    Misuse {
+        what: format!("there is no program for `{}`", safe::line(command)),
+        tried: "it was looked for in the folders of `PATH`; no scenario was played".to_owned(),
+        hint: "give a program and its arguments: --client \"python3 adapter.py\"".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -118,6 +118,16 @@ impl Program {
     /// Fails if there is no word, or a quote without its other half.
     pub fn parse(command: &str) -> Result<Self, NoProgram> {
         split(command).map(Self::new)
+    }
+
+    /// Whether there is such a program, in the folders of `PATH` or where its name says.
+    pub fn is_there(&self) -> bool {
+        let Some(name) = self.words.first().map(Path::new) else { return false };
+        if name.components().count() > 1 {
+            return name.exists();
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
     }
 
     async fn run(&self, url: &str, script: &[Step], limit: Duration) -> Performance {
