@@ -111,9 +111,9 @@ impl Args {
         if settings.verbose >= 3 {
             self.say(&harmless(&format!("{target}: {}", settings.shown())));
         }
-        let shown = target.to_string();
+        let spoken = target.spoken();
         let bridge = self.bridge(client, target, settings);
-        let bridge = bridge.advise(move |error| next_step::of(error, &shown));
+        let bridge = bridge.advise(move |error| next_step::of(error, &spoken));
         let _door = self.open_door(&bridge, target, settings);
         let mut code = 0;
         // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.

@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     Deadline,
     /// All went well.
     Done,
-    /// This program could not do its part: a file that cannot be written, for example.
+    /// This program could not do its part: a file cannot be written, or an answer does not fit its question.
     Failure,
     /// There is no answer, and the server may have run it.
     Interrupted,
@@ -111,7 +111,7 @@ const fn is_forbidden(status: u16) -> bool {
 pub(crate) const TABLE: &str = "\
 Exit codes of the commands that talk to a server:
   0  done
-  1  this program failed: a file that cannot be written, for example
+  1  this program failed: a file cannot be written, or an `--answer` does not fit what was asked
   2  wrong usage; nothing was run
   3  the server says that the tool failed
   4  the server cannot be reached, or turns everybody away; it did not run the call

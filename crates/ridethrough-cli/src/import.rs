@@ -26,6 +26,7 @@ mod servers;
 mod show;
 #[cfg(test)]
 mod tests;
+mod told;
 mod tree;
 mod undo;
 mod variables;
@@ -37,11 +38,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+pub(crate) use entry::meant_key;
 pub(crate) use host::Host;
 pub(crate) use reach::{Address, Program, Reached};
 pub use rehearsal::{Rehearsal, rehearse};
 pub(crate) use servers::{Server, Servers};
 pub(crate) use show::safe;
+pub(crate) use told::servers as told_servers;
 
 use crate::misuse::Misuse;
 use crate::out;

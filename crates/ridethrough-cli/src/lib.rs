@@ -45,6 +45,7 @@ mod trust;
 mod until;
 mod writable;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -113,7 +114,7 @@ enum Command {
 /// Does what the command line says.
 pub fn main() -> ExitCode {
     let played = match program::fold(std::env::args_os()) {
-        Ok(words) => play(Args::parse_from(words).command),
+        Ok(words) => parse(words).and_then(|args| play(args.command)),
         Err(misuse) => Err(misuse.into()),
     };
     played.unwrap_or_else(|error| match error.downcast::<Misuse>() {
@@ -127,6 +128,20 @@ pub fn main() -> ExitCode {
             Exit::Failure.into()
         }
     })
+}
+
+/// Reads the command line. One that cannot be read ends this process; it is told on stdout too where a machine reads.
+fn parse(words: Vec<OsString>) -> Result<Args> {
+    let is_json = words.iter().any(|it| it == "--json");
+    let error = match Args::try_parse_from(words) {
+        Ok(args) => return Ok(args),
+        Err(error) => error,
+    };
+    if is_json && error.use_stderr() {
+        let message = talk::safe::text(&error.render().to_string());
+        talk::ending::print_misuse(message.trim_end())?;
+    }
+    error.exit()
 }
 
 fn play(command: Command) -> Result<ExitCode> {

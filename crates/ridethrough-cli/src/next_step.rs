@@ -1,10 +1,18 @@
 //! What a person does next about a server that could not be talked to at all.
 
-use ridethrough::{CallError, Kind};
+use ridethrough::{CallError, Cause, Kind, Reason};
 
-/// The next step, in one line; `None` where the error itself says what to do. `server` is how the server can be
-/// typed: a URL without its query, a name, or a program behind `--`.
-pub(crate) fn of(error: &CallError, server: &str) -> Option<String> {
+/// A server as its user knows it.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    /// How it can be typed: a URL without its query, a name, or a program behind `--`.
+    pub(crate) word: String,
+    /// Where it is, without the query; `None` for a program.
+    pub(crate) url: Option<String>,
+}
+
+/// The next step, in one line; `None` where the error itself says what to do.
+pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     let is_no_endpoint = error.is_of_handshake()
         && match error.kind {
             Kind::Rejected { status } => !matches!(status, 300..=399 | 403 | 429 | 500..=599),
@@ -13,12 +21,24 @@ pub(crate) fn of(error: &CallError, server: &str) -> Option<String> {
         };
     let is_unsettled =
         error.is_of_handshake() || matches!(error.kind, Kind::Unreachable | Kind::Incompatible);
-    let look_closer = format!("`ridethrough check {server}` looks closer");
-    let is_url = server.contains("://");
-    match (is_no_endpoint && is_url).then(|| with_mcp(server)).flatten() {
-        Some(longer) => Some(format!("perhaps `/mcp` is missing: try `{longer}`; {look_closer}")),
-        None => is_unsettled.then_some(look_closer),
+    let look_closer = format!("`ridethrough check {}` looks closer", server.word);
+    let url = server.url.as_deref();
+    if let Some(longer) = url.filter(|_| is_no_endpoint).and_then(with_mcp) {
+        return Some(format!("perhaps `/mcp` is missing: try `{longer}`; {look_closer}"));
     }
+    if let Some(rest) =
+        url.filter(|_| is_cut_short(error)).and_then(|it| it.strip_prefix("http://"))
+    {
+        return Some(format!("perhaps it wants TLS: try `https://{rest}`; {look_closer}"));
+    }
+    is_unsettled.then_some(look_closer)
+}
+
+/// Whether the server hung up on the handshake without an answer, as one does that expects TLS.
+fn is_cut_short(error: &CallError) -> bool {
+    let Reason::Transport(failure) = &error.reason else { return false };
+    let is_cut = matches!(failure.cause, Cause::Closed | Cause::Reset | Cause::Unreadable);
+    is_cut && error.is_of_handshake()
 }
 
 /// The URL at which most servers answer, if this is not one of them.
@@ -29,7 +49,7 @@ pub(crate) fn with_mcp(url: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::{CallName, Delivery, Reason};
+    use ridethrough::{CallName, Delivery, Failure};
 
     use super::*;
 
@@ -38,11 +58,11 @@ mod tests {
         let error = refused(Kind::Rejected { status: 404 });
 
         assert_eq!(
-            of(&error, "http://a/").unwrap(),
+            of(&error, &at("http://a/")).unwrap(),
             "perhaps `/mcp` is missing: try `http://a/mcp`; `ridethrough check http://a/` looks closer"
         );
         assert_eq!(
-            of(&error, "http://a/mcp").unwrap(),
+            of(&error, &at("http://a/mcp")).unwrap(),
             "`ridethrough check http://a/mcp` looks closer"
         );
     }
@@ -52,7 +72,7 @@ mod tests {
         let error = refused(Kind::Rejected { status: 404 });
 
         assert_eq!(
-            of(&error, "-- npx ...").unwrap(),
+            of(&error, &Spoken { word: "-- npx ...".into(), url: None }).unwrap(),
             "`ridethrough check -- npx ...` looks closer"
         );
     }
@@ -60,7 +80,7 @@ mod tests {
     #[test]
     fn a_server_that_fails_or_forbids_is_at_the_right_path() {
         for status in [403, 500, 503] {
-            let step = of(&refused(Kind::Rejected { status }), "http://a/").unwrap();
+            let step = of(&refused(Kind::Rejected { status }), &at("http://a/")).unwrap();
 
             assert_eq!(step, "`ridethrough check http://a/` looks closer");
         }
@@ -71,7 +91,34 @@ mod tests {
         let mut error = refused(Kind::Rejected { status: 404 });
         error.attempts = 1;
 
-        assert_eq!(of(&error, "http://a/"), None);
+        assert_eq!(of(&error, &at("http://a/")), None);
+    }
+
+    #[test]
+    fn a_server_that_has_a_name_is_checked_by_its_name_and_tried_at_its_url() {
+        let server = Spoken { word: "github".into(), url: Some("https://a.example/".into()) };
+
+        assert_eq!(
+            of(&refused(Kind::Rejected { status: 404 }), &server).unwrap(),
+            "perhaps `/mcp` is missing: try `https://a.example/mcp`; `ridethrough check github` looks closer"
+        );
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_on_plain_http_may_want_tls() {
+        let mut error = refused(Kind::Unreachable);
+        error.reason = Reason::Transport(Failure::unknown(Cause::Closed));
+
+        let step = of(&error, &at("http://a/mcp")).unwrap();
+
+        assert!(step.starts_with("perhaps it wants TLS: try `https://a/mcp`"), "{step}");
+        assert!(!of(&error, &at("https://a/mcp")).unwrap().contains("TLS"));
+        error.reason = Reason::Transport(Failure::not_sent(Cause::ConnectRefused));
+        assert!(!of(&error, &at("http://a/mcp")).unwrap().contains("TLS"));
+    }
+
+    fn at(url: &str) -> Spoken {
+        Spoken { word: url.into(), url: Some(url.into()) }
     }
 
     fn refused(kind: Kind) -> CallError {

@@ -70,7 +70,8 @@ pub(crate) struct Options {
 /// How hard to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// For a person who waits: 30 s for a server that was there before, 10 s for one that never was
+    /// For a person who waits: 30 s for a server that was there before or answers with an error, 10 s for one
+    /// that was never reached
     Interactive,
     /// One attempt
     Never,

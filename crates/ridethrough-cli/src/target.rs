@@ -10,6 +10,7 @@ use secrecy::ExposeSecret;
 
 use crate::import::{Address, Program, Reached, safe};
 use crate::misuse::Misuse;
+use crate::next_step::Spoken;
 use crate::{names, program};
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
@@ -96,6 +97,15 @@ impl Target {
         }
     }
 
+    /// How people are told what to do about it.
+    pub(crate) fn spoken(&self) -> Spoken {
+        let url = match &self.place {
+            Place::Program(_) => None,
+            Place::Url { endpoint, .. } => Some(shown(endpoint)),
+        };
+        Spoken { word: self.word(), url }
+    }
+
     /// What is waited for while nothing comes.
     pub(crate) const fn awaited(&self) -> &'static str {
         match &self.place {
@@ -144,7 +154,7 @@ pub(crate) fn is_this_machine(endpoint: &Endpoint) -> bool {
 }
 
 /// Where it is, without the query, and without parts of the path that are long enough to be keys.
-fn shown(endpoint: &Endpoint) -> String {
+pub(crate) fn shown(endpoint: &Endpoint) -> String {
     let whole = endpoint.to_string();
     let path = whole.strip_prefix(&endpoint.origin()).unwrap_or_default();
     let part = |part: &str| if part.len() >= KEY { "..." } else { part }.to_owned();

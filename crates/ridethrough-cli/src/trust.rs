@@ -1,5 +1,6 @@
 //! `ridethrough trust`: approves the `ridethrough.toml` of a project, as it is.
 
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use crate::approvals::Approvals;
 use crate::misuse::Misuse;
 use crate::options::project;
 use crate::out;
-use crate::talk::safe;
+use crate::talk::{self, safe};
 
 /// What `trust` is asked for.
 #[derive(clap::Args)]
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     /// Take the approval back
     #[arg(long)]
     forget: bool,
+    /// Approve without asking; without a terminal nobody is asked either
+    #[arg(long, conflicts_with = "forget")]
+    yes: bool,
 }
 
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
@@ -45,16 +49,31 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
         hint: "mend the file: its keys are the names of the flags, see `ridethrough call --help`"
             .to_owned(),
     })?;
-    approvals.add(&path, &found.bytes).context(UNWRITTEN)?;
     out::print(|out| {
-        writeln!(
-            out,
-            "`{shown}` is approved as it is; once it changes, it has to be again. It says:"
-        )?;
+        writeln!(out, "`{shown}` says:")?;
         said.iter().try_for_each(|line| writeln!(out, "  {}", safe::line(line)))
-    })
+    })?;
+    if !args.yes && !is_agreed()? {
+        return out::print(|out| writeln!(out, "nothing was approved"));
+    }
+    approvals.add(&path, &found.bytes).context(UNWRITTEN)?;
+    let approved = format!("`{shown}` is approved as it is; once it changes, it has to be again");
+    out::print(|out| writeln!(out, "{approved}"))
 }
 
+/// Asks a person, if there is a terminal to ask on. To type the command in a script is to agree.
+fn is_agreed() -> Result<bool> {
+    let (stdin, mut stderr) = (io::stdin(), io::stderr());
+    if !stdin.is_terminal() || !stderr.is_terminal() {
+        return Ok(true);
+    }
+    write!(stderr, "approve it? yes or no [no]: ").context(UNASKED)?;
+    let mut line = String::new();
+    stdin.read_line(&mut line).context(UNASKED)?;
+    Ok(talk::yes_or_no(&line) == Some(true))
+}
+
+const UNASKED: &str = "nobody could be asked";
 const UNWRITTEN: &str = "the approval could not be written";
 
 const AFTER: &str = "\

@@ -117,7 +117,7 @@ pub(super) async fn explain(
     } else if is_old(wire).await {
         notes.add(
             Subject::Protocol
-                .bad(
+                .warning(
                     "initialize",
                     "an old server: HTTP+SSE of 2024-11-05, which is deprecated; our client \
                      speaks it, but a call cannot be resumed there, and nothing more was looked at",
@@ -127,6 +127,8 @@ pub(super) async fn explain(
                      another path, often `/mcp`",
                 ),
         );
+        // Every command of ours works with it.
+        return Err(Exit::Done);
     } else {
         notes.add(stranger(seen, wire));
     }

@@ -107,6 +107,8 @@ pub(super) enum Resume {
     Json,
     /// Events have no ids.
     NoIds,
+    /// Events have no ids, and there is no session that would keep them.
+    NoSession,
     /// Only the answer itself has an id: there is nothing to resume from before it.
     Late,
     /// The lost answer came again.
@@ -120,7 +122,11 @@ pub(super) enum Resume {
 pub(super) async fn resume(wire: &mut Wire, visit: &Visit, seen: &Seen, id: u64) -> Resume {
     let Some(stream) = &seen.stream else { return Resume::Json };
     let Some(before) = &stream.before else {
-        return if stream.at.is_some() { Resume::Late } else { Resume::NoIds };
+        return match (&stream.at, &visit.session) {
+            (Some(_), _) => Resume::Late,
+            (None, Some(_)) => Resume::NoIds,
+            (None, None) => Resume::NoSession,
+        };
     };
     match wire.ask(Ask::resume(before, id, super::WATCH).of(visit)).await {
         Err(miss) => Resume::Unknown(miss.to_string()),
@@ -169,6 +175,10 @@ fn judge_resume(resume: &Resume) -> Finding {
                 format!("its events have no ids: a stream that drops cannot be resumed {seen}");
             let advice = "give the server an event store: then a dropped stream costs nothing";
             Subject::Streams.note("resume", what).advise(advice)
+        }
+        Resume::NoSession => {
+            let what = "has no sessions, and its events have no ids: a stream that drops cannot be resumed";
+            Subject::Streams.note("resume", format!("{what} {seen}"))
         }
         Resume::Late => {
             let what = format!(

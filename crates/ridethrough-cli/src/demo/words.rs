@@ -60,7 +60,7 @@ impl Narrator {
                 format!("session {} is ready, revision {version}", self.sessions)
             }
             Event::SessionRenewalFailed { reason, next } => {
-                format!("no new session: {reason}; ask again in {}", until(next))
+                format!("the handshake failed: {reason}; ask again in {}", until(next))
             }
             other => news::of(other, at).words,
         })

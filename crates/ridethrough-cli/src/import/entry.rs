@@ -10,6 +10,7 @@ use secrecy::SecretString;
 
 use super::document::Document;
 use super::tree::{Node, Value};
+use crate::near;
 
 /// One server of a config file. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
@@ -190,6 +191,12 @@ fn remote(node: &Node, url: &Node) -> Result<Remote, &'static str> {
     })
 }
 
+/// The key of an entry that was perhaps meant by one that means nothing here.
+pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
+    let known = || LOCAL.iter().chain(&URLS).chain(&KNOWN).chain(&TYPES).chain(&SWITCHES).copied();
+    if known().any(|it| it == key) { None } else { near::nearest(key, known()) }
+}
+
 /// The members of which this is true, each once, and where their values stand.
 fn keys(
     node: &Node,
@@ -219,6 +226,8 @@ const ROOTS: [&str; 4] = ["mcpServers", "servers", "mcp_servers", "context_serve
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 /// What else is known of a server at a URL.
 const KNOWN: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
+const LOCAL: [&str; 4] = ["command", "args", "cwd", "env"];
+const SWITCHES: [&str; 2] = ["disabled", "enabled"];
 const TYPES: [&str; 3] = ["type", "transport", "transportType"];
 
 #[cfg(test)]

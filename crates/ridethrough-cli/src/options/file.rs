@@ -13,6 +13,7 @@ use toml::{Table, Value};
 use super::environment::{ERAS, POLICIES};
 use super::project::NAME;
 use super::{EraChoice, Layer, Policy, seconds, size};
+use crate::import::meant_key;
 use crate::misuse::Misuse;
 use crate::platform::Platform;
 
@@ -60,6 +61,9 @@ pub(super) fn parse(text: &str) -> Result<Layer, String> {
     for (key, value) in table {
         take(&mut layer, &key, value).map_err(|fault| match fault {
             Fault::Unknown => format!("`{key}` is not known; known are {}", KNOWN.join(", ")),
+            Fault::Misspelt { place, meant } => {
+                format!("`{place}` is not known; did you mean `{meant}`?")
+            }
             Fault::Wrong(bound) => format!("`{key}` {bound}"),
         })?;
     }
@@ -67,6 +71,11 @@ pub(super) fn parse(text: &str) -> Result<Layer, String> {
 }
 
 enum Fault {
+    /// A key of a server that was meant as another.
+    Misspelt {
+        place: String,
+        meant: &'static str,
+    },
     Unknown,
     Wrong(&'static str),
 }
@@ -96,7 +105,7 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
         }
         ("repeatable", value) => layer.repeatable = strings(value)?,
         // Names of servers are looked for when one is typed.
-        ("servers", Value::Table(_)) => {}
+        ("servers", Value::Table(servers)) => misspelt(&servers)?,
         ("servers", _) => return Err(Fault::Wrong("must be a table of servers")),
         ("timeout", value) => {
             let number = match value {
@@ -111,6 +120,18 @@ fn take(layer: &mut Layer, key: &str, value: Value) -> Result<(), Fault> {
             layer.verbose = Some(count.ok_or(Fault::Wrong("must be a number, 0 to 3"))?);
         }
         _ => return Err(Fault::Unknown),
+    }
+    Ok(())
+}
+
+/// Refuses what is nearly a key of a server. Entries are pasted from other hosts, whose own keys mean nothing here.
+fn misspelt(servers: &Table) -> Result<(), Fault> {
+    for (name, server) in servers {
+        for key in server.as_table().into_iter().flat_map(Table::keys) {
+            if let Some(meant) = meant_key(key) {
+                return Err(Fault::Misspelt { place: format!("servers.{name}.{key}"), meant });
+            }
+        }
     }
     Ok(())
 }
@@ -198,6 +219,15 @@ mod tests {
         let refused = parse("timeuot = 2\n").map(|_| ()).unwrap_err();
 
         assert!(refused.starts_with("`timeuot` is not known; known are bearer-env,"), "{refused}");
+    }
+
+    #[test]
+    fn a_misspelt_key_of_a_server_is_told_and_a_foreign_one_is_not() {
+        let refused =
+            parse("[servers.a]\nurl = 'https://a.example'\nheadrs = {}\n").map(|_| ()).unwrap_err();
+
+        assert_eq!(refused, "`servers.a.headrs` is not known; did you mean `headers`?");
+        assert!(parse("[servers.a]\nurl = 'https://a.example'\nalwaysAllow = []\n").is_ok());
     }
 
     #[test]

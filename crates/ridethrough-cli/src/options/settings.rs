@@ -277,7 +277,10 @@ fn word(value: impl ValueEnum) -> String {
 /// The token in `Authorization: Bearer TOKEN`.
 fn given(value: &str) -> Result<Bearer, String> {
     let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let (_, token) = token.ok_or("header `Authorization` must be `Bearer TOKEN`")?;
+    let (_, token) = token.ok_or(
+        "header `Authorization` must be `Bearer TOKEN`: no other scheme is spoken yet, because a token is \
+         renewed and kept out of every log",
+    )?;
     let source = StaticBearer::new(token.trim())
         .map(Source::Header)
         .map_err(|error| format!("header `Authorization`: {error}"))?;

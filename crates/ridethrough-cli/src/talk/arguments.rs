@@ -196,6 +196,15 @@ fn is_element(word: &Word, schema: Option<Schema<'_>>) -> bool {
     !is_like_list && !json.is_some_and(|json| types.iter().any(|it| is_of(&json, it)))
 }
 
+/// A yes or a no, in the ways that people type one.
+pub(crate) fn yes_or_no(line: &str) -> Option<bool> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" | "true" => Some(true),
+        "n" | "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
 /// The value that a word stands for. One that fits no type stays text: the check says what is wrong.
 fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     let text = match given {
@@ -209,6 +218,10 @@ fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     let is_named = |json: &Json| values.iter().any(|it| it == json.as_str());
     if is_named(&as_text()) {
         return as_text();
+    }
+    let is_boolean = types == ["boolean"];
+    if let Some(is_yes) = yes_or_no(&text).filter(|_| is_boolean) {
+        return Json::of(&is_yes).expect("a boolean is JSON");
     }
     let Some(json) = as_json else { return as_text() };
     let takes_text = types.contains(&"string");

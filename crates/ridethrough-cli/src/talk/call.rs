@@ -13,6 +13,7 @@ use ridethrough::model::{TaskSupport, Tool, ToolResult};
 
 use super::arguments::{self, Origins, Typed};
 use super::files::Folder;
+use super::log::Level;
 use super::questions::{self, Asking};
 use super::schema::{self, Document, Verdict};
 use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked, task};
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// `ridethrough task`
     #[arg(long)]
     detach: bool,
+    /// Ask the server for its log, from this level on, and tell it on stderr
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<Level>,
     #[command(flatten)]
     questions: questions::Flags,
 }
@@ -67,6 +71,9 @@ impl Args {
             true => (self.typed(typed, &Json::empty_object())?.0, TaskSupport::default()),
             false => self.checked(talk, typed).await?,
         };
+        if let Some(level) = self.log {
+            talk.tell_log(level).await?;
+        }
         let desk = talk.desk.clone();
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
         call = call.on_progress(move |step| desk.show(&progress::line(&step)));
@@ -90,7 +97,7 @@ impl Args {
     async fn checked(&self, talk: &Talk, typed: Typed) -> Result<(Json, TaskSupport)> {
         let tools = talk.tools().await?;
         let Some(tool) = tools.iter().find(|tool| tool.name == self.tool) else {
-            return Err(self.unknown(&tools).into());
+            return Err(self.unknown(&tools, talk.questions.is_open()).into());
         };
         let schema = tool.input_schema.clone();
         let built = talk.aside(move || build(typed, &schema)).await?;
@@ -125,7 +132,7 @@ impl Args {
         }
     }
 
-    fn unknown(&self, tools: &[Tool]) -> Misuse {
+    fn unknown(&self, tools: &[Tool], is_askable: bool) -> Misuse {
         let names: Vec<_> =
             tools.iter().map(|tool| safe::line(&tool.name)).take(MOST_NAMES).collect();
         let more = if tools.len() > MOST_NAMES { " and more" } else { "" };
@@ -133,7 +140,13 @@ impl Args {
             true => "it has none".to_owned(),
             false => format!("it has {}{more}", names.join(", ")),
         };
-        let unchecked = "a tool that is not listed is called with `--unchecked`";
+        let unchecked = match is_askable {
+            true => "a tool that is not listed is called with `--unchecked`",
+            false => {
+                "a tool that is not listed is called with `--unchecked`; some servers list tools that ask only \
+                 where they can be answered: on a terminal, with `--answer` or with `--sampling-command`"
+            }
+        };
         Misuse {
             what: format!("the server lists no tool `{}`: {known}", self.tool),
             tried: "the tools were listed; none was called".to_owned(),

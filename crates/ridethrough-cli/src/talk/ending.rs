@@ -11,15 +11,26 @@ use super::aside::Late;
 use super::safe;
 use crate::exit::Exit;
 use crate::misuse::Misuse;
-use crate::{next_step, out};
+use crate::next_step::{self, Spoken};
+use crate::out;
 
-/// The server that a command talked to, as it can be typed.
+/// The server that a command talked to.
 #[derive(Debug)]
-pub(crate) struct With(pub(crate) String);
+pub(crate) struct With(pub(crate) Spoken);
 
 impl fmt::Display for With {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "with {}", self.0)
+        write!(f, "with {}", self.0.word)
+    }
+}
+
+/// What else a person can do about an error, which its command knows.
+#[derive(Debug)]
+pub(super) struct Hint(pub(super) &'static str);
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
     }
 }
 
@@ -32,11 +43,25 @@ pub(crate) fn tell(ended: Result<ExitCode>, is_json: bool) -> Result<ExitCode> {
     let exit = exit_of(&error);
     let message = words(&error);
     if is_json {
-        let told = Told { error: Details::of(&error, exit, &message) };
-        out::print(|out| writeln!(out, "{}", safe::json(&serde_json::to_string(&told)?)))?;
+        print(Details::of(&error, exit, &message))?;
     }
     eprintln!("{message}");
     Ok(exit.into())
+}
+
+/// Prints for machines that the command line cannot be used.
+pub(crate) fn print_misuse(message: &str) -> Result<ExitCode> {
+    print(Details::new(Exit::Usage.word(), message, Exit::Usage.code()))
+}
+
+/// Prints for machines that a person, or another process, stopped the command.
+pub(super) fn print_stopped(message: &str, may_have_run: bool, code: u8) -> Result<ExitCode> {
+    print(Details { may_have_run, ..Details::new("stopped", message, code) })
+}
+
+fn print(error: Details<'_>) -> Result<ExitCode> {
+    let told = Told { error };
+    out::print(|out| writeln!(out, "{}", safe::json(&serde_json::to_string(&told)?)))
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {
@@ -54,7 +79,8 @@ fn words(error: &anyhow::Error) -> String {
             let with = error.downcast_ref::<With>();
             let step =
                 with.zip(told.call()).and_then(|(With(server), call)| next_step::of(call, server));
-            report(told, step.as_deref())
+            let hint = error.downcast_ref::<Hint>().map(|it| it.0);
+            report(told, step.as_deref().or(hint))
         }
         (_, Some(misuse)) => safe::text(&misuse.to_string()),
         _ => safe::text(&format!("error: {error:#}")),
@@ -66,10 +92,13 @@ fn words(error: &anyhow::Error) -> String {
 fn report(error: &Error, next_step: Option<&str>) -> String {
     let (head, report) = (error.to_string(), error.report());
     let rest = report.strip_prefix(&head).unwrap_or_default();
-    let mut told = format!("error: {}{}", safe::line(&head), safe::text(rest));
+    let rest =
+        IN_CODE.iter().fold(rest.to_owned(), |rest, (code, flags)| rest.replace(code, flags));
+    let mut told = format!("error: {}{}", safe::line(&head), safe::text(&rest));
     told = told.replacen("\nhint: ", "\n\nhint: ", 1);
     if let Some(step) = next_step {
-        told.push_str(&format!("; {}", safe::line(step)));
+        let before = if told.contains("\nhint: ") { "; " } else { "\n\nhint: " };
+        told.push_str(&format!("{before}{}", safe::line(step)));
     }
     if Exit::of(error) == Exit::Unauthorized {
         told.push_str("; `--bearer-env VAR` sends the token that a variable holds (there is no login by a browser yet)");
@@ -83,6 +112,16 @@ fn report(error: &Error, next_step: Option<&str>) -> String {
     told
 }
 
+/// What the library tells a programmer, and what a person at the command line can do instead.
+const IN_CODE: [(&str, &str); 3] = [
+    (", `SSL_CERT_FILE` or `ClientBuilder::root_certificates`", " or `SSL_CERT_FILE`"),
+    (" or `ClientBuilder::message_limit`", ""),
+    (
+        "show it a certificate with `ClientBuilder::client_certificate`",
+        "this program cannot show it a certificate yet, the library can",
+    ),
+];
+
 #[derive(Serialize)]
 struct Told<'a> {
     error: Details<'a>,
@@ -94,9 +133,13 @@ struct Details<'a> {
     kind: &'static str,
     message: &'a str,
     may_have_run: bool,
-    attempts: u32,
-    handshakes: u32,
-    elapsed_ms: u64,
+    /// What was tried, if the error tells it: a server's own error does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handshakes: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_ms: Option<u64>,
     retry_after_ms: Option<u64>,
     exit_code: u8,
     /// The server's own error, as it was sent.
@@ -105,21 +148,34 @@ struct Details<'a> {
 }
 
 impl<'a> Details<'a> {
+    /// An end before any call was made.
+    fn new(kind: &'static str, message: &'a str, exit_code: u8) -> Self {
+        Self {
+            kind,
+            message,
+            may_have_run: false,
+            attempts: None,
+            handshakes: None,
+            elapsed_ms: None,
+            retry_after_ms: None,
+            exit_code,
+            rpc: None,
+        }
+    }
+
     fn of(error: &'a anyhow::Error, exit: Exit, message: &'a str) -> Self {
         let error = error.downcast_ref::<Error>();
         let call = error.and_then(Error::call);
         let millis =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
-            kind: exit.word(),
-            message,
             may_have_run: error.is_some_and(Error::may_have_run),
-            attempts: call.map_or(0, |call| call.attempts),
-            handshakes: call.map_or(0, |call| call.handshakes),
-            elapsed_ms: call.map_or(0, |call| millis(call.elapsed)),
+            attempts: call.map(|call| call.attempts),
+            handshakes: call.map(|call| call.handshakes),
+            elapsed_ms: call.map(|call| millis(call.elapsed)),
             retry_after_ms: error.and_then(Error::retry_after).map(millis),
-            exit_code: exit.code(),
             rpc: error.and_then(Error::server).map(|it| &it.json),
+            ..Self::new(exit.word(), message, exit.code())
         }
     }
 }

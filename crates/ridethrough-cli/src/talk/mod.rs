@@ -12,6 +12,7 @@ mod content;
 pub(crate) mod desk;
 pub(crate) mod ending;
 mod files;
+mod log;
 mod ping;
 mod progress;
 mod prompt;
@@ -44,6 +45,8 @@ use ridethrough::{Client, Error, Json, Task};
 use tokio::runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
+
+pub(crate) use arguments::yes_or_no;
 
 use crate::exit::Exit;
 use crate::options::{Options, Settings};
@@ -156,6 +159,7 @@ fn hold(
 ) -> Result<ExitCode> {
     let settings = common.options.settings()?;
     let target = target::resolve(&common.server)?;
+    let is_program = target.address().is_none();
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -179,7 +183,7 @@ fn hold(
         let talk = Talk {
             server: common.server.clone(),
             shown: target.to_string(),
-            is_program: target.address().is_none(),
+            is_program,
             client,
             desk,
             questions,
@@ -193,10 +197,15 @@ fn hold(
         };
         talk.through(work).await
     });
-    // Whatever is still under way, a look-up of a name for example, is of no interest any more.
-    runtime.shutdown_background();
+    if is_program {
+        // Dropped with its tasks, a program that did not leave in time is killed: that is waited for.
+        runtime.shutdown_timeout(LAST_WORDS);
+    } else {
+        // Whatever is still under way, a look-up of a name for example, is of no interest any more.
+        runtime.shutdown_background();
+    }
     ended.map_err(|error| match error.is::<Error>() {
-        true => error.context(ending::With(target.word())),
+        true => error.context(ending::With(target.spoken())),
         false => error,
     })
 }
@@ -207,7 +216,7 @@ impl Talk {
         let ended = self.worked(work).await;
         self.desk.done();
         // A server that does not answer to that has no say in how long this takes.
-        let _ = timeout(GOODBYE, self.client.close()).await;
+        let _ = timeout(self.time_for_goodbye(), self.client.close()).await;
         // Events end with the client; what happened last is still told.
         let told = async {
             while !self.teller.is_finished() {
@@ -223,7 +232,18 @@ impl Talk {
         if secrets::was_masked() {
             self.desk.say(MASKED);
         }
-        ended
+        match ended {
+            // The server has its answer and may have done its work, but not what was wanted.
+            Ok(ExitCode::SUCCESS) if self.questions.is_misfit() => Ok(Exit::Failure.into()),
+            ended => ended,
+        }
+    }
+
+    /// How long the end of a session may take: a command whose time is over says no more than that it leaves.
+    fn time_for_goodbye(&self) -> Duration {
+        let longest = if self.is_program { PROGRAM_GOODBYE } else { GOODBYE };
+        let left = self.ends.map(|ends| ends.saturating_duration_since(Instant::now()));
+        left.map_or(longest, |left| left.clamp(SHORTEST_GOODBYE, longest))
     }
 
     /// Does the work, unless a person stops it: by Ctrl-C, which is a no to the first question that is open.
@@ -240,7 +260,11 @@ impl Talk {
             self.desk.clear();
             let tool = self.is_tool_called.load(Relaxed);
             let may_have_run = if tool { "; the server may have run the tool" } else { "" };
-            self.desk.say(&format!("\nstopped: what was under way is cancelled{may_have_run}"));
+            let words = format!("stopped: what was under way is cancelled{may_have_run}");
+            self.desk.say(&format!("\n{words}"));
+            if self.is_json {
+                ending::print_stopped(&words, tool, code)?;
+            }
             self.cancel_task().await;
             return Ok(ExitCode::from(code));
         }
@@ -315,6 +339,10 @@ fn joined<'a>(members: impl Iterator<Item = &'a Json>) -> String {
 const MASKED: &str = "note: what the server repeated of your token, your headers or the URL's query is shown as `...`";
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
+/// A program that stays when its stdin ends is asked to leave after two seconds, and killed a while later.
+const PROGRAM_GOODBYE: Duration = Duration::from_secs(4);
+/// Enough to write one request to a server that is near.
+const SHORTEST_GOODBYE: Duration = Duration::from_millis(100);
 /// The exit code of a command that was stopped by it.
 const CTRL_C: u8 = 130;
 const LAST_WORDS: Duration = Duration::from_millis(100);

@@ -15,17 +15,19 @@ mod url;
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
 use ridethrough::model::{Elicited, FormRequest, UrlRequest};
 use ridethrough::{ClientBuilder, Era};
 
+use super::arguments::yes_or_no;
 use super::desk::Desk;
 use super::{aside, safe};
 use crate::out;
 use answers::Answers;
 use console::{Console, Heard};
-use field::yes_or_no;
 use form::{Form, Taken};
 use sampling::Model;
 pub(super) use unanswered::refuse_unanswered;
@@ -60,6 +62,8 @@ pub(super) struct Questions {
     server: String,
     console: Option<Console>,
     answers: Option<Answers>,
+    /// Whether a form was declined because the answers that were given do not fit it.
+    is_misfit: AtomicBool,
     model: Option<Model>,
 }
 
@@ -75,13 +79,24 @@ impl Questions {
         let console = has_console.then(|| Console::new(desk.clone()));
         let answers = Answers::read(&flags.answers)?;
         let model = flags.sampling_command.as_deref().map(Model::read).transpose()?;
-        Ok(Arc::new(Self { desk, asking, server, console, answers, model }))
+        let is_misfit = AtomicBool::new(false);
+        Ok(Arc::new(Self { desk, asking, server, console, answers, is_misfit, model }))
+    }
+
+    /// Whether the server is told that it may ask anything.
+    pub(super) const fn is_open(&self) -> bool {
+        self.console.is_some() || self.answers.is_some() || self.model.is_some()
+    }
+
+    /// Whether answers that were given do not fit what the server asked.
+    pub(super) fn is_misfit(&self) -> bool {
+        self.is_misfit.load(Relaxed)
     }
 
     /// Lets a client declare what can be answered here. Then a session is preferred: a server that speaks both
     /// eras, and whose code asks in the older way, cannot ask without one.
     pub(super) fn declare(self: &Arc<Self>, mut builder: ClientBuilder) -> ClientBuilder {
-        if self.console.is_some() || self.answers.is_some() || self.model.is_some() {
+        if self.is_open() {
             builder = builder.prefer_era(Era::Legacy);
         }
         if self.asking == Asking::OnTerminal {
@@ -163,7 +178,9 @@ impl Questions {
 
     fn decline(&self, reason: &str) -> Elicited {
         let reason = safe::line(reason);
-        self.desk.say(&format!("warning: {} asked, and was declined: {reason}", self.server));
+        let word = if self.answers.is_some() { "error" } else { "warning" };
+        self.desk.say(&format!("{word}: {} asked, and was declined: {reason}", self.server));
+        self.is_misfit.store(self.answers.is_some(), Relaxed);
         Elicited::Declined
     }
 

@@ -89,8 +89,11 @@ pub(super) fn arguments(document: &Document) -> String {
     let required: HashSet<_> = schema.required().into_iter().collect();
     for (name, property) in schema.properties().take(MOST_SHOWN) {
         let need = if required.contains(&name) { ", required" } else { "" };
+        let default =
+            property.default().map(|it| format!(", {it} if not given")).unwrap_or_default();
         let description = property.description().map(|it| format!(": {it}")).unwrap_or_default();
-        words += &safe::line(&format!("  {name}={}{need}{description}", property.words()));
+        let fits = property.words();
+        words += &safe::line(&format!("  {name}={fits}{need}{default}{description}"));
         words.push('\n');
     }
     match schema.properties().count().saturating_sub(MOST_SHOWN) {

@@ -5,14 +5,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::ValueEnum;
-use ridethrough::model::LogLevel;
 use ridethrough::{
     CallError, CallName, Delivery, Error, Event, Events, Failure, Kind, Moment, Notifications,
     Reason, Seen, Server,
 };
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
+use super::log::Level;
 use super::questions::{Asking, Flags};
 use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
@@ -48,19 +47,6 @@ pub(crate) struct Args {
         hide_default_value = true
     )]
     html_port: u16,
-}
-
-/// How much a message of the log must matter: the levels of RFC 5424, the least first.
-#[derive(Clone, Copy, ValueEnum)]
-enum Level {
-    Debug,
-    Info,
-    Notice,
-    Warning,
-    Error,
-    Critical,
-    Alert,
-    Emergency,
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
@@ -191,21 +177,6 @@ async fn over(ends: Option<Instant>) {
     match ends {
         Some(ends) => sleep_until(ends).await,
         None => std::future::pending().await,
-    }
-}
-
-impl From<Level> for LogLevel {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Debug => Self::Debug,
-            Level::Info => Self::Info,
-            Level::Notice => Self::Notice,
-            Level::Warning => Self::Warning,
-            Level::Error => Self::Error,
-            Level::Critical => Self::Critical,
-            Level::Alert => Self::Alert,
-            Level::Emergency => Self::Emergency,
-        }
     }
 }
 

@@ -40,7 +40,7 @@ async fn every_value_has_the_type_that_the_tool_wants() {
 async fn what_is_missing_or_wrong_is_told_together_and_nothing_is_called() {
     let rig = Rig::new().await;
 
-    let pairs = rig.run(&["call", "SERVER", "deploy", "to=moon", "dry=yes", "more=1"]).await;
+    let pairs = rig.run(&["call", "SERVER", "deploy", "to=moon", "dry=maybe", "more=1"]).await;
     let object = rig.run(&["call", "SERVER", "deploy", r#"{"to":"moon","replicas":99}"#]).await;
 
     assert_eq!((pairs.code, object.code), (Some(2), Some(2)));

@@ -114,6 +114,24 @@ async fn the_time_of_a_command_is_up_for_all_that_it_asks_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_take_a_goodbye_is_not_waited_for_when_the_time_is_up() {
+    let rig = Rig::new().await;
+    for silent in [When::method("ping"), When::delete()] {
+        rig.mcp.rule(silent, Times::Always, |ask| async move {
+            pending::<()>().await;
+            drop(ask);
+        });
+    }
+    let began = std::time::Instant::now();
+
+    let ran = rig.run(&["ping", "SERVER", "--timeout", "1"]).await;
+
+    assert_eq!(ran.code, Some(7), "{ran:?}");
+    // Goodbyes of a second came on top; half of that leaves room for a busy machine.
+    assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_error_of_the_server_ends_with_8_and_is_there_for_machines() {
     let rig = Rig::new().await;
     rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
@@ -129,6 +147,39 @@ async fn an_error_of_the_server_ends_with_8_and_is_there_for_machines() {
     assert_eq!((&error["kind"], &error["exitCode"]), (&json!("protocol"), &json!(8)));
     assert_eq!(error["rpc"]["code"], -32050);
     assert_eq!(error["mayHaveRun"], true);
+    assert!(error["attempts"].is_null(), "what is not known is not said: {error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_flags_are_there_for_machines_too() {
+    let rig = Rig::new().await;
+
+    let ran = rig.run(&["tools", "SERVER", "--json", "--colour"]).await;
+
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let error = &ran.json()["error"];
+    assert_eq!((&error["kind"], &error["exitCode"]), (&json!("usage"), &json!(2)));
+    assert!(error["message"].as_str().unwrap().contains("--colour"), "{error}");
+    let plain = rig.run(&["tools", "SERVER", "--colour"]).await;
+    assert_eq!((plain.code, plain.out.as_str()), (Some(2), ""), "{plain:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_of_the_server_is_told_beside_the_answer() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        let log = json!({"jsonrpc": "2.0", "method": "notifications/message",
+            "params": {"level": "warning", "logger": "disk", "data": "nearly full"}});
+        let mut sse = ask.sse().await;
+        sse.message(None, &log).await;
+        sse.answer_and_finish(json!({"content": [{"type": "text", "text": "hi"}]})).await;
+    });
+
+    let ran = rig.run(&["call", "SERVER", "echo", "--log", "info"]).await;
+
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "hi\n"), "{ran:?}");
+    assert!(ran.err.contains("log warning (disk): nearly full\n"), "{ran:?}");
+    assert_eq!(rig.mcp.count(&When::method("logging/setLevel")), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,7 +213,8 @@ async fn an_interrupt_cancels_the_call_and_ends_with_130() {
         pending::<()>().await;
         drop(ask);
     });
-    let mut command = rig.command(&["call", "SERVER", "echo"]);
+    let mut command = rig.command(&["call", "SERVER", "echo", "--json"]);
+    command.stdout(std::process::Stdio::piped());
     let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
     until("the tool runs", || rig.mcp.executions("echo") == 1).await;
 
@@ -172,6 +224,8 @@ async fn an_interrupt_cancels_the_call_and_ends_with_130() {
 
     assert_eq!(ran.code, Some(130), "{ran:?}");
     assert!(ran.err.contains("stopped: "), "{ran:?}");
+    let error = &ran.json()["error"];
+    assert_eq!((&error["kind"], &error["mayHaveRun"]), (&json!("stopped"), &json!(true)));
     assert_eq!(rig.mcp.count(&When::notification("notifications/cancelled")), 1);
 }
 

@@ -40,6 +40,25 @@ async fn a_program_can_be_checked() {
     assert!(dead.out.contains("start it by hand"), "{dead:?}");
 }
 
+/// One that stays when its stdin ends was left to run for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_program_outlives_its_command() {
+    let rig = Rig::new().await;
+    let stays = format!("echo $$ >> pids\n{SERVER}\ntrap '' TERM\nwhile :; do sleep 1; done\n");
+    rig.write("stays.sh", &stays);
+
+    let listed = rig.run(&["tools", "--", "/bin/sh", "stays.sh"]).await;
+    let hurried = rig.run(&["tools", "--timeout", "1", "--", "/bin/sh", "stays.sh"]).await;
+
+    assert_eq!((listed.code, hurried.code), (Some(0), Some(0)), "{listed:?} {hurried:?}");
+    let pids = std::fs::read_to_string(rig.folder.join("pids")).unwrap();
+    assert_eq!(pids.lines().count(), 2);
+    for pid in pids.lines() {
+        let is_there = std::path::Path::new("/proc").join(pid).join("exe").exists();
+        assert!(!is_there, "{pid} still runs");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_and_a_program_are_one_server_too_many() {
     let rig = Rig::new().await;

@@ -41,6 +41,24 @@ async fn a_projects_file_sends_no_variable_and_repeats_no_call_until_it_is_appro
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_is_asked_before_a_file_is_approved() {
+    for (answer, is_approved) in [("no", false), ("yes", true)] {
+        let rig = Rig::new().await;
+        rig.write("ridethrough.toml", "repeatable = ['deploy']\n");
+        let mut person = crate::pty::Person::at(&rig, &["trust"]);
+
+        person.answers("approve it? yes or no [no]: ", answer).await;
+        let (code, out, _) = person.leaves().await;
+
+        assert_eq!(code, Some(0));
+        assert!(out.contains("repeatable deploy"), "{out}");
+        assert_eq!(out.contains("is approved as it is"), is_approved, "{out}");
+        let asked = rig.run(&["tools", "SERVER", "-v"]).await;
+        assert_eq!(asked.err.contains("ridethrough trust"), !is_approved, "{asked:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_projects_file_that_is_not_used_is_told_of_once() {
     let rig = Rig::new().await;
     rig.write("ridethrough.toml", FILE);

@@ -224,7 +224,7 @@ async fn answers_that_do_not_fit_or_do_not_do_decline_the_form_and_say_why() {
 
         let ran = rig.run(&[&["call", "SERVER", "echo"], answers_given].concat()).await;
 
-        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.code, Some(1), "what was wanted did not happen: {ran:?}");
         assert_eq!(answers(&rig)[0]["result"], json!({"action": "decline"}));
         assert!(ran.err.contains("was declined: ") && ran.err.contains(reason), "{}", ran.err);
         assert_eq!(

@@ -51,6 +51,31 @@ async fn events_notifications_and_status_are_told_as_they_happen() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_cannot_be_reached_is_not_called_connected() {
+    let rig = Rig::new().await;
+    let mut command = rig.command(&["watch", "SERVER"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut status = async |words: &str| {
+        loop {
+            let line = timeout(Duration::from_secs(15), lines.next_line()).await;
+            let line = line.unwrap_or_else(|_| panic!("not seen: {words}")).unwrap().unwrap();
+            if line.contains(&format!("status: {words}")) {
+                return;
+            }
+        }
+    };
+    status("connected").await;
+
+    rig.server.kill().await;
+
+    status("cannot be reached").await;
+    rig.server.restart().await.unwrap();
+    status("connected").await;
+    child.kill().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_ends_when_it_was_told_to() {
     let rig = Rig::new().await;
 

@@ -109,14 +109,26 @@ fn a_file_is_read_and_one_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn booleans_are_typed_as_people_say_them_and_texts_stay_texts() {
+    let schema = json!({"properties": {"b": {"type": "boolean"}, "t": {"type": "string"},
+        "e": {"type": ["boolean", "string"]}}});
+
+    let words = ["b=yes", "t=yes", "e=yes"].map(str::to_owned);
+    let (built, _) =
+        read(&words).unwrap().unwrap().by(Document::new(&Json::from(schema)).schema()).unwrap();
+
+    assert_eq!(built.as_str(), r#"{"b":true,"t":"yes","e":"yes"}"#);
+}
+
+#[test]
 fn what_fits_no_type_stays_text_and_is_found_by_the_check() {
     let schema = json!({"properties": {"i": {"type": "integer"}, "b": {"type": "boolean"}}});
 
-    let faults = found(&schema, &["i=many", "b=yes"]);
+    let faults = found(&schema, &["i=many", "b=maybe"]);
 
     assert_eq!(
         faults,
-        ["`b` must be boolean; typed: `b=yes`", "`i` must be integer; typed: `i=many`"]
+        ["`b` must be boolean; typed: `b=maybe`", "`i` must be integer; typed: `i=many`"]
     );
 }
 

@@ -2,7 +2,7 @@
 
 use ridethrough::Json;
 
-use super::super::arguments::{self, Origins};
+use super::super::arguments::{self, Origins, yes_or_no};
 use super::super::schema::{self, Schema};
 use super::super::{safe, schema::Document};
 use super::pick::{Choices, shown};
@@ -159,15 +159,6 @@ impl Kind {
             return Self::Many(Choices(choices));
         }
         if types == ["boolean"] { Self::Boolean } else { Self::Text }
-    }
-}
-
-/// A yes or a no, in the ways that people type one.
-pub(super) fn yes_or_no(line: &str) -> Option<bool> {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" | "true" => Some(true),
-        "n" | "no" | "false" => Some(false),
-        _ => None,
     }
 }
 

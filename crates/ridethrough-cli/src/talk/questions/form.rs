@@ -10,10 +10,10 @@
 use ridethrough::Json;
 use ridethrough::model::FormRequest;
 
-use super::super::arguments::Origins;
+use super::super::arguments::{Origins, yes_or_no};
 use super::super::safe;
 use super::super::schema::{self, Document};
-use super::field::{Field, yes_or_no};
+use super::field::Field;
 use super::quoted;
 
 /// A form that is being filled in.

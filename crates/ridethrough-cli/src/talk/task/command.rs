@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Subcommand;
 use ridethrough::model::{TaskId, TaskState, TaskStatus};
 use ridethrough::{Server, Task};
 
+use super::super::ending::Hint;
 use super::super::questions::{Asking, Flags};
 use super::super::{Common, Talk, call, joined, safe, talk, talk_asked};
 use crate::exit::Exit;
@@ -69,7 +70,7 @@ impl Named {
 
     async fn cancel(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
-        talk.timed(task.cancel()).await?;
+        talk.timed(task.cancel()).await.context(UNKNOWN)?;
         talk.print(|| r#"{"asked":"cancel"}"#.to_owned(), |_, _| Ok(()))?;
         talk.desk.say("the server was asked to stop the task; `task status` says whether it did");
         Ok(Exit::Done)
@@ -77,14 +78,14 @@ impl Named {
 
     async fn status(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
-        let state = talk.timed(task.status()).await?;
+        let state = talk.timed(task.status()).await.context(UNKNOWN)?;
         talk.print(|| state.json.as_str().to_owned(), |out, _| writeln!(out, "{}", words(&state)))?;
         Ok(Exit::Done)
     }
 
     async fn result(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
-        let result = talk.followed(&task).await?;
+        let result = talk.followed(&task).await.context(UNKNOWN)?;
         call::print(talk, &result, None, "the task")
     }
 }
@@ -143,5 +144,8 @@ fn words(state: &TaskState) -> String {
     format!("{status}{}", message.unwrap_or_default())
 }
 
+/// A server forgets tasks, and a name is easily cut short.
+const UNKNOWN: Hint =
+    Hint("`ridethrough task list SERVER` lists the tasks that it knows, if it can");
 /// The extension of the stateless revision.
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";

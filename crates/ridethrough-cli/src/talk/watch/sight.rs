@@ -28,6 +28,8 @@ enum What {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Standing {
     session: Option<String>,
+    /// Whether the last connection could be made, and carried an answer.
+    is_reached: bool,
     revision: Option<&'static str>,
     breaker: &'static str,
     last_failure: Option<String>,
@@ -70,6 +72,7 @@ impl Sight {
     pub(super) fn status(status: &Status, last: &mut Option<Standing>) -> Option<Self> {
         let standing = Standing {
             session: status.generation.map(|it| it.to_string()),
+            is_reached: status.outage_since.is_none(),
             revision: status.version.map(|it| it.as_str()),
             breaker: match status.breaker {
                 State::Closed => "closed",
@@ -133,7 +136,11 @@ impl Sight {
 
 impl Standing {
     fn words(&self) -> String {
-        let standing = if self.session.is_some() { "connected" } else { "not connected" };
+        let standing = match self.session {
+            Some(_) if self.is_reached => "connected",
+            Some(_) => "cannot be reached",
+            None => "not connected",
+        };
         let revision = self.revision.map(|it| format!(", revision {it}")).unwrap_or_default();
         let failure = self.last_failure.as_ref().map(|it| format!(", last failure: {it}"));
         let (breaker, failure) = (self.breaker, failure.unwrap_or_default());

@@ -55,7 +55,7 @@ async fn a_server_that_wants_a_token_ends_with_5_and_says_which() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_mcp_server_ends_with_8_and_a_guess() {
+async fn what_is_no_server_of_today_is_told_with_a_guess() {
     let html = [("content-type", "text/html")];
     let page = refused(move |ask| async move { ask.status(200, &html, "<html>").await }).await;
     let wrong_path = {
@@ -87,14 +87,14 @@ async fn what_is_no_mcp_server_ends_with_8_and_a_guess() {
     })
     .await;
 
-    for (ran, words) in [
-        (page, "a web page answers (200)"),
-        (wrong_path, "perhaps `/mcp` is missing"),
-        (moved, "redirects (302) to `https://login.example`"),
-        (old, "HTTP+SSE of 2024-11-05"),
-        (modern, "names the stateless revision 2026-07-28, and refuses it"),
+    for (ran, words, code) in [
+        (page, "a web page answers (200)", 8),
+        (wrong_path, "perhaps `/mcp` is missing", 8),
+        (moved, "redirects (302) to `https://login.example`", 8),
+        (old, "HTTP+SSE of 2024-11-05, which is deprecated; our client speaks it", 0),
+        (modern, "names the stateless revision 2026-07-28, and refuses it", 8),
     ] {
-        assert_eq!(ran.code, Some(8), "{ran:?}");
+        assert_eq!(ran.code, Some(code), "{ran:?}");
         let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(out.contains(words) && !out.contains("s3cret"), "{words}: {out}");
     }

@@ -1,0 +1,60 @@
+//! The log of a server: how much of it is asked for, and how it is told on stderr.
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ridethrough::model::{LogLevel, LogMessage, Notification};
+
+use super::{Talk, safe};
+
+/// How much a message of the log must matter: the levels of RFC 5424, the least first.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl Talk {
+    /// Asks the server for its log, and tells what comes for as long as the client lives.
+    pub(super) async fn tell_log(&self, level: Level) -> Result<()> {
+        let (mut notifications, desk) = (self.client.notifications(), self.desk.clone());
+        self.timed(self.client.set_log_level(level.into())).await?;
+        tokio::spawn(async move {
+            while let Some(told) = notifications.next().await {
+                if let Notification::Log(message) = told {
+                    desk.say(&words(&message));
+                }
+            }
+        });
+        Ok(())
+    }
+}
+
+/// A message on one line: `log warning (database): the disk is nearly full`.
+fn words(message: &LogMessage) -> String {
+    let logger = message.logger.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+    let data = message.data.string();
+    let data = data.as_deref().unwrap_or(message.data.as_str());
+    let level = message.json.member("level").and_then(|it| it.read::<String>());
+    safe::line(&format!("log {}{logger}: {data}", level.as_deref().unwrap_or_default()))
+}
+
+impl From<Level> for LogLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Debug => Self::Debug,
+            Level::Info => Self::Info,
+            Level::Notice => Self::Notice,
+            Level::Warning => Self::Warning,
+            Level::Error => Self::Error,
+            Level::Critical => Self::Critical,
+            Level::Alert => Self::Alert,
+            Level::Emergency => Self::Emergency,
+        }
+    }
+}
