@@ -27,6 +27,8 @@ pub(crate) struct Calls {
     askers: BTreeMap<u64, Asker>,
     /// By the text of the id: an id that is used again while its first call runs means the later one.
     numbers: BTreeMap<Bytes, u64>,
+    /// The bytes of all params that are kept.
+    bytes: usize,
     last: u64,
 }
 
@@ -86,6 +88,11 @@ pub(crate) enum End {
 }
 
 impl Calls {
+    /// Whether a request with these params can be kept besides those that are.
+    pub(crate) fn has_room_for(&self, params: Option<&Json>) -> bool {
+        self.known.len() < MOST_CALLS && self.bytes + size(params) <= MOST_BYTES
+    }
+
     pub(crate) fn begin(
         &mut self,
         asked: Asked,
@@ -98,6 +105,7 @@ impl Calls {
         let (handle, registration) = AbortHandle::new_pair();
         self.numbers.insert(id.json().as_bytes().clone(), number);
         let (id, began) = (Some(id), Instant::now());
+        self.bytes += size(params.as_ref());
         self.known.insert(number, Running { id, handle, method, params, page, began });
         if let Some(asker) = asker {
             self.askers.insert(number, asker);
@@ -116,9 +124,15 @@ impl Calls {
     /// Drops a request that the host does not wait for.
     pub(crate) fn drop_call(&mut self, number: u64) {
         self.askers.remove(&number);
-        if let Some(running) = self.known.remove(&number) {
+        if let Some(running) = self.forget(number) {
             running.handle.abort();
         }
+    }
+
+    fn forget(&mut self, number: u64) -> Option<Running> {
+        let running = self.known.remove(&number)?;
+        self.bytes -= size(running.params.as_ref());
+        Some(running)
     }
 
     /// The host has something else for an answer to this request; it goes on. Returns the id to answer, and
@@ -201,7 +215,7 @@ impl Calls {
         loop {
             // What was dropped is known no more.
             if let Ok((number, end)) = self.running.next().await?
-                && let Some(running) = self.known.remove(&number)
+                && let Some(running) = self.forget(number)
             {
                 let Running { id, method, page, .. } = running;
                 if let Some(id) = &id {
@@ -223,6 +237,13 @@ impl Running {
     }
 }
 
+fn size(params: Option<&Json>) -> usize {
+    params.map_or(0, |it| it.as_bytes().len())
+}
+
+/// No host waits for so much at once; one that writes without end would fill our memory.
+const MOST_CALLS: usize = 10_000;
+const MOST_BYTES: usize = 256 << 20;
 const MOST_SHOWN: usize = 50;
 /// Nobody who looks may hold up the calls: so much takes a few milliseconds.
 const MOST_READ: usize = 4 << 20;

@@ -74,6 +74,12 @@ pub(crate) fn unsent(method: &str) -> CallError {
     CallError::new(Kind::Closed, Delivery::NotSent, call, Reason::Rule(ENDED))
 }
 
+/// A request that finds no room beside those of the host that have no answer yet.
+pub(crate) fn crowded(method: &str) -> CallError {
+    let call = CallName { method: method.into(), tool: None };
+    CallError::new(Kind::Exhausted, Delivery::NotSent, call, Reason::Rule(CROWDED))
+}
+
 /// The whole story. What the server said in it is an excerpt, so that it can neither drown nor forge the rest.
 fn story(error: &CallError) -> String {
     let Reason::Said(words) = &error.reason else { return error.report() };
@@ -138,6 +144,8 @@ fn millis_up(time: Duration) -> u64 {
 
 /// The first code that JSON-RPC leaves to implementations.
 const NO_ANSWER: i64 = -32000;
+const CROWDED: &str =
+    "the host waits for 10,000 requests, or for 256 MiB of them, and can wait for no more";
 const ENDED: &str = "the bridge was told to end, or its input was closed";
 
 /// What a stateless upstream says about the request that the bridge made of the host's. The host made none

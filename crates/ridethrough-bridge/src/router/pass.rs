@@ -155,6 +155,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// Passes a request on.
     pub(super) fn begin(&mut self, call: Call, asked: Asked) {
+        if !self.calls.has_room_for(asked.params.as_ref()) {
+            let refusal = fault::answer(&fault::crowded(&asked.method), &self.advice);
+            return self.outbox.answer(Some(asked.id.json()), &refusal);
+        }
         let page = Page::asked(&asked.method, asked.params.as_ref());
         let mut call = self.manner.apply(call, &asked.method, asked.params.as_ref());
         let was_never_there = self.upstream.server().is_none() && self.greeted.is_provisional();

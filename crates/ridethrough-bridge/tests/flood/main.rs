@@ -184,6 +184,28 @@ async fn what_is_dropped_is_counted_and_told_once_and_the_rest_arrives() {
     assert_eq!(gauge.read().await.unwrap().dropped_notifications, dropped);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_host_that_asks_without_end_is_refused_what_it_cannot_wait_for() {
+    let upstream = Upstream::new(Notifications::Taken);
+    let mut host = Host::start(Bridge::new(upstream.client()));
+    host.greet().await;
+    upstream.goes_down();
+
+    for begin in (0..11_000).step_by(CROWD) {
+        let crowd: Vec<_> = (begin..begin + CROWD).map(question).collect();
+        host.say(crowd.join("\n")).await;
+    }
+    let refused = host.hear_json().await;
+
+    assert_eq!(refused["id"], 10_000, "{refused}");
+    assert_eq!(refused["error"]["data"]["mayHaveRun"], false, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("10,000"), "{refused}");
+    for _ in 10_001..11_000 {
+        host.hear().await;
+    }
+    host.asked(20_000, "ping", json!({})).await;
+}
+
 /// A small message must not keep a large one in memory that came in the same read.
 #[tokio::test(start_paused = true)]
 async fn a_notification_that_waits_holds_its_own_bytes_only() {
@@ -243,6 +265,10 @@ impl Host {
 
 fn notification(number: usize) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"n":{number}}}}}"#)
+}
+
+fn question(number: usize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"echo"}}}}"#)
 }
 
 fn floods_told(host: &Host) -> usize {

@@ -11,8 +11,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use crate::status::Door;
 
-/// Ends when a signal comes, with the exit code that shells give to it.
-pub(crate) async fn asked() -> u8 {
+/// Ends when a signal comes, with the exit code that shells give to it. Listens from this call on.
+pub(crate) fn asked() -> impl Future<Output = u8> {
     let kinds = [
         SignalKind::hangup(),
         SignalKind::interrupt(),
@@ -28,9 +28,11 @@ pub(crate) async fn asked() -> u8 {
         }))
     });
     let heard: Vec<_> = heard.collect();
-    match heard.is_empty() {
-        true => std::future::pending().await,
-        false => select_all(heard).await.0,
+    async move {
+        match heard.is_empty() {
+            true => std::future::pending().await,
+            false => select_all(heard).await.0,
+        }
     }
 }
 

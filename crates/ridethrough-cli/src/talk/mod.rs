@@ -249,11 +249,14 @@ impl Talk {
     /// Does the work, unless a person stops it: by Ctrl-C, which is a no to the first question that is open.
     async fn worked(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
         let mut working = pin!(work(self));
+        let mut asked = Box::pin(until::asked());
         loop {
             let code = tokio::select! {
                 ended = &mut working => return ended.map(ExitCode::from),
-                code = until::asked() => code,
+                code = &mut asked => code,
             };
+            // Before the next question is shown: a Ctrl-C that answers it at once is heard too.
+            asked = Box::pin(until::asked());
             if code == CTRL_C && self.questions.stop_question() {
                 continue;
             }
