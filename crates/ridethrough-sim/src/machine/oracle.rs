@@ -264,6 +264,11 @@ impl Oracle {
         self.handshake_over = now;
     }
 
+    /// What was taken for a handshake asks a stateless server whether it lives.
+    pub(crate) fn was_ping(&mut self, attempt: AttemptId) {
+        self.handshakes.remove(&attempt);
+    }
+
     /// The call ended.
     pub(crate) fn ended(&mut self, call: u64, now: Moment, outcome: &Outcome) {
         self.hurried = 0;

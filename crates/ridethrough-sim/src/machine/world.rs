@@ -10,7 +10,7 @@ use std::time::Duration;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Json;
 use ridethrough_core::{
-    Action, AttemptId, Cause, CredentialsId, Delivered, ExchangeId, Failure, Identity, Link,
+    Action, AttemptId, Cause, CredentialsId, Delivered, ExchangeId, Failure, Identity, Lane, Link,
     Moment, NoCredentials, Outcome, Outgoing, Output, QuestionId, RecoveryPolicy, Verb,
 };
 
@@ -64,6 +64,8 @@ enum Happening {
 struct Connection {
     call: Option<u64>,
     is_handshake: bool,
+    /// The generation whose era is asked for, which pings of a stateless server do likewise.
+    asks_era_of: Option<u64>,
     listens: Option<u64>,
 }
 
@@ -303,7 +305,8 @@ impl World {
     }
 
     fn send(&mut self, request: &Outgoing) {
-        let mut connection = Connection { call: None, is_handshake: false, listens: None };
+        let mut connection =
+            Connection { call: None, is_handshake: false, asks_era_of: None, listens: None };
         let mut limit = INITIALIZE_LIMIT;
         let mut wire_id = None;
         match &request.verb {
@@ -312,6 +315,9 @@ impl World {
                 connection.is_handshake = self.opens(request, text);
                 if text.contains(ERA_QUESTION) {
                     limit = ERA_QUESTION_LIMIT;
+                    connection.asks_era_of = Some(request.to.generation.number());
+                } else if request.lane == Lane::Call {
+                    self.know_pings(request.to.generation.number());
                 }
                 connection.call = number_after(text, r#""call":"#);
                 if text.contains(r#""method":"#) {
@@ -354,6 +360,16 @@ impl World {
         let is_new = generation > self.generation;
         self.generation = self.generation.max(generation);
         text.contains(r#""method":"initialize""#) || (is_new && text.contains(ERA_QUESTION))
+    }
+
+    /// A call of this generation goes out, and so there is no handshake of it: what asks for its era is a ping.
+    fn know_pings(&mut self, generation: u64) {
+        for (attempt, connection) in &mut self.open {
+            if connection.asks_era_of == Some(generation) && connection.is_handshake {
+                connection.is_handshake = false;
+                self.oracle.was_ping(*attempt);
+            }
+        }
     }
 
     /// Answers that were promised by a 202 come on the standing stream of their session.

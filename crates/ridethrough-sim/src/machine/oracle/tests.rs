@@ -79,6 +79,18 @@ fn what_follows_the_outcome_undercuts_a_hint_or_hurries_is_noticed() {
 }
 
 #[test]
+fn a_ping_that_was_taken_for_a_handshake_is_none() {
+    let mut oracle = watched(false);
+    let limit = Duration::from_secs(15);
+
+    oracle.handshake_began(AttemptId::new(1), Moment::START, limit);
+    oracle.was_ping(AttemptId::new(1));
+    oracle.handshake_began(AttemptId::new(2), Moment::START, limit);
+
+    assert_eq!(promises(&oracle), [""; 0]);
+}
+
+#[test]
 fn a_call_that_never_ends_and_a_second_renewal_are_noticed() {
     let mut oracle = watched(false);
 
