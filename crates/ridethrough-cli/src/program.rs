@@ -25,6 +25,13 @@ pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString
     if words.iter().skip(2).any(|it| it.to_string_lossy().contains("://")) && is_tool_less(&words) {
         return Err(wrong("there is a URL, and a program behind `--`"));
     }
+    if words[1] == "call" && words.iter().skip(2).all(|it| it.to_string_lossy().starts_with('-')) {
+        return Err(Misuse {
+            hint: "the tool stands before the program: `ridethrough call TOOL key=value -- npx -y some-server`"
+                .to_owned(),
+            ..wrong("no tool is named")
+        });
+    }
     let word = serde_json::to_string(&program).unwrap_or_default();
     words.insert(2, format!("{MARK}{word}").into());
     Ok(words)
@@ -73,6 +80,15 @@ mod tests {
         let program = in_word(&folded[2]).unwrap();
         let args: Vec<_> = program.args.iter().map(ExposeSecret::expose_secret).collect();
         assert_eq!((program.command.as_str(), args), ("npx", vec!["-y", "some-server", "--flag"]));
+    }
+
+    #[test]
+    fn a_call_names_its_tool_before_the_program() {
+        let words = "ridethrough call --json -- npx some-server echo".split(' ');
+
+        let refused = fold(words.map(OsString::from)).unwrap_err().to_string();
+
+        assert!(refused.contains("no tool is named") && refused.contains("call TOOL"), "{refused}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Take the approval back
     #[arg(long)]
     forget: bool,
-    /// Approve without asking; without a terminal nobody is asked either
+    /// Approve without asking, as is needed where there is no terminal
     #[arg(long, conflicts_with = "forget")]
     yes: bool,
 }
@@ -53,19 +53,30 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
         writeln!(out, "`{shown}` says:")?;
         said.iter().try_for_each(|line| writeln!(out, "  {}", safe::line(line)))
     })?;
-    if !args.yes && !is_agreed()? {
-        return out::print(|out| writeln!(out, "nothing was approved"));
+    if !args.yes && !is_agreed(&shown)? {
+        let is_approved = approvals.has(&path, &found.bytes);
+        let words = if is_approved {
+            "it was approved before, and stays so"
+        } else {
+            "nothing was approved"
+        };
+        return out::print(|out| writeln!(out, "{words}"));
     }
     approvals.add(&path, &found.bytes).context(UNWRITTEN)?;
     let approved = format!("`{shown}` is approved as it is; once it changes, it has to be again");
     out::print(|out| writeln!(out, "{approved}"))
 }
 
-/// Asks a person, if there is a terminal to ask on. To type the command in a script is to agree.
-fn is_agreed() -> Result<bool> {
+/// Asks a person, who must be there.
+fn is_agreed(shown: &str) -> Result<bool> {
     let (stdin, mut stderr) = (io::stdin(), io::stderr());
     if !stdin.is_terminal() || !stderr.is_terminal() {
-        return Ok(true);
+        return Err(Misuse {
+            what: format!("`{shown}` is not approved: there is no terminal to ask on"),
+            tried: "it was read and shown; nothing was approved".to_owned(),
+            hint: "`ridethrough trust --yes` approves it without asking".to_owned(),
+        }
+        .into());
     }
     write!(stderr, "approve it? yes or no [no]: ").context(UNASKED)?;
     let mut line = String::new();

@@ -203,7 +203,7 @@ async fn no_settings_are_read_from_the_folder_that_a_host_started_it_in() {
         ask.sse().await.cut().await;
     });
     let project = rig.cache.join("project");
-    let trusted = rig.program(&["trust"]).current_dir(&project).output().await.unwrap();
+    let trusted = rig.program(&["trust", "--yes"]).current_dir(&project).output().await.unwrap();
     let mut host = Host::start(rig.command(&[&rig.url, "-v"]).current_dir(&project));
 
     host.greet().await;

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
-use ridethrough::Json;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
+use ridethrough::{Error, Json};
 
 use super::arguments::{self, Origins, Typed};
+use super::ending::Hint;
 use super::files::Folder;
 use super::log::Level;
 use super::questions::{self, Asking};
@@ -88,7 +89,10 @@ impl Args {
                 None => return Ok(Exit::Done),
             },
             TaskSupport::Required => talk.call_as_task(call).await?,
-            TaskSupport::Forbidden | TaskSupport::Optional => call.await?,
+            TaskSupport::Forbidden | TaskSupport::Optional => {
+                let is_askable = talk.questions.is_open();
+                call.await.map_err(|error| explained(error, is_askable))?
+            }
         };
         print(talk, &result, folder.as_ref(), &format!("`{}`", self.tool))
     }
@@ -111,7 +115,9 @@ impl Args {
             ],
         });
         if !faults.is_empty() {
-            return Err(self.misuse(faults).into());
+            // What is missing has perhaps another name.
+            let others = warnings.into_iter().map(|it| it.replace(schema::SENT, ""));
+            return Err(self.misuse(faults.into_iter().chain(others).collect()).into());
         }
         for warning in warnings {
             talk.desk.say(&format!("warning: {}", safe::line(&warning)));
@@ -172,6 +178,14 @@ pub(super) fn print(
     Ok(Exit::Done)
 }
 
+/// A server that wanted to ask and could not says so in words of its SDK.
+fn explained(error: Error, is_askable: bool) -> anyhow::Error {
+    let words = error.server().map(|it| it.rpc.message.to_lowercase()).unwrap_or_default();
+    let wants_to_ask = words.contains("elicit") || words.contains("sampling");
+    let error = anyhow::Error::from(error);
+    if wants_to_ask && !is_askable { error.context(UNASKED) } else { error }
+}
+
 /// A program has nowhere to go on with a task.
 fn homeless() -> Misuse {
     Misuse {
@@ -194,6 +208,8 @@ fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
     }
 }
 
+const UNASKED: Hint =
+    Hint("the tool asks something: answer it with `--answer KEY=VALUE`, or run this on a terminal");
 const MOST_NAMES: usize = 20;
 const AFTER: &str = "\
 Examples:

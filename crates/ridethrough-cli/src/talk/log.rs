@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
+use ridethrough::Error;
 use ridethrough::model::{LogLevel, LogMessage, Notification};
 
 use super::{Talk, safe};
@@ -20,10 +21,11 @@ pub(super) enum Level {
 }
 
 impl Talk {
-    /// Asks the server for its log, and tells what comes for as long as the client lives.
+    /// Asks the server for its log, and tells what comes for as long as the client lives. A server that has none is
+    /// no reason not to go on.
     pub(super) async fn tell_log(&self, level: Level) -> Result<()> {
         let (mut notifications, desk) = (self.client.notifications(), self.desk.clone());
-        self.timed(self.client.set_log_level(level.into())).await?;
+        self.ask_for_log(level).await?;
         tokio::spawn(async move {
             while let Some(told) = notifications.next().await {
                 if let Notification::Log(message) = told {
@@ -32,6 +34,19 @@ impl Talk {
             }
         });
         Ok(())
+    }
+
+    /// Says from which level on the log is wanted.
+    pub(super) async fn ask_for_log(&self, level: Level) -> Result<()> {
+        match self.timed(self.client.set_log_level(level.into())).await {
+            Err(Error::Server(error)) => {
+                let words = safe::line(&error.rpc.message);
+                self.desk
+                    .say(&format!("warning: the server does not tell its log: it said `{words}`"));
+                Ok(())
+            }
+            told => Ok(told?),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use ridethrough::Json;
 pub(super) use check::{Verdict, check};
 pub(super) use choices::Choice;
 use tree::Tree;
+pub(super) use unknown::SENT;
 
 /// A schema as a server sent it.
 pub(super) struct Document {

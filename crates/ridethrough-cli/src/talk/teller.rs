@@ -77,7 +77,11 @@ impl Teller {
             _ if matches!(seen, Seen::Event { event: Event::CallEnded { .. }, .. }) => {
                 self.trouble = None;
             }
-            Weight::Trouble => self.trouble = Some(words),
+            // When it is tried next is long over by the time at which trouble is told again.
+            Weight::Trouble => {
+                let words = words.split("; next try").next().unwrap_or_default();
+                self.trouble = Some(words.to_owned());
+            }
             Weight::Recovery => self.trouble = None,
             Weight::Warning if self.least.is_none() => self.desk.say(&format!("warning: {words}")),
             Weight::Detail | Weight::Warning => {}

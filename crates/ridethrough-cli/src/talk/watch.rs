@@ -76,7 +76,7 @@ impl Args {
             page.name(&name);
         }
         if let Some(level) = self.log {
-            talk.timed(talk.client.set_log_level(level.into())).await?;
+            talk.ask_for_log(level).await?;
         }
         let mut lookout =
             Lookout { talk, page, events, notifications, ticks: interval(TICK), last: None };

@@ -54,6 +54,8 @@ async fn what_is_missing_or_wrong_is_told_together_and_nothing_is_called() {
     ] {
         assert!(pairs.err.contains(words), "{words}: {}", pairs.err);
     }
+    let typo = rig.run(&["call", "SERVER", "deploy", "to=staging", "replcas=3"]).await;
+    assert!(typo.err.contains("did you mean `replicas`?"), "{typo:?}");
     assert!(object.err.contains("`replicas` must be integer, at least 1, at most 9"), "{object:?}");
     assert_eq!(rig.mcp.executions("deploy"), 0);
 }

@@ -71,7 +71,7 @@ async fn a_file_of_a_project_that_is_not_approved_adds_no_certificate() {
     rig.write("ridethrough.toml", "cacert = \"roots.pem\"\n");
 
     let before = rig.run(&["ping", "SERVER"]).await;
-    rig.run(&["trust"]).await;
+    rig.run(&["trust", "--yes"]).await;
     let after = rig.run(&["ping", "SERVER"]).await;
 
     assert_eq!(before.code, Some(4), "{before:?}");

@@ -151,6 +151,23 @@ async fn an_error_of_the_server_ends_with_8_and_is_there_for_machines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_could_not_ask_is_told_with_what_would_answer_it() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        let error = ask.error(-32600, "Cannot send 'elicitation/create': no back-channel");
+        ask.json(error).await;
+    });
+
+    let ran = rig.run(&["call", "SERVER", "echo"]).await;
+
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert!(
+        ran.err.contains("\n\nhint: the tool asks something: answer it with `--answer"),
+        "{ran:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_flags_are_there_for_machines_too() {
     let rig = Rig::new().await;
 
@@ -180,6 +197,20 @@ async fn the_log_of_the_server_is_told_beside_the_answer() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "hi\n"), "{ran:?}");
     assert!(ran.err.contains("log warning (disk): nearly full\n"), "{ran:?}");
     assert_eq!(rig.mcp.count(&When::method("logging/setLevel")), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_a_log_is_called_all_the_same() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::method("logging/setLevel"), Times::Always, |ask| async move {
+        let error = ask.error(-32601, "Method not found");
+        ask.json(error).await;
+    });
+
+    let ran = rig.run(&["call", "SERVER", "echo", "--log", "info"]).await;
+
+    assert_eq!((ran.code, rig.mcp.executions("echo")), (Some(0), 1), "{ran:?}");
+    assert!(ran.err.contains("does not tell its log: it said `Method not found`"), "{ran:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -24,7 +24,7 @@ async fn a_projects_file_sends_no_variable_and_repeats_no_call_until_it_is_appro
     break_off();
     let before = rig.run_with(&call, &key).await;
     let sent_before = rig.mcp.log();
-    let trusted = rig.run_with(&["trust"], &key).await;
+    let trusted = rig.run_with(&["trust", "--yes"], &key).await;
     break_off();
     let after = rig.run_with(&call, &key).await;
     let sent_after = &rig.mcp.log()[sent_before.len()..];
@@ -38,6 +38,19 @@ async fn a_projects_file_sends_no_variable_and_repeats_no_call_until_it_is_appro
     assert!(!trusted.out.contains("s3cret"), "{trusted:?}");
     assert_eq!(after.code, Some(0), "{after:?}");
     assert_eq!(sent_after[0].header("x-stolen"), Some("s3cret-key"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nobody_can_be_asked_a_file_is_approved_by_a_flag_only() {
+    let rig = Rig::new().await;
+    rig.write("ridethrough.toml", "repeatable = ['deploy']\n");
+
+    let unasked = rig.run(&["trust"]).await;
+    let forgotten = rig.run(&["trust", "--forget"]).await;
+
+    assert_eq!(unasked.code, Some(2), "{unasked:?}");
+    assert!(unasked.err.contains("trust --yes"), "{unasked:?}");
+    assert!(forgotten.out.contains("was not approved"), "{forgotten:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -80,7 +93,7 @@ async fn a_projects_file_that_is_not_used_is_told_of_once() {
 async fn a_file_that_was_approved_is_not_once_it_says_something_else() {
     let rig = Rig::new().await;
     rig.write("ridethrough.toml", "header = [\"X-A: one\"]\n");
-    rig.run(&["trust"]).await;
+    rig.run(&["trust", "--yes"]).await;
 
     rig.run(&["ping", "SERVER"]).await;
     rig.write("ridethrough.toml", "header = [\"X-A: two\"]\n");
@@ -114,7 +127,7 @@ async fn a_projects_file_may_name_servers_and_no_more_than_their_urls() {
     let greedy = rig.run_with(&["ping", "greedy"], &key).await;
     let program = rig.run_with(&["ping", "program"], &key).await;
     let sent = rig.mcp.log();
-    rig.run(&["trust"]).await;
+    rig.run(&["trust", "--yes"]).await;
     let approved = rig.run_with(&["ping", "greedy"], &key).await;
 
     assert_eq!(named.code, Some(0), "{named:?}");
@@ -165,7 +178,7 @@ async fn approvals_that_others_could_have_written_count_for_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let rig = Rig::new().await;
     rig.write("ridethrough.toml", "header = [\"X-A: one\"]\n");
-    rig.run(&["trust"]).await;
+    rig.run(&["trust", "--yes"]).await;
     let kept = rig.folder.join(".local/state/ridethrough/approved.json");
     std::fs::set_permissions(&kept, std::fs::Permissions::from_mode(0o666)).unwrap();
 

@@ -16,7 +16,7 @@ async fn a_flag_wins_over_the_environment_and_that_over_the_files() {
         "header = [\"X-A: user\", \"X-B: user\", \"X-C: user\", \"X-D: user\"]\n",
     );
     rig.write("ridethrough.toml", "header = [\"X-A: here\", \"X-B: here\", \"X-C: here\"]\n");
-    rig.run(&["trust"]).await;
+    rig.run(&["trust", "--yes"]).await;
     let variables = [("RIDETHROUGH_HEADER", "X-A: environment\nX-B: environment")];
 
     let ran = rig.run_with(&["ping", "SERVER", "--header", "X-A: flag"], &variables).await;

@@ -18,7 +18,7 @@ pub(super) fn names(
     seen.look(schema, value, ("", ""), 0);
     let is_new = |it: &String| !faults.iter().any(|fault| it.starts_with(fault.as_str()));
     let told = seen.told.into_iter().filter(is_new);
-    told.map(|it| format!("{it}; it is sent all the same")).take(MOST).collect()
+    told.map(|it| format!("{it}{SENT}")).take(MOST).collect()
 }
 
 struct Seen<'a> {
@@ -111,6 +111,8 @@ pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>)
     format!("`{place}` is not known{rest}{typed}")
 }
 
+/// What is said of a name that is not known where others are allowed.
+pub(in crate::talk) const SENT: &str = "; it is sent all the same";
 const MOST: usize = 20;
 const MOST_KNOWN: usize = 500;
 const MOST_SHOWN: usize = 20;
