@@ -41,8 +41,12 @@ pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
             defer(host, ask, order).await;
         }
         Fault::LyingLoss => {
-            host.oracle().called_lost(order.call);
             let dialect = Dialect::draw(&mut host.chance().dice);
+            match dialect.status {
+                // If its words are lost on the way, the status alone says that nothing was run (E3).
+                401 => host.oracle().lied(order.call),
+                _ => host.oracle().called_lost(order.call),
+            }
             let body = dialect.body(&ask.id().to_string());
             let kind = if body.starts_with('{') { JSON } else { TEXT };
             ask.status(dialect.status, &[kind], body).await;
