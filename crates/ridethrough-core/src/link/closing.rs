@@ -9,10 +9,9 @@
 use std::time::Duration;
 
 use super::Link;
-use super::attempts::Owner;
-use super::renewal::{Opening, Session, Stage};
-use super::timers::Timer;
 use crate::exchange::Ending;
+use crate::link::attempts::Owner;
+use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::{Action, Address};
@@ -42,7 +41,7 @@ impl Link {
             return;
         }
         self.closing = Closing::Begun { session: None };
-        for id in self.ids_where(|_| true) {
+        for id in self.calls.ids_where(|_| true) {
             self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing));
         }
         self.close_notices(now);
@@ -56,29 +55,11 @@ impl Link {
         self.closing_progressed(now);
     }
 
-    /// The session that is to be deleted, if there is one.
-    fn end_session(&mut self, now: Moment) -> Option<Address> {
-        let ready = match std::mem::replace(&mut self.session, Session::Absent) {
-            Session::Absent => return None,
-            Session::Ready(ready) => ready,
-            Session::Renewing(renewal) => match renewal.stage {
-                Stage::Initialized { ready, .. } => ready,
-                // The session may come into being while we leave: then it is deleted, too.
-                Stage::Opening(Opening { attempt, opens, .. }) => {
-                    self.abandon(now, attempt, opens.carrier());
-                    return None;
-                }
-                _ => return None,
-            },
-        };
-        Some(ready.address).filter(|to| to.session.is_some())
-    }
-
     fn stop_all_but_farewells(&mut self) {
         let is_farewell = |owner: &Owner| {
             matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. } | Owner::Notice(_))
         };
-        for attempt in self.attempts_of(|owner| !is_farewell(owner)) {
+        for attempt in self.attempts.ids_where(|owner| !is_farewell(owner)) {
             self.abort(attempt);
         }
     }
@@ -86,7 +67,7 @@ impl Link {
     /// A farewell is over: the next one follows, and after the last one the link is closed.
     pub(super) fn closing_progressed(&mut self, now: Moment) {
         let Closing::Begun { session } = &mut self.closing else { return };
-        if self.owed.is_empty()
+        if self.outbound.is_empty()
             && let Some(to) = session.take()
         {
             self.say_goodbye(now, to);
@@ -97,7 +78,7 @@ impl Link {
     }
 
     pub(super) fn finish_closing(&mut self) {
-        for attempt in self.attempts_of(|_| true) {
+        for attempt in self.attempts.ids_where(|_| true) {
             self.abort(attempt);
         }
         self.timers.clear();

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Link;
-use super::renewal::Stage;
-use super::timers::Timer;
 use crate::event::Event;
 use crate::exchange::{Ending, State, Then, Waiting};
 use crate::head::Challenge;
 use crate::ids::{CredentialsId, ExchangeId};
+use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::Action;
+use crate::secrets::Secrets;
 
 /// Which credentials are in force, and whether better ones are on their way.
 #[derive(Debug, Default)]
@@ -25,11 +25,21 @@ pub(super) struct Credentials {
     is_renewing: bool,
     /// Whether there is a hook that has not brought anything yet.
     is_missing: bool,
+    /// What we are known by: the server's words are shown without it.
+    secrets: Secrets,
 }
 
 impl Credentials {
     pub(super) const fn current(&self) -> CredentialsId {
         self.current
+    }
+
+    pub(super) const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    pub(super) const fn secrets_mut(&mut self) -> &mut Secrets {
+        &mut self.secrets
     }
 
     pub(super) const fn is_renewing(&self) -> bool {
@@ -147,7 +157,7 @@ impl Link {
         for (id, _) in self.credential_waiters() {
             self.end(now, id, Ending::new(Kind::Unauthorized, reason.clone()));
         }
-        if self.renewal_awaits_credentials() {
+        if self.session.awaits_credentials() {
             self.fail_session_waiters(now, &Ending::new(Kind::Unauthorized, reason));
         }
         self.drop_credential_notices(now);
@@ -156,7 +166,7 @@ impl Link {
     }
 
     fn release_credential_waiters(&mut self, now: Moment) {
-        if self.renewal_awaits_credentials() {
+        if self.session.awaits_credentials() {
             self.try_handshake(now);
         }
         self.listener_has_credentials(now);
@@ -166,12 +176,8 @@ impl Link {
         self.release_credential_notices(now);
     }
 
-    fn renewal_awaits_credentials(&mut self) -> bool {
-        self.session.renewal().is_some_and(|it| matches!(it.stage, Stage::AwaitCredentials))
-    }
-
     fn credential_waiters(&self) -> Vec<(ExchangeId, Then)> {
-        let waiting = self.exchanges.values().filter_map(|exchange| match exchange.state {
+        let waiting = self.calls.iter().filter_map(|exchange| match exchange.state {
             State::Waiting(Waiting::Credentials(then)) => Some((exchange.id, then)),
             _ => None,
         });

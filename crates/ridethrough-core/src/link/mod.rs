@@ -21,79 +21,54 @@
 //!   attempts, credentials, closing, status, timers
 //! ```
 
+mod admission;
 mod attempts;
 mod calls;
 mod closing;
 mod credentials;
-mod dial;
-mod doubts;
-mod ending;
-mod era_doubts;
-mod eras;
-mod flow;
-mod gate;
-mod handshake;
 mod health;
-mod hearing;
-mod inbox;
-mod last_resort;
-mod mending;
+mod listening;
 mod news;
-mod owed;
-mod own;
-mod pace;
-mod pulse;
+mod outbound;
 mod reach;
-mod renewal;
 mod request;
-mod restore;
-mod rounds;
-mod sessions;
-mod standing;
-mod stateless;
+mod session;
 mod status;
-mod subscriptions;
 mod timers;
 
 pub use credentials::NoCredentials;
 pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::words;
-use crate::breaker::{self, Breaker};
-use crate::budget::Budget;
 use crate::dice::Dice;
 use crate::era::{Eras, Version};
 use crate::event::Event;
-use crate::exchange::{Deadline, Ending, Exchange, Then};
+use crate::exchange::{Deadline, Ending, Then};
 use crate::head::AnswerHead;
-use crate::ids::{AttemptId, ExchangeId, Generation, NoticeId, QuestionId};
-use crate::listener::Listener;
+use crate::ids::ExchangeId;
 use crate::message::Params;
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Action, Output};
 use crate::policy::RecoveryPolicy;
-use crate::replay::{KnownTools, ReplayRule};
+use crate::replay::ReplayRule;
 use crate::secrets::Secrets;
 
-use attempts::Attempt;
+use admission::Admission;
+use attempts::Attempts;
+use calls::Calls;
 use closing::Closing;
 use credentials::Credentials;
-use dial::Dial;
-use doubts::Doubts;
-use eras::KnownEra;
-use gate::Gates;
-use inbox::Question;
-use mending::Relisting;
-use owed::{Owed, Turns};
-use pulse::Pulse;
-use renewal::Session;
-use restore::Restore;
+use health::Health;
+use listening::Listening;
+use outbound::Outbound;
+use reach::Reach;
+use session::Sessions;
 use timers::{Timer, Timers};
 
 /// The recovery machine for one server.
@@ -111,81 +86,22 @@ use timers::{Timer, Timers};
 /// Late, duplicate and foreign news are legal and change nothing.
 #[derive(Debug)]
 pub struct Link {
-    known_era: KnownEra,
     policy: RecoveryPolicy,
-    identity: Identity,
-    /// What `initialize` offers.
-    offered: Version,
-    /// How long `initialize` may take.
-    start_limit: Duration,
     dice: Dice,
-    keep_connected: bool,
-    /// What the server's words are shown without.
-    secrets: Secrets,
-    /// Whether the application listens to what nobody asked for.
-    wants_news: bool,
 
-    dial: Dial,
-    session: Session,
-    listener: Listener,
+    reach: Reach,
+    session: Sessions,
+    health: Health,
+    admission: Admission,
+    calls: Calls,
+    listening: Listening,
+    outbound: Outbound,
     credentials: Credentials,
-    gates: Gates,
-    pulse: Pulse,
-    doubts: Doubts,
-    breaker: Breaker,
-    budget: Budget,
-    tools: KnownTools,
-    restore: Restore,
+
+    attempts: Attempts,
     closing: Closing,
-    /// Tools that the link lists for itself.
-    relisting: Option<Relisting>,
-
-    /// Boxed: a map makes room for eleven at once, and most links have none.
-    exchanges: BTreeMap<ExchangeId, Box<Exchange>>,
-    /// Calls that the connection can carry.
-    capacity: usize,
-    /// Calls that hold a place in flight.
-    placed: BTreeSet<ExchangeId>,
-    /// Calls that wait for one, oldest first.
-    queue: BTreeSet<ExchangeId>,
-    /// Whether places are being given out right now.
-    is_filling: bool,
-    /// The request ids on the wire that an answer may name.
-    wires: BTreeMap<u64, ExchangeId>,
-    attempts: BTreeMap<AttemptId, Attempt>,
-    owed: BTreeMap<NoticeId, Owed>,
-    /// How many of them are answers to the server.
-    answers_owed: usize,
-    /// Which notifications are out, and which wait for that.
-    turns: Turns,
-    questions: BTreeMap<QuestionId, Question>,
-    /// Questions of stateless servers, by the call that they were asked for.
-    round_questions: BTreeMap<QuestionId, ExchangeId>,
-
-    /// Counts transport failures between response heads, so that one outage is one strike.
-    outages: u64,
-    in_outage: bool,
-    /// When a ping last proved the server alive.
-    alive_at: Moment,
-    last_failure: Option<(Moment, Reason)>,
-    had_session: bool,
-
     timers: Timers,
     outbox: VecDeque<Output>,
-    ids: Ids,
-}
-
-/// The last numbers given out.
-#[derive(Debug, Default)]
-struct Ids {
-    exchange: ExchangeId,
-    attempt: AttemptId,
-    generation: Generation,
-    /// Requests that were made for the sake of a session.
-    handshakes: u32,
-    notice: NoticeId,
-    question: QuestionId,
-    wire: u64,
 }
 
 impl Link {
@@ -198,51 +114,21 @@ impl Link {
         policy: RecoveryPolicy,
         seed: u64,
     ) -> Self {
-        let known_era = KnownEra::new(eras.into());
         Self {
-            session: known_era.first_session(),
-            known_era,
             policy,
-            identity,
-            offered: Version::LATEST_LEGACY,
-            start_limit: renewal::LIMIT,
             dice: Dice::new(seed),
-            keep_connected: false,
-            secrets: Secrets::default(),
-            wants_news: false,
-            dial: Dial::new(),
-            listener: Listener::default(),
+            reach: Reach::new(),
+            session: Sessions::new(eras.into(), identity),
+            health: Health::new(now),
+            admission: Admission::new(now),
+            calls: Calls::default(),
+            listening: Listening::default(),
+            outbound: Outbound::default(),
             credentials: Credentials::default(),
-            gates: Gates::default(),
-            pulse: Pulse::default(),
-            doubts: Doubts::default(),
-            breaker: Breaker::new(),
-            budget: Budget::new(now),
-            tools: KnownTools::default(),
-            restore: Restore::default(),
+            attempts: Attempts::default(),
             closing: Closing::default(),
-            relisting: None,
-            exchanges: BTreeMap::new(),
-            capacity: usize::MAX,
-            placed: BTreeSet::new(),
-            queue: BTreeSet::new(),
-            is_filling: false,
-            wires: BTreeMap::new(),
-            attempts: BTreeMap::new(),
-            owed: BTreeMap::new(),
-            answers_owed: 0,
-            turns: Turns::default(),
-            questions: BTreeMap::new(),
-            round_questions: BTreeMap::new(),
-            outages: 0,
-            in_outage: false,
-            alive_at: now,
-            last_failure: None,
-            had_session: false,
             timers: Timers::default(),
             outbox: VecDeque::new(),
-            // The stateless era is born with its only generation.
-            ids: Ids { generation: Generation::new(1), ..Ids::default() },
         }
     }
 
@@ -259,13 +145,13 @@ impl Link {
         let deadline =
             Deadline { at: now + time, is_callers, extension: request.options.extension };
         let id = self.new_exchange(now, call, params, request.options.replay, deadline);
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+        if let Some(exchange) = self.calls.get_mut(id) {
             exchange.headers = request.options.headers;
             if request.options.passes_input {
                 exchange.leave_rounds_to_caller();
             }
         }
-        self.budget.deposit();
+        self.admission.deposit();
         if let Some(ending) = self.refusal(now) {
             self.end(now, id, ending);
         } else {
@@ -296,36 +182,36 @@ impl Link {
 
     /// Stay connected though no call waits, for those who live between calls, like a bridge.
     pub fn keep_connected(&mut self, now: Moment) {
-        self.keep_connected = true;
+        self.reach.keep_connected();
         self.ensure_session(now);
         self.open_listener(now);
     }
 
     /// Says who we are from the next handshake on; to a stateless server, from the next request on.
     pub fn set_identity(&mut self, identity: Identity) {
-        self.identity = identity;
+        self.session.set_identity(identity);
     }
 
     /// Offers this revision from the next handshake on, instead of the newest that has one.
     pub const fn offer(&mut self, revision: Version) {
-        self.offered = revision;
+        self.session.offer(revision);
+    }
+
+    /// Gives each `initialize` this much time in place of 15 s: a server that is started for it may have to
+    /// fetch itself first.
+    pub const fn give_time_to_start(&mut self, time: Duration) {
+        self.session.give_time_to_start(time);
     }
 
     /// What is kept out of the words of the server that errors quote: we are known by it, and a server may
     /// repeat it.
     pub const fn secrets(&mut self) -> &mut Secrets {
-        &mut self.secrets
+        self.credentials.secrets_mut()
     }
 
     /// The transport also carries HTTP+SSE of 2024-11-05: it is tried when a server refuses `initialize`.
     pub const fn speak_http_sse(&mut self) {
-        self.known_era.last_resort.allow();
-    }
-
-    /// How many calls the connection can carry at once, if that is less than the policy allows.
-    pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
-        self.capacity = calls.max(1);
-        self.fill_places(now);
+        self.session.speak_http_sse();
     }
 
     /// The next thing to carry out. Call until `None` after every wish and all news.
@@ -359,50 +245,28 @@ impl Link {
         }
     }
 
-    fn new_exchange(
-        &mut self,
-        now: Moment,
-        call: CallName,
-        params: Params,
-        rule: ReplayRule,
-        deadline: Deadline,
-    ) -> ExchangeId {
-        self.ids.exchange = self.ids.exchange.next();
-        let id = self.ids.exchange;
-        let is_one_out = matches!(&self.session, Session::Renewing(it) if it.attempt().is_some());
-        let mut exchange = Box::new(Exchange::new(id, call, params, rule, now, deadline));
-        exchange.ledger.handshakes_before =
-            self.ids.handshakes.saturating_sub(u32::from(is_one_out));
-        self.exchanges.insert(id, exchange);
-        id
-    }
-
     /// Why a new call is not even begun.
     fn refusal(&self, now: Moment) -> Option<Ending> {
         if self.closing.is_begun() {
             return Some(Ending::new(Kind::Closed, Reason::Nothing));
         }
-        let wait = match self.breaker.state() {
-            breaker::State::Closed => return None,
-            breaker::State::Open { until } => until.since(now),
-            breaker::State::Probing => pulse::LIMIT,
-        };
+        let wait = self.health.refuses_for(now)?;
         Some(Ending::new(Kind::BreakerOpen, Reason::Nothing).with_retry_after(wait))
     }
 
     /// Whatever an answer gives us to be known by is not shown.
     fn note_secrets(&mut self, head: &AnswerHead) {
         if let Some(session) = &head.session {
-            self.secrets.keep(session.as_str());
+            self.credentials.secrets_mut().keep(session.as_str());
         }
         for cookie in &head.cookies {
-            self.secrets.keep(cookie);
+            self.credentials.secrets_mut().keep(cookie);
         }
     }
 
     /// Words of the server as people may see them.
     fn quoted(&self, words: Option<String>) -> Option<Arc<str>> {
-        words::quoted(&self.secrets.masked(&words?))
+        words::quoted(&self.credentials.secrets().masked(&words?))
     }
 
     fn act(&mut self, action: Action) {
@@ -411,11 +275,6 @@ impl Link {
 
     fn tell(&mut self, event: Event) {
         self.outbox.push_back(Output::Tell(event));
-    }
-
-    fn next_wire_id(&mut self) -> u64 {
-        self.ids.wire += 1;
-        self.ids.wire
     }
 }
 

@@ -6,12 +6,12 @@
 use bytes::Bytes;
 
 use super::Link;
-use super::attempts::Owner;
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::failure::{Cause, Failure};
 use crate::head::AnswerHead;
 use crate::ids::AttemptId;
+use crate::link::attempts::Owner;
 use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::sse;
@@ -20,7 +20,7 @@ impl Link {
     /// The head of an answer arrived. A stream is followed by events and an end or failure,
     /// anything else by its whole body or a failure.
     pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
-        let Some(known) = self.attempts.get(&attempt) else { return };
+        let Some(known) = self.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         let credentials = known.credentials;
         self.note_answered(now, attempt);
@@ -41,7 +41,7 @@ impl Link {
             Owner::Listener => self.listener_head(now, attempt, &head),
             Owner::Notice(id) => {
                 self.drain(attempt);
-                self.owed_answered(now, id, (generation, credentials), &head);
+                self.notice_answered(now, id, (generation, credentials), &head);
                 self.fill_turns(now);
                 self.closing_progressed(now);
             }
@@ -50,7 +50,7 @@ impl Link {
 
     /// The whole body of an answer that is no stream arrived.
     pub fn handle_body(&mut self, now: Moment, attempt: AttemptId, body: &Bytes) {
-        let Some(known) = self.attempts.remove(&attempt) else { return };
+        let Some(known) = self.attempts.remove(attempt) else { return };
         match known.owner {
             Owner::Exchange(id) => self.exchange_body(now, id, attempt, Some(body)),
             Owner::Handshake => self.handshake_body(now, body),
@@ -62,7 +62,7 @@ impl Link {
 
     /// An event arrived on a stream.
     pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::Event) {
-        let Some(known) = self.attempts.get(&attempt) else { return };
+        let Some(known) = self.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         match owner {
             Owner::Exchange(id) => return self.exchange_event(now, attempt, id, event),
@@ -88,8 +88,7 @@ impl Link {
 
     /// Bytes arrived that are no whole event or body yet, or a comment: a sign of life.
     pub fn handle_bytes(&mut self, now: Moment, attempt: AttemptId) {
-        let Some(Owner::Exchange(id)) = self.attempts.get(&attempt).map(|known| &known.owner)
-        else {
+        let Some(Owner::Exchange(id)) = self.attempts.get(attempt).map(|known| &known.owner) else {
             return;
         };
         let id = *id;
@@ -101,7 +100,7 @@ impl Link {
 
     /// A stream ended as HTTP says that it should.
     pub fn handle_end(&mut self, now: Moment, attempt: AttemptId) {
-        let Some(known) = self.attempts.remove(&attempt) else { return };
+        let Some(known) = self.attempts.remove(attempt) else { return };
         let closed = Failure::unknown(Cause::Closed);
         match known.owner {
             Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
@@ -119,10 +118,10 @@ impl Link {
 
     /// An attempt failed below HTTP.
     pub fn handle_failure(&mut self, now: Moment, attempt: AttemptId, failure: Failure) {
-        if self.attempts.get(&attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
+        if self.attempts.get(attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
             return self.handle_connect(now, attempt, Err(failure));
         }
-        let Some(known) = self.attempts.remove(&attempt) else { return };
+        let Some(known) = self.attempts.remove(attempt) else { return };
         let is_headless = match known.owner {
             Owner::Exchange(id) => self.is_headless(id, attempt),
             Owner::Listener => false,
@@ -135,7 +134,7 @@ impl Link {
             Owner::Handshake => self.handshake_broke(now, failure),
             Owner::Listener => self.listener_lost(now, attempt),
             Owner::Notice(id) => {
-                self.owed_failed(now, id, failure);
+                self.notice_failed(now, id, failure);
                 self.fill_turns(now);
                 self.closing_progressed(now);
             }

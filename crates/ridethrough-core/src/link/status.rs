@@ -1,12 +1,12 @@
 //! What an operator may ask: where the link stands and what it waits for.
 
-use super::dial::State as Reach;
-use super::renewal::{Ready, Session, Stage};
-use super::timers::Timer;
-use super::{Link, breaker};
+use crate::breaker;
 use crate::era::{Era, Version};
 use crate::exchange::{State, Waiting};
 use crate::ids::{ExchangeId, Generation};
+use crate::link::Link;
+use crate::link::session::Ready;
+use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::Reason;
 
@@ -81,35 +81,30 @@ impl Link {
             now,
             generation: self.session.ready().map(Ready::generation),
             session_since: self.session.ready().map(|ready| ready.since),
-            outage_since: self.dial.outage(),
+            outage_since: self.reach.outage(),
             era: self.era(),
             version: self.agreed_version(),
-            breaker: self.breaker.state(),
-            in_flight: self.placed.len(),
-            calls: self.ids_where(|it| it.origin.is_application()).len(),
+            breaker: self.health.breaker(),
+            in_flight: self.admission.in_flight(),
+            calls: self.calls.ids_where(|it| it.origin.is_application()).len(),
             calls_waiting: self
+                .calls
                 .ids_where(|it| it.origin.is_application() && matches!(it.state, State::Waiting(_)))
                 .len(),
-            last_failure: self.last_failure.clone(),
+            last_failure: self.reach.last_failure().cloned(),
             next_attempt: self.next_attempt(),
             waiting: self.poll_timeout(),
         }
     }
 
     fn next_attempt(&self) -> Option<Moment> {
-        let connect = match self.dial.state() {
-            Reach::Pausing { until } if self.somebody_waits() => Some(until),
-            _ => None,
-        };
-        let handshake = match &self.session {
-            Session::Renewing(renewal) => renewal.next_try(),
-            _ => None,
-        };
-        let probe = match self.breaker.state() {
+        let connect = self.reach.next_connect().filter(|_| self.somebody_waits());
+        let handshake = self.session.next_try();
+        let probe = match self.health.breaker() {
             breaker::State::Open { until } => Some(until),
             _ => None,
         };
-        let calls = self.exchanges.values().filter_map(|exchange| match exchange.state {
+        let calls = self.calls.iter().filter_map(|exchange| match exchange.state {
             State::Waiting(Waiting::Until { at, .. }) => Some(at),
             _ => None,
         });
@@ -132,7 +127,7 @@ impl Link {
     }
 
     fn exchange_waits_for(&self, id: ExchangeId) -> WaitingFor {
-        match self.exchanges.get(&id).map(|exchange| &exchange.state) {
+        match self.calls.get(id).map(|exchange| &exchange.state) {
             Some(State::Waiting(Waiting::Until { .. })) => WaitingFor::Backoff(id),
             Some(State::Waiting(Waiting::Link { .. } | Waiting::Session { .. })) => {
                 WaitingFor::Patience(id)
@@ -144,13 +139,8 @@ impl Link {
         }
     }
 
-    /// Whether word about the session is on its way.
-    pub(super) fn handshake_is_under_way(&self) -> bool {
-        matches!(&self.session, Session::Renewing(renewal) if renewal.is_under_way())
-    }
-
     /// Whether a handshake is under way, for those who watch.
     pub fn is_renewing(&self) -> bool {
-        matches!(&self.session, Session::Renewing(renewal) if !matches!(renewal.stage, Stage::Paused { .. }))
+        self.session.is_renewing()
     }
 }

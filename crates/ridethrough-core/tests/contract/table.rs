@@ -40,7 +40,7 @@ const OTHER_TESTS: [&str; 13] = [
     include_str!("../../src/backoff.rs"),
     include_str!("../../src/breaker.rs"),
     include_str!("../../src/budget.rs"),
-    include_str!("../../src/link/pace.rs"),
+    include_str!("../../src/link/admission/pace.rs"),
     include_str!("../../src/outcome.rs"),
     include_str!("../../src/policy.rs"),
     include_str!("../../src/replay.rs"),

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::Link;
-use super::gate::{Gates, Key};
-use super::own::{OwnRequest, Word};
-use super::timers::Timer;
+use super::gates::{Gates, Key};
 use crate::answer::PostReading;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, Purpose, State, Then, Waiting};
 use crate::ids::ExchangeId;
+use crate::link::Link;
+use crate::link::calls::{OwnRequest, Word};
+use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -23,64 +23,58 @@ const LONGEST_GATE: Duration = Duration::from_secs(3600);
 
 impl Link {
     /// Takes a place in flight, or says that there is none.
-    pub(super) fn take_place(&mut self, id: ExchangeId) -> bool {
-        let has_place = self.placed.contains(&id) || self.has_room();
-        if has_place {
-            self.placed.insert(id);
-        }
-        has_place
+    pub(crate) fn take_place(&mut self, id: ExchangeId) -> bool {
+        self.admission.places.take(id, self.policy.in_flight)
     }
 
-    pub(super) fn give_place_back(&mut self, now: Moment, id: ExchangeId) {
-        if self.placed.remove(&id) {
+    pub(crate) fn give_place_back(&mut self, now: Moment, id: ExchangeId) {
+        if self.admission.places.give_back(id) {
             self.fill_places(now);
         }
     }
 
-    /// Lets out those who have waited longest for a place.
-    ///
-    /// A call may end in the very moment it is let out and give its place back. The loop that is
-    /// running takes that place, too: one inside the other would be as deep as the line is long.
-    pub(super) fn fill_places(&mut self, now: Moment) {
-        if std::mem::replace(&mut self.is_filling, true) {
-            return;
-        }
-        while self.has_room()
-            && let Some(id) = self.queue.pop_first()
-        {
-            self.let_out_if(now, id, Then::Send, |waiting| *waiting == Waiting::Place);
-        }
-        self.is_filling = false;
+    /// How many calls the connection can carry at once, if that is less than the policy allows.
+    pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
+        self.admission.places.set_capacity(calls);
+        self.fill_places(now);
     }
 
-    fn has_room(&self) -> bool {
-        self.placed.len() < self.policy.in_flight.min(self.capacity)
+    /// Lets out those who have waited longest for a place. The loop that is running takes the places that
+    /// are given back meanwhile, too.
+    pub(crate) fn fill_places(&mut self, now: Moment) {
+        if !self.admission.places.begin_filling() {
+            return;
+        }
+        while let Some(id) = self.admission.places.next_in_line(self.policy.in_flight) {
+            self.let_out_if(now, id, Then::Send, |waiting| *waiting == Waiting::Place);
+        }
+        self.admission.places.end_filling();
     }
 
     /// Row 2: waits for the time that the server asked for, and lets others wait with it.
-    pub(super) fn wait_as_asked(
+    pub(crate) fn wait_as_asked(
         &mut self,
         now: Moment,
         id: ExchangeId,
         status: StatusCode,
         until: Moment,
     ) {
-        let key = self.exchanges.get(&id).and_then(|each| Gates::key(status, &each.call));
-        match key.and_then(|key| self.gates.until(&key)) {
+        let key = self.calls.get(id).and_then(|each| Gates::key(status, &each.call));
+        match key.and_then(|key| self.admission.gates.until(&key)) {
             Some(gate) => self.wait_at_gate(now, id, gate.max(until), status),
             None => self.wait(now, id, Waiting::Until { at: until, then: Then::Send }),
         }
     }
 
     /// Row 2 happened to a call: others of its kind wait with it, whatever becomes of that call.
-    pub(super) fn close_gate(
+    pub(crate) fn close_gate(
         &mut self,
         now: Moment,
         id: ExchangeId,
         status: StatusCode,
         hint: Option<Duration>,
     ) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let Some(key) = Gates::key(status, &exchange.call) else { return };
         let resends = exchange.ledger.resends;
         let backoff = self.policy.backoff.width(resends);
@@ -89,7 +83,7 @@ impl Link {
             Some(hint) => hint.max(backoff),
             None => backoff,
         };
-        self.gates.close(now, key.clone(), status, wait);
+        self.admission.gates.close(now, key.clone(), status, wait);
         self.tell(Event::GateClosed { call: key.clone(), until: now + wait });
         for waiter in self.waiters_at(&key) {
             self.wait_at_gate(now, waiter, now + wait, status);
@@ -98,14 +92,14 @@ impl Link {
     }
 
     /// Waits at a gate, unless the call's own time is over before the gate can open.
-    pub(super) fn wait_at_gate(
+    pub(crate) fn wait_at_gate(
         &mut self,
         now: Moment,
         id: ExchangeId,
         until: Moment,
         status: StatusCode,
     ) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         if until < exchange.deadline.at {
             self.wait(now, id, Waiting::Gate);
             self.set_gate_alarm();
@@ -118,18 +112,18 @@ impl Link {
         self.end(now, id, ending.with_retry_after(until.since(now)));
     }
 
-    pub(super) fn gates_due(&mut self, now: Moment) {
-        let exchanges = &self.exchanges;
+    pub(crate) fn gates_due(&mut self, now: Moment) {
+        let calls = &self.calls;
         let oldest = |key: &Key| {
             let waits = |state: &State| matches!(state, State::Waiting(Waiting::Gate));
-            exchanges
-                .values()
+            calls
+                .iter()
                 .find(|each| {
                     waits(&each.state) && key.as_ref().is_none_or(|call| *call == each.call)
                 })
                 .map(|each| each.id)
         };
-        let due = self.gates.due(now, oldest);
+        let due = self.admission.gates.due(now, oldest);
         for canary in due.canaries {
             self.let_out_if(now, canary, Then::Send, |waiting| *waiting == Waiting::Gate);
         }
@@ -143,24 +137,24 @@ impl Link {
     /// A server that asked for a long time may serve sooner: the link asks now and then, for all.
     fn ask_at_gate(&mut self, now: Moment) {
         let is_asked = |exchange: &Exchange| exchange.origin.question() == Some(Purpose::Gate);
-        if self.session.ready().is_some() && self.ids_where(is_asked).is_empty() {
+        if self.session.ready().is_some() && self.calls.ids_where(is_asked).is_empty() {
             let method = self.era().probe_method();
             self.ask(now, OwnRequest::new(Purpose::Gate, method, QUESTION_LIMIT));
         }
     }
 
     /// What a server says that asked for a long time.
-    pub(super) fn gate_told(&mut self, now: Moment, word: Word) {
+    pub(crate) fn gate_told(&mut self, now: Moment, word: Word) {
         let serves = matches!(&word, Word::Answered(reply)
             if matches!(reply.reading, PostReading::Answer(Answer::Result(_))));
-        if serves && self.gates.served() {
+        if serves && self.admission.gates.served() {
             self.gates_opened(now, vec![None]);
         }
     }
 
     /// A canary had an outcome other than row 2.
-    pub(super) fn canary_returned(&mut self, now: Moment, id: ExchangeId) {
-        let opened = self.gates.canary_returned(now, id);
+    pub(crate) fn canary_returned(&mut self, now: Moment, id: ExchangeId) {
+        let opened = self.admission.gates.canary_returned(now, id);
         self.gates_opened(now, opened);
     }
 
@@ -175,7 +169,7 @@ impl Link {
     }
 
     fn waiters_at(&self, key: &Key) -> Vec<ExchangeId> {
-        self.ids_where(|exchange| {
+        self.calls.ids_where(|exchange| {
             matches!(exchange.state, State::Waiting(Waiting::Gate))
                 && key.as_ref().is_none_or(|call| *call == exchange.call)
         })
@@ -183,7 +177,7 @@ impl Link {
 
     fn set_gate_alarm(&mut self) {
         let is_awaited = |key: &Key| !self.waiters_at(key).is_empty();
-        let due = self.gates.next_due(is_awaited);
+        let due = self.admission.gates.next_due(is_awaited);
         self.timers.set(Timer::Gates, due);
     }
 }

@@ -4,18 +4,20 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::attempts::Owner;
-use super::{CONNECT, Identity, Link};
 use crate::era::{Era, Version};
 use crate::headers::Headers;
 use crate::ids::{AttemptId, ExchangeId};
+use crate::link::CONNECT;
+use crate::link::Identity;
+use crate::link::Link;
+use crate::link::attempts::Owner;
 use crate::message::{Json, Meta, Params, notification_body, stateless_notification_body};
 use crate::mirror;
 use crate::output::{Address, Verb};
 
 impl Link {
     /// A request in the form of the era.
-    pub(super) fn body(&self, era: Era, params: &Params, wire_id: u64, method: &str) -> Bytes {
+    pub(crate) fn body(&self, era: Era, params: &Params, wire_id: u64, method: &str) -> Bytes {
         match era {
             Era::Legacy => params.request_body(wire_id, method),
             Era::Modern => params.stateless_body(wire_id, on_the_wire(method), &self.meta()),
@@ -23,7 +25,7 @@ impl Link {
     }
 
     /// A notification in the form of the era.
-    pub(super) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
+    pub(crate) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
         match self.era() {
             Era::Legacy => notification_body(method, params),
             Era::Modern => stateless_notification_body(method, params, &self.meta()),
@@ -33,18 +35,18 @@ impl Link {
     /// The members of `_meta` that a stateless server wants with every request, and the log level that the
     /// application asked for.
     fn meta(&self) -> Meta {
-        let Identity { info, capabilities } = &self.identity;
+        let Identity { info, capabilities } = &self.session.identity;
         let version = Version::V2026_07_28;
         let always = format!(
             r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}"#,
             capabilities.as_str(),
             info.as_str()
         );
-        Meta { always, log_level: self.restore.log_level() }
+        Meta { always, log_level: self.session.restore.log_level() }
     }
 
     /// Asks the server what it speaks, in the words of the stateless era.
-    pub(super) fn send_discover(&mut self, wire_id: u64, to: Address) -> AttemptId {
+    pub(crate) fn send_discover(&mut self, wire_id: u64, to: Address) -> AttemptId {
         let ours = self.meta();
         let body = Params::new(None, false).stateless_body(wire_id, DISCOVER, &ours);
         let mut headers = HeaderMap::new();
@@ -54,8 +56,8 @@ impl Link {
     }
 
     /// The headers of a call: its own and, in the stateless era, those that say what it is about.
-    pub(super) fn headers_of(&self, id: ExchangeId) -> Headers {
-        let Some(exchange) = self.exchanges.get(&id) else { return Headers::default() };
+    pub(crate) fn headers_of(&self, id: ExchangeId) -> Headers {
+        let Some(exchange) = self.calls.get(id) else { return Headers::default() };
         // Of the era it was sent in: what is left of a stream is asked for in the old session.
         if exchange.era() == Era::Legacy {
             return exchange.headers.clone();
@@ -67,7 +69,7 @@ impl Link {
         if let Some(name) = mirror::name(method, params) {
             headers.insert(NAME, name);
         }
-        let mirrors = exchange.call.tool.as_ref().and_then(|tool| self.tools.mirrors(tool));
+        let mirrors = exchange.call.tool.as_ref().and_then(|tool| self.calls.mirrors(tool));
         let arguments = params.and_then(|params| params.member("arguments"));
         if let Some((mirrors, arguments)) = mirrors.zip(arguments) {
             headers.extend(mirrors.headers(&arguments));
@@ -76,7 +78,7 @@ impl Link {
     }
 
     /// The headers of a request that the link makes for itself.
-    pub(super) fn own_headers(&self, method: &str) -> Headers {
+    pub(crate) fn own_headers(&self, method: &str) -> Headers {
         if self.era() == Era::Legacy {
             return Headers::default();
         }

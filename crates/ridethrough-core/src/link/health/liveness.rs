@@ -1,48 +1,50 @@
 //! What a ping's answer means to those who asked: silent calls, the breaker.
 
-use super::own::{OwnRequest, Reply, Word};
-use super::pulse::{self, Health, Sign, State as PulseState};
-use super::timers::Timer;
-use super::{Link, breaker};
+use super::ping::{self, Health, Sign, State as PulseState};
 use crate::answer::PostReading;
+use crate::breaker;
+use crate::breaker::Incident;
 use crate::event::Event;
 use crate::exchange::{Exchange, Phase, Purpose, State, Waiting};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::ids::Generation;
+use crate::link::Link;
+use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::timers::Timer;
 use crate::moment::Moment;
 
 impl Link {
     /// Row 19: a call has heard nothing for long.
-    pub(super) fn ask_about_silence(&mut self, now: Moment) {
-        self.pulse.askers.silence = true;
+    pub(crate) fn ask_about_silence(&mut self, now: Moment) {
+        self.health.pulse.askers.silence = true;
         self.send_ping(now);
     }
 
     /// The breaker's time is up: renew if needed, then ask. Never with a user's call.
-    pub(super) fn probe_for_breaker(&mut self, now: Moment) {
-        self.pulse.is_second_probe = false;
-        self.pulse.probe_awaits_credentials = false;
+    pub(crate) fn probe_for_breaker(&mut self, now: Moment) {
+        self.health.pulse.is_second_probe = false;
+        self.health.pulse.probe_awaits_credentials = false;
         self.probe(now);
     }
 
     /// The probe was refused for its credentials, and there are better ones: ask again at once, this once.
-    pub(super) fn probe_with_credentials(&mut self, now: Moment) {
-        let is_awaited = std::mem::take(&mut self.pulse.probe_awaits_credentials);
-        if is_awaited && matches!(self.breaker.state(), breaker::State::Open { .. }) {
-            self.pulse.is_second_probe = true;
+    pub(crate) fn probe_with_credentials(&mut self, now: Moment) {
+        let is_awaited = std::mem::take(&mut self.health.pulse.probe_awaits_credentials);
+        if is_awaited && matches!(self.health.breaker.state(), breaker::State::Open { .. }) {
+            self.health.pulse.is_second_probe = true;
             self.probe(now);
         }
     }
 
     fn probe(&mut self, now: Moment) {
         self.timers.set(Timer::Breaker, None);
-        self.breaker.probe_began();
-        self.pulse.askers.breaker = true;
+        self.health.breaker.probe_began();
+        self.health.pulse.askers.breaker = true;
         match self.session.ready() {
             Some(_) => self.send_ping(now),
             None => self.ensure_session(now),
         }
-        if self.handshake_is_deferred(now) {
+        if self.session.is_deferred(now) {
             self.breaker_probe_failed_unsent(now);
         }
     }
@@ -60,26 +62,26 @@ impl Link {
     }
 
     /// Sends the ping, unless one is out already.
-    pub(super) fn send_ping(&mut self, now: Moment) {
-        if self.pulse.is_out() {
+    pub(crate) fn send_ping(&mut self, now: Moment) {
+        if self.health.pulse.is_out() {
             return;
         }
         self.timers.set(Timer::Pulse, None);
-        self.pulse.sent();
+        self.health.pulse.sent();
         let to = self.session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
         let method = self.era().probe_method();
-        let request = OwnRequest::new(Purpose::Liveness, method, pulse::LIMIT);
+        let request = OwnRequest::new(Purpose::Liveness, method, ping::LIMIT);
         self.ask(now, OwnRequest { to: Some(to), ..request });
     }
 
     /// The pause before the next ping is over.
-    pub(super) fn pulse_due(&mut self, now: Moment) {
-        if !matches!(self.pulse.state(), PulseState::Resting { .. }) {
+    pub(crate) fn pulse_due(&mut self, now: Moment) {
+        if !matches!(self.health.pulse.state(), PulseState::Resting { .. }) {
             return;
         }
-        self.pulse.rest_over();
-        if self.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
-            self.pulse.askers.silence = false;
+        self.health.pulse.rest_over();
+        if self.calls.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
+            self.health.pulse.askers.silence = false;
             self.watch_live_calls();
         } else {
             self.send_ping(now);
@@ -87,7 +89,7 @@ impl Link {
     }
 
     /// What came of the ping.
-    pub(super) fn liveness_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn liveness_told(&mut self, now: Moment, generation: Generation, word: Word) {
         let sign = match word {
             Word::Nothing(failure) if failure.delivery == Delivery::NotSent => Sign::Refused,
             Word::Nothing(_) => Sign::Unanswered,
@@ -105,9 +107,9 @@ impl Link {
         match reply.reading {
             PostReading::Answer(_) => Sign::Reply,
             PostReading::Suspected(_) => Sign::Lost,
-            PostReading::Unauthorized { challenge, .. } if self.pulse.askers.breaker => {
+            PostReading::Unauthorized { challenge, .. } if self.health.pulse.askers.breaker => {
                 // No call can bring better credentials while the breaker refuses calls.
-                self.pulse.probe_awaits_credentials = !self.pulse.is_second_probe;
+                self.health.pulse.probe_awaits_credentials = !self.health.pulse.is_second_probe;
                 self.renew_credentials(now, reply.credentials, challenge);
                 Sign::Http
             }
@@ -117,8 +119,8 @@ impl Link {
 
     /// Tells everybody who asked.
     fn ping_brought(&mut self, now: Moment, generation: Generation, sign: Sign) {
-        let health = self.pulse.learn(now, sign, self.pulse.askers.silence);
-        let askers = std::mem::take(&mut self.pulse.askers);
+        let health = self.health.pulse.learn(now, sign, self.health.pulse.askers.silence);
+        let askers = std::mem::take(&mut self.health.pulse.askers);
         // A word about a session that another one has replaced is no word about that one.
         let is_current = self.current_generation() == Some(generation);
         let sign = if sign == Sign::Lost && !is_current { Sign::Http } else { sign };
@@ -136,14 +138,14 @@ impl Link {
     fn judge_silence(&mut self, now: Moment, health: Health) {
         match health {
             Health::Alive => {
-                self.alive_at = now;
+                self.health.alive_at = now;
                 self.resume_silent_streams(now);
             }
             Health::Dead { is_unreachable } => {
                 self.leave_dead_stream(now);
                 self.end_silent_attempts(now, is_unreachable);
-                if !self.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
-                    self.ask_again_at(now + (pulse::INTERVAL - pulse::LIMIT));
+                if !self.calls.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
+                    self.ask_again_at(now + (ping::INTERVAL - ping::LIMIT));
                 }
             }
             Health::Unsure { again } => self.ask_again_at(again),
@@ -152,46 +154,60 @@ impl Link {
     }
 
     fn ask_again_at(&mut self, again: Moment) {
-        self.pulse.askers.silence = true;
-        if !self.pulse.is_out() {
-            self.pulse.rest(again);
+        self.health.pulse.askers.silence = true;
+        if !self.health.pulse.is_out() {
+            self.health.pulse.rest(again);
             self.timers.set(Timer::Pulse, Some(again));
         }
     }
 
     /// Sets the alarms by which calls that are out notice their own silence.
     fn watch_live_calls(&mut self) {
-        for id in self.ids_where(|exchange| exchange.live().is_some()) {
+        for id in self.calls.ids_where(|exchange| exchange.live().is_some()) {
             self.set_alarm(id);
         }
     }
 
     fn judge_breaker(&mut self, now: Moment, sign: Sign) {
-        if self.breaker.state() != breaker::State::Probing {
+        if self.health.breaker.state() != breaker::State::Probing {
             return;
         }
         match sign {
             Sign::Reply => {
-                self.breaker.probe_answered();
+                self.health.breaker.probe_answered();
                 self.tell(Event::BreakerClosed);
             }
             // The pause is for servers that fail; this one wants to be greeted.
-            Sign::Lost if !self.pulse.is_second_probe => {
-                self.pulse.is_second_probe = true;
+            Sign::Lost if !self.health.pulse.is_second_probe => {
+                self.health.pulse.is_second_probe = true;
                 self.probe(now);
             }
             _ => {
-                self.breaker.probe_failed(now, &mut self.dice);
+                self.health.breaker.probe_failed(now, &mut self.dice);
                 self.breaker_opened();
             }
         }
     }
 
     /// The breaker's probe came to nothing before a ping could go out.
-    pub(super) fn breaker_probe_failed_unsent(&mut self, now: Moment) {
-        if self.pulse.askers.breaker && !self.pulse.is_out() {
-            self.pulse.askers.breaker = false;
+    pub(crate) fn breaker_probe_failed_unsent(&mut self, now: Moment) {
+        if self.health.pulse.askers.breaker && !self.health.pulse.is_out() {
+            self.health.pulse.askers.breaker = false;
             self.judge_breaker(now, Sign::Unanswered);
+        }
+    }
+
+    /// A call ended for a transport reason.
+    pub(crate) fn strike(&mut self, now: Moment, incident: Incident) {
+        if self.health.breaker.strike(now, incident, &mut self.dice) {
+            self.breaker_opened();
+        }
+    }
+
+    pub(crate) fn breaker_opened(&mut self) {
+        if let breaker::State::Open { until } = self.health.breaker.state() {
+            self.tell(Event::BreakerOpened { until });
+            self.timers.set(Timer::Breaker, Some(until));
         }
     }
 
@@ -204,11 +220,11 @@ impl Link {
                 && exchange.may_resume()
                 && live.is_some_and(|live| {
                     matches!(live.phase, Phase::Stream { .. })
-                        && now.since(live.last_sign) >= pulse::RESUME_BESIDE
+                        && now.since(live.last_sign) >= ping::RESUME_BESIDE
                 })
         };
-        for id in self.ids_where(is_stuck) {
-            let Some(exchange) = self.exchanges.get_mut(&id) else { continue };
+        for id in self.calls.ids_where(is_stuck) {
+            let Some(exchange) = self.calls.get_mut(id) else { continue };
             let placeholder = State::Waiting(Waiting::Place);
             if let State::Live(live) = std::mem::replace(&mut exchange.state, placeholder) {
                 self.resume_beside(now, id, Some(Box::new(live)));
@@ -222,9 +238,9 @@ impl Link {
         let is_over = |exchange: &Exchange| {
             is_silent(exchange, now) && (is_unreachable || !exchange.deadline.is_callers)
         };
-        for id in self.ids_where(is_over) {
+        for id in self.calls.ids_where(is_over) {
             let failure = Failure::unknown(Cause::Silent);
-            let Some(live) = self.exchanges.get(&id).and_then(|it| it.live()) else { continue };
+            let Some(live) = self.calls.get(id).and_then(|it| it.live()) else { continue };
             let attempts = [Some(live.attempt), live.replaces.as_ref().map(|old| old.attempt)];
             attempts.into_iter().flatten().for_each(|attempt| self.abort(attempt));
             self.note_transport_failure(now, &failure, true);
@@ -235,5 +251,5 @@ impl Link {
 
 fn is_silent(exchange: &Exchange, now: Moment) -> bool {
     let live = exchange.live().filter(|_| exchange.origin.is_application());
-    live.is_some_and(|live| now.since(live.last_sign) >= pulse::INTERVAL)
+    live.is_some_and(|live| now.since(live.last_sign) >= ping::INTERVAL)
 }

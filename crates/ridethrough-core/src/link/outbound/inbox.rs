@@ -3,30 +3,30 @@
 
 use std::collections::BTreeSet;
 
-use super::Link;
-use super::attempts::Owner;
 use crate::era::Era;
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::ids::{AttemptId, ExchangeId, Generation, QuestionId};
+use crate::link::Link;
+use crate::link::attempts::Owner;
 use crate::message::{Answer, Id, Json, Message, with_caller_token};
 use crate::moment::Moment;
 use crate::output::{Delivered, Output};
 
 /// A request of the server that waits for the application's answer.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
-    pub(super) id: Id,
-    pub(super) generation: Generation,
-    pub(super) exchange: Option<ExchangeId>,
+pub(crate) struct Question {
+    pub(crate) id: Id,
+    pub(crate) generation: Generation,
+    pub(crate) exchange: Option<ExchangeId>,
 }
 
 /// Where a message came from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source {
-    pub(super) generation: Generation,
-    pub(super) exchange: Option<ExchangeId>,
-    pub(super) attempt: Option<AttemptId>,
+pub(crate) struct Source {
+    pub(crate) generation: Generation,
+    pub(crate) exchange: Option<ExchangeId>,
+    pub(crate) attempt: Option<AttemptId>,
 }
 
 impl Link {
@@ -35,13 +35,13 @@ impl Link {
         if self.answer_round(now, question, answer) {
             return;
         }
-        if let Some(question) = self.questions.remove(&question) {
-            self.owe_answer(now, &question, answer);
+        if let Some(question) = self.outbound.questions.remove(&question) {
+            self.send_answer(now, &question, answer);
         }
     }
 
     /// Takes in messages that came beside an answer, or on a stream that is no exchange's.
-    pub(super) fn take_in_all(
+    pub(crate) fn take_in_all(
         &mut self,
         now: Moment,
         owner: Owner,
@@ -50,7 +50,7 @@ impl Link {
     ) {
         let exchange = match owner {
             Owner::Exchange(id) => Some(id)
-                .filter(|id| self.exchanges.get(id).is_some_and(|it| it.origin.is_application())),
+                .filter(|id| self.calls.get(*id).is_some_and(|it| it.origin.is_application())),
             _ => None,
         };
         for message in messages {
@@ -59,7 +59,7 @@ impl Link {
     }
 
     /// Takes in one message.
-    pub(super) fn take_in(&mut self, now: Moment, source: Source, message: Message) {
+    pub(crate) fn take_in(&mut self, now: Moment, source: Source, message: Message) {
         match message {
             Message::Notification { method, params } => self.notified(now, source, method, params),
             Message::Request { id, method, params } => self.asked(now, source, id, method, params),
@@ -71,11 +71,11 @@ impl Link {
 
     /// Row 17: every stream of a generation may carry any exchange's answer.
     fn route(&mut self, now: Moment, source: Source, wire_id: Option<u64>, answer: Answer) {
-        let exchange = wire_id.and_then(|wire_id| self.wires.get(&wire_id).copied());
+        let exchange = wire_id.and_then(|wire_id| self.calls.of_wire(wire_id));
         let is_same_session = |exchange: &Exchange| {
             exchange.sent.as_ref().is_some_and(|sent| sent.generation() == source.generation)
         };
-        match exchange.and_then(|id| self.exchanges.get(&id)).filter(|each| is_same_session(each)) {
+        match exchange.and_then(|id| self.calls.get(id)).filter(|each| is_same_session(each)) {
             Some(exchange) => self.answered(now, exchange.id, answer, source.attempt),
             None => self.tell(Event::StrayAnswer),
         }
@@ -87,7 +87,7 @@ impl Link {
             "notifications/cancelled" => {
                 self.question_cancelled(source.generation, params.as_ref())
             }
-            "notifications/tools/list_changed" => self.tools.forget(),
+            "notifications/tools/list_changed" => self.calls.forget_tools(),
             _ => {}
         }
         let exchange = source.exchange;
@@ -98,8 +98,8 @@ impl Link {
     fn progressed(&mut self, now: Moment, method: Box<str>, params: Option<Json>) {
         let Some(params) = params else { return };
         let token = params.member("progressToken").and_then(|token| Id::new(token).number());
-        let id = token.and_then(|token| self.wires.get(&token).copied());
-        let Some(exchange) = id.and_then(|id| self.exchanges.get_mut(&id)) else { return };
+        let id = token.and_then(|token| self.calls.of_wire(token));
+        let Some(exchange) = id.and_then(|id| self.calls.get_mut(id)) else { return };
         if !exchange.progress_increased(now, &params) {
             return;
         }
@@ -117,28 +117,27 @@ impl Link {
         method: Box<str>,
         params: Option<Json>,
     ) {
-        let asker = source.exchange.and_then(|id| self.exchanges.get(&id));
+        let asker = source.exchange.and_then(|id| self.calls.get(id));
         if asker.map_or_else(|| self.era(), |it| it.era()) == Era::Modern {
             return self.ignore_question(method);
         }
         let question = Question { id, generation: source.generation, exchange: source.exchange };
         if &*method == "ping" {
-            return self.owe_own_answer(now, &question, &Answer::Result(Json::empty_object()));
+            return self.send_own_answer(now, &question, &Answer::Result(Json::empty_object()));
         }
         let is_known =
             |known: &Question| known.id == question.id && known.generation == question.generation;
-        if self.questions.values().any(is_known) {
+        if self.outbound.questions.values().any(is_known) {
             return;
         }
         // Whoever is asked is promised that the answer goes out: those on their way count too.
-        if self.questions.len() + self.answers_owed >= MOST_QUESTIONS {
+        if self.outbound.questions.len() + self.outbound.answers >= MOST_QUESTIONS {
             let busy = Answer::refusal(-32000, "too many requests at once");
-            return self.owe_own_answer(now, &question, &busy);
+            return self.send_own_answer(now, &question, &busy);
         }
-        self.ids.question = self.ids.question.next();
-        let number = self.ids.question;
+        let number = self.outbound.next_question();
         let exchange = source.exchange;
-        self.questions.insert(number, question);
+        self.outbound.questions.insert(number, question);
         self.deliver(Delivered::Question { question: number, exchange, method, params });
     }
 
@@ -151,18 +150,23 @@ impl Link {
     }
 
     /// Nobody wants these answers any more: whoever works on them can stop.
-    pub(super) fn withdraw_questions(&mut self, is_void: impl Fn(&Question) -> bool) {
-        let void: Vec<QuestionId> =
-            self.questions.iter().filter(|(_, each)| is_void(each)).map(|(id, _)| *id).collect();
+    pub(crate) fn withdraw_questions(&mut self, is_void: impl Fn(&Question) -> bool) {
+        let void: Vec<QuestionId> = self
+            .outbound
+            .questions
+            .iter()
+            .filter(|(_, each)| is_void(each))
+            .map(|(id, _)| *id)
+            .collect();
         for question in void {
-            self.questions.remove(&question);
+            self.outbound.questions.remove(&question);
             self.deliver(Delivered::Withdrawn { question });
         }
     }
 
     /// What an answered call teaches the link. Returns what is to be handed over in place of the answer,
     /// if that is not the answer itself.
-    pub(super) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) -> Option<Answer> {
+    pub(crate) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) -> Option<Answer> {
         #[derive(serde::Deserialize)]
         struct Cursor {
             #[serde(default)]
@@ -171,12 +175,12 @@ impl Link {
 
         let Answer::Result(result) = answer else { return None };
         if &*exchange.call.method != "tools/list" {
-            self.note_for_restore(exchange);
+            self.session.remember(exchange);
             return None;
         }
         let cursor = exchange.params.text().and_then(|params| params.read::<Cursor>());
         let is_first = cursor.is_none_or(|Cursor { cursor }| cursor.is_none());
-        let learnt = self.tools.learn(result, is_first);
+        let learnt = self.calls.learn_tools(result, is_first);
         if learnt.is_changed {
             self.tell(Event::ToolsChanged);
         }

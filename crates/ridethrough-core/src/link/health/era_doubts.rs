@@ -8,9 +8,6 @@
 //! Proof is a status that means just that, a refusal of the request's form, or a question that is refused
 //! by the same status and code: then the server refuses whatever comes in that era.
 
-use super::Link;
-use super::own::{OwnRequest, Reply, Word};
-use super::renewal::{self, Ready};
 use crate::answer::PostReading;
 use crate::answer::discovery::{self, Verdict};
 use crate::era::{Era, Version};
@@ -21,13 +18,16 @@ use crate::exchange::{
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{ExchangeId, Generation};
+use crate::link::Link;
+use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::session::{self, Ready};
 use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::{Address, Route};
 
 impl RefusedBy {
-    pub(super) fn new(head: &AnswerHead, reading: &PostReading) -> Self {
+    pub(crate) fn new(head: &AnswerHead, reading: &PostReading) -> Self {
         let code = reading.answer().and_then(Answer::error).map(|error| error.code);
         Self { status: head.status, code }
     }
@@ -35,40 +35,40 @@ impl RefusedBy {
 
 impl Link {
     /// Holds a refusal back until the server was asked for its era.
-    pub(super) fn doubt_era(&mut self, now: Moment, id: ExchangeId, doubt: EraDoubt) {
+    pub(crate) fn doubt_era(&mut self, now: Moment, id: ExchangeId, doubt: EraDoubt) {
         self.hiccup(now, id, Reason::Nothing, Remedy::CheckEra);
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         exchange.ledger.era_asked = true;
         let generation = exchange.sent.as_ref().map(Sent::generation);
         let connection = exchange.live().and_then(|live| live.connection);
         self.enter(now, id, State::Doubted(Box::new(Doubt::Era(doubt))));
         if generation != self.current_generation() {
             // The server was asked since, and another session has taken the place of that one.
-            let (found, asked) = (Some(self.era()), self.known_era.refused_by);
+            let (found, asked) = (Some(self.era()), self.session.refused_by());
             return self.resolve_era(now, id, found, asked);
         }
         let is_asked = |exchange: &Exchange| exchange.origin.question() == Some(Purpose::Era);
-        if self.ids_where(is_asked).is_empty() {
+        if self.calls.ids_where(is_asked).is_empty() {
             let to = self.session.ready().map(|ready| Address {
                 session: None,
                 version: Some(Version::V2026_07_28),
                 ..ready.address.clone()
             });
-            let request = OwnRequest::new(Purpose::Era, "server/discover", renewal::LIMIT);
+            let request = OwnRequest::new(Purpose::Era, "server/discover", session::LIMIT);
             let route = connection.map_or(Route::Any, Route::Prefer);
             self.ask(now, OwnRequest { to, route, ..request });
         }
     }
 
     /// What the server says of its era.
-    pub(super) fn era_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn era_told(&mut self, now: Moment, generation: Generation, word: Word) {
         let is_current = self.current_generation() == Some(generation);
         let (found, refusal) = match word {
             Word::Answered(reply) if is_current => self.read_era(now, generation, &reply),
             _ => (None, None),
         };
         let is_doubted = |exchange: &Exchange| matches!(&exchange.state, State::Doubted(doubt) if matches!(**doubt, Doubt::Era(_)));
-        for id in self.ids_where(is_doubted) {
+        for id in self.calls.ids_where(is_doubted) {
             self.resolve_era(now, id, found, refusal);
         }
     }
@@ -98,13 +98,13 @@ impl Link {
         }
         let is_refused = reading.answer().is_none_or(|answer| answer.error().is_some());
         let refused_by = is_refused.then(|| RefusedBy::new(head, reading));
-        self.known_era.refused_by = refused_by;
+        self.session.note_refused_by(refused_by);
         (Some(found), refused_by)
     }
 
     fn begin_stateless(&mut self, now: Moment, version: Version, server: Json) {
-        self.ids.generation = self.ids.generation.next();
-        let address = Address { generation: self.ids.generation, ..Address::default() };
+        let generation = self.session.next_generation();
+        let address = Address { generation, ..Address::default() };
         self.become_ready(now, Ready::new(version, address, Some(server)));
     }
 
@@ -116,7 +116,7 @@ impl Link {
         found: Option<Era>,
         asked: Option<RefusedBy>,
     ) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let placeholder = State::Waiting(Waiting::SessionCheck);
         let State::Doubted(doubt) = std::mem::replace(&mut exchange.state, placeholder) else {
             return;

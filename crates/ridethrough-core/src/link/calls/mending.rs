@@ -8,12 +8,13 @@
 //! Everything else that is wrong with a request (-32021, -32601, -32602) is the server's answer.
 
 use super::own::OwnRequest;
-use super::{Link, renewal};
 use crate::answer::discovery::names_our_revision;
 use crate::event::{Event, Remedy};
 use crate::exchange::{Phase, Purpose, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
+use crate::link::Link;
+use crate::link::session;
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
@@ -21,7 +22,7 @@ use crate::outcome::Reason;
 
 /// Tools that are listed for the link itself, page after page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Relisting {
+pub(crate) struct Relisting {
     /// Pages that were read.
     pages: u32,
     /// When the whole list must be there.
@@ -30,14 +31,14 @@ pub(super) struct Relisting {
 
 impl Link {
     /// Mends a call that was refused for its form. Returns whether it goes on.
-    pub(super) fn mend(
+    pub(crate) fn mend(
         &mut self,
         now: Moment,
         id: ExchangeId,
         answer: &Answer,
         carrier: Option<AttemptId>,
     ) -> bool {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let Some(exchange) = self.calls.get_mut(id) else { return false };
         let is_tool = &*exchange.call.method == "tools/call";
         let is_stale = match answer.error().map(|error| error.code) {
             Some(HEADER_MISMATCH) if is_tool => true,
@@ -74,13 +75,13 @@ impl Link {
 
     /// Lists the tools for the link itself, unless that is under way.
     fn list_tools(&mut self, now: Moment) {
-        if self.relisting.is_none() {
-            self.ask_for_tools(now, None, Relisting { pages: 0, until: now + renewal::LIMIT });
+        if self.calls.relisting.is_none() {
+            self.ask_for_tools(now, None, Relisting { pages: 0, until: now + session::LIMIT });
         }
     }
 
     fn ask_for_tools(&mut self, now: Moment, cursor: Option<Json>, relisting: Relisting) {
-        self.relisting = Some(relisting);
+        self.calls.relisting = Some(relisting);
         let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor));
         let params = Params::new(Some(Json::empty_object().with_members(cursor)), false);
         let request = OwnRequest::new(Purpose::Tools, LIST, relisting.until.since(now));
@@ -88,7 +89,7 @@ impl Link {
     }
 
     /// A page of our own list, or none.
-    pub(super) fn tools_page(&mut self, now: Moment, answer: Option<&Answer>) {
+    pub(crate) fn tools_page(&mut self, now: Moment, answer: Option<&Answer>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Next {
@@ -96,9 +97,9 @@ impl Link {
             next_cursor: Option<Json>,
         }
 
-        let Some(Relisting { pages, until }) = self.relisting else { return };
+        let Some(Relisting { pages, until }) = self.calls.relisting else { return };
         let Some(Answer::Result(page)) = answer else { return self.tools_listed(now) };
-        if self.tools.learn(page, pages == 0).is_changed {
+        if self.calls.tools.learn(page, pages == 0).is_changed {
             self.tell(Event::ToolsChanged);
         }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
@@ -113,10 +114,10 @@ impl Link {
 
     /// The list is over, well or not: those who waited for it go out with what is known.
     fn tools_listed(&mut self, now: Moment) {
-        self.relisting = None;
+        self.calls.relisting = None;
         let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Tools);
         let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
-        for id in self.ids_where(|exchange| waits(&exchange.state)) {
+        for id in self.calls.ids_where(|exchange| waits(&exchange.state)) {
             self.let_out_if(now, id, Then::Send, is_meant);
         }
     }

@@ -9,18 +9,18 @@
 
 use http::StatusCode;
 
-use super::Link;
 use super::renewal::{Opens, Refusal};
 use crate::answer::{PostReading, discovery, is_told_in_modern_words};
 use crate::era::{Carrier, Era};
 use crate::event::Event;
 use crate::head::AnswerHead;
+use crate::link::Link;
 use crate::message::Answer;
 use crate::moment::Moment;
 
 /// What is known of HTTP+SSE at this server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LastResort {
+pub(crate) struct LastResort {
     /// Whether the transport can carry it.
     is_possible: bool,
     /// When the server was found to speak nothing else.
@@ -28,41 +28,41 @@ pub(super) struct LastResort {
 }
 
 impl LastResort {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { is_possible: false, found: None }
     }
 
-    pub(super) const fn allow(&mut self) {
+    pub(crate) const fn allow(&mut self) {
         self.is_possible = true;
     }
 
-    pub(super) const fn forget(&mut self) {
+    pub(crate) const fn forget(&mut self) {
         self.found = None;
     }
 
-    pub(super) fn is_spoken(&self, now: Moment) -> bool {
+    pub(crate) fn is_spoken(&self, now: Moment) -> bool {
         self.found.is_some_and(|at| now.since(at) < Era::LEGACY_LASTS)
     }
 }
 
 impl Link {
     /// What the next handshake begins with.
-    pub(super) fn opens(&mut self, now: Moment) -> Opens {
+    pub(crate) fn opens(&mut self, now: Moment) -> Opens {
         let is_last_resort = self.session.renewal().is_some_and(|it| it.refusal.is_some());
         match is_last_resort {
             true => Opens::Initialize(Carrier::HttpSse),
-            false => self.known_era.opens(now),
+            false => self.session.era.opens(now),
         }
     }
 
     /// `initialize` over Streamable HTTP was answered.
-    pub(super) fn first_try_answered(
+    pub(crate) fn first_try_answered(
         &mut self,
         now: Moment,
         head: &AnswerHead,
         reading: PostReading,
     ) {
-        if !self.known_era.last_resort.is_possible || !is_refused(head.status, &reading) {
+        if !self.session.era.last_resort.is_possible || !is_refused(head.status, &reading) {
             return self.initialize_answered(now, head, reading);
         }
         if self.doubts_era(now, &reading) {
@@ -75,7 +75,7 @@ impl Link {
     }
 
     /// `initialize` over HTTP+SSE was answered, or the stream for it was refused.
-    pub(super) fn last_resort_answered(
+    pub(crate) fn last_resort_answered(
         &mut self,
         now: Moment,
         head: &AnswerHead,
@@ -92,7 +92,7 @@ impl Link {
             && renewal.refusal.take().is_some()
             && matches!(answer, Answer::Result(_))
         {
-            self.known_era.last_resort.found = Some(now);
+            self.session.era.last_resort.found = Some(now);
             self.tell(Event::FellBack { to: Carrier::HttpSse });
         }
         self.initialize_answered(now, head, reading);
@@ -107,14 +107,14 @@ impl Link {
             }
             None => {
                 // It was spoken once: perhaps the server was upgraded.
-                self.known_era.last_resort.forget();
+                self.session.era.last_resort.forget();
                 self.try_handshake(now);
             }
         }
     }
 
     /// Row 19: a server that takes what is sent and says nothing on its stream has lost the stream.
-    pub(super) fn leave_dead_stream(&mut self, now: Moment) {
+    pub(crate) fn leave_dead_stream(&mut self, now: Moment) {
         let on_stream =
             self.session.ready().filter(|ready| ready.address.carrier == Carrier::HttpSse);
         if let Some(generation) = on_stream.map(|ready| ready.generation()) {

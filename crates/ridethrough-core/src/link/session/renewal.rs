@@ -26,8 +26,6 @@ use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::Address;
 
-use super::Link;
-
 /// The session of a link.
 #[derive(Debug)]
 pub(crate) enum Session {
@@ -288,14 +286,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const COMES_BACK: Duration = Duration::from_secs(5);
 /// The longest, where none ever was.
 const STRANGER: Duration = Duration::from_secs(10);
-impl Link {
-    /// Gives each `initialize` this much time in place of 15 s: a server that is started for it may have to
-    /// fetch itself first.
-    pub const fn give_time_to_start(&mut self, time: Duration) {
-        self.start_limit = time;
-    }
-}
-
 /// How long one handshake message may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(15);
 /// How long the question for the era may take: there is another way to find out.

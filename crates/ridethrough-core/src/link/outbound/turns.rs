@@ -9,7 +9,7 @@ use crate::ids::NoticeId;
 
 /// Notifications that are out, and those that wait for their turn.
 #[derive(Debug, Default)]
-pub(in crate::link) struct Turns {
+pub(crate) struct Turns {
     out: BTreeSet<NoticeId>,
     /// Oldest first.
     waiting: BTreeSet<NoticeId>,
@@ -17,25 +17,25 @@ pub(in crate::link) struct Turns {
 
 impl Turns {
     /// Stands in line.
-    pub(in crate::link) fn wait(&mut self, id: NoticeId) {
+    pub(crate) fn wait(&mut self, id: NoticeId) {
         self.out.remove(&id);
         self.waiting.insert(id);
     }
 
     /// Goes out.
-    pub(in crate::link) fn go(&mut self, id: NoticeId) {
+    pub(crate) fn go(&mut self, id: NoticeId) {
         self.waiting.remove(&id);
         self.out.insert(id);
     }
 
     /// Neither is out nor stands in line.
-    pub(in crate::link) fn leave(&mut self, id: NoticeId) {
+    pub(crate) fn leave(&mut self, id: NoticeId) {
         self.waiting.remove(&id);
         self.out.remove(&id);
     }
 
     /// The next one in line, if there is room for it.
-    pub(in crate::link) fn next(&self, capacity: usize) -> Option<NoticeId> {
+    pub(crate) fn next(&self, capacity: usize) -> Option<NoticeId> {
         self.waiting.first().copied().filter(|_| self.has_room(capacity))
     }
 

@@ -5,21 +5,21 @@
 
 use bytes::Bytes;
 
-use super::Link;
-use super::attempts::Owner;
-use super::inbox::Source;
 use crate::answer::{Asked, PostReading, ResumeReading, read_post, read_resume, read_streamed};
 use crate::event::Event;
 use crate::exchange::{Doubt, Novelty, Phase, Step, Via};
 use crate::failure::{Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId};
+use crate::link::Link;
+use crate::link::attempts::Owner;
+use crate::link::outbound::Source;
 use crate::message::{Answer, Incoming, Message};
 use crate::moment::Moment;
 use crate::sse;
 
 impl Link {
-    pub(super) fn exchange_head(
+    pub(crate) fn exchange_head(
         &mut self,
         now: Moment,
         attempt: AttemptId,
@@ -35,7 +35,7 @@ impl Link {
         }
         live.phase = Phase::Stream { opened: now, heard: false, fruitful: false };
         let replaced = live.replaces.take();
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+        if let Some(exchange) = self.calls.get_mut(id) {
             // The credentials were good: should they expire under a long call, that is a new story.
             exchange.ledger.credentials_renewed = false;
             if replaced.is_some() {
@@ -53,13 +53,13 @@ impl Link {
     /// when it was asked for says nothing about how soon the next one may follow it.
     fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
         let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
-        if is_resume && let Some(exchange) = self.exchanges.get_mut(&id) {
+        if is_resume && let Some(exchange) = self.calls.get_mut(id) {
             exchange.ledger.resumed_at = Some(now);
         }
     }
 
     /// The whole body of an answer, or none if it is a refusal whose body broke off.
-    pub(super) fn exchange_body(
+    pub(crate) fn exchange_body(
         &mut self,
         now: Moment,
         id: ExchangeId,
@@ -70,7 +70,7 @@ impl Link {
         if self.side_stream_answered(now, id, attempt, body) {
             return;
         }
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(sent) = exchange.sent.clone() else { return };
         let Some(live) = exchange.live_mut() else { return };
         live.last_sign = now;
@@ -84,7 +84,7 @@ impl Link {
                 exchange.is_named = answer.named.is_some();
                 let (origin, is_asked) = (exchange.origin, exchange.ledger.era_asked);
                 let said = self.quoted(answer.said.take());
-                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                if let Some(exchange) = self.calls.get_mut(id) {
                     exchange.said = said;
                 }
                 let others = std::mem::take(&mut answer.others);
@@ -118,7 +118,7 @@ impl Link {
         if let PostReading::Deferred { answer, .. }
         | PostReading::NeedsScope { answer, .. }
         | PostReading::Unauthorized { answer, .. } = &reading
-            && let Some(exchange) = self.exchanges.get_mut(&id)
+            && let Some(exchange) = self.calls.get_mut(id)
         {
             exchange.refused_with = answer.clone();
         }
@@ -137,7 +137,7 @@ impl Link {
         attempt: AttemptId,
         body: &Bytes,
     ) -> bool {
-        let Some(exchange) = self.exchanges.get(&id) else { return false };
+        let Some(exchange) = self.calls.get(id) else { return false };
         let Some((live, sent)) = exchange.live().zip(exchange.sent.as_ref()) else { return false };
         let Phase::Body(head) = &live.phase else { return false };
         if live.attempt != attempt || live.replaces.is_none() {
@@ -157,7 +157,7 @@ impl Link {
         true
     }
 
-    pub(super) fn exchange_failed(
+    pub(crate) fn exchange_failed(
         &mut self,
         now: Moment,
         id: ExchangeId,
@@ -181,7 +181,7 @@ impl Link {
         self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
     }
 
-    pub(super) fn exchange_event(
+    pub(crate) fn exchange_event(
         &mut self,
         now: Moment,
         attempt: AttemptId,
@@ -190,7 +190,7 @@ impl Link {
     ) {
         let Some(live) = self.stream_of(id, attempt) else { return };
         live.last_sign = now;
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let is_resumable = exchange.era().resumes_streams();
         if let Some(retry) = event.retry.filter(|_| is_resumable) {
             exchange.trail.note_retry(retry);
@@ -223,7 +223,7 @@ impl Link {
         novelty: Novelty,
         messages: Vec<Message>,
     ) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(sent) = exchange.sent.as_ref() else { return };
         let (wire_id, generation) = (sent.wire_id, sent.generation());
         let is_ours = |message: &Message| match message {
@@ -248,7 +248,7 @@ impl Link {
             }
         }
         if let Some(Message::Response { id: named, answer }) = ours.into_iter().next() {
-            if let Some(exchange) = self.exchanges.get_mut(&id) {
+            if let Some(exchange) = self.calls.get_mut(id) {
                 exchange.is_named = named.is_some();
             }
             self.exchange_answered(now, attempt, id, answer, is_first);
@@ -263,7 +263,7 @@ impl Link {
         answer: Answer,
         is_first: bool,
     ) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let is_question = exchange.origin.question().is_some();
         let carried = exchange.sent.as_ref().map(|sent| sent.to.carried());
         match carried.map(|carried| read_streamed(answer.clone(), carried, is_first)) {
@@ -276,13 +276,13 @@ impl Link {
     }
 
     /// Row 19: of two streams, one is over; the call goes on with the other.
-    pub(super) fn is_side_stream(
+    pub(crate) fn is_side_stream(
         &mut self,
         now: Moment,
         id: ExchangeId,
         attempt: AttemptId,
     ) -> bool {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let Some(exchange) = self.calls.get_mut(id) else { return false };
         let is_side = exchange.lose_side_stream(now, attempt);
         if is_side {
             self.set_alarm(id);

@@ -1,26 +1,47 @@
 //! Exchanges: letting them out and carrying out their steps.
 
-use super::timers::Timer;
-use super::{CONNECT, Link, ending, pulse};
+use super::ending;
 use crate::era::Era;
 use crate::event::{Event, Remedy};
 use crate::exchange::{
-    Doubt, Ending, Exchange, Live, Phase, Rules, Sent, State, Step, Then, Via, Waiting,
+    Deadline, Doubt, Ending, Exchange, Live, Phase, Rules, Sent, State, Step, Then, Via, Waiting,
 };
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId};
-use crate::message::Answer;
+use crate::link::CONNECT;
+use crate::link::Link;
+use crate::link::timers::Timer;
+use crate::message::{Answer, Params};
 use crate::moment::Moment;
-use crate::outcome::{Kind, Reason};
+use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Route, Verb};
+use crate::replay::ReplayRule;
 
 impl Link {
+    /// Takes in a new exchange, which waits to be let out.
+    pub(crate) fn new_exchange(
+        &mut self,
+        now: Moment,
+        call: CallName,
+        params: Params,
+        rule: ReplayRule,
+        deadline: Deadline,
+    ) -> ExchangeId {
+        let id = self.calls.last_id.next();
+        let mut exchange = Box::new(Exchange::new(id, call, params, rule, now, deadline));
+        let out = u32::from(self.session.is_asking());
+        exchange.ledger.handshakes_before = self.session.handshakes().saturating_sub(out);
+        self.calls.last_id = id;
+        self.calls.exchanges.insert(id, exchange);
+        id
+    }
+
     /// Lets an exchange out, or notes what it waits for.
-    pub(super) fn let_out(&mut self, now: Moment, id: ExchangeId, then: Then) {
+    pub(crate) fn let_out(&mut self, now: Moment, id: ExchangeId, then: Then) {
         if self.closing.is_begun() {
             return;
         }
-        if self.dial.is_up() {
+        if self.reach.is_up() {
             return self.let_out_connected(now, id, then);
         }
         self.wait(now, id, Waiting::Link { then, since: now });
@@ -29,36 +50,36 @@ impl Link {
 
     /// Lets an exchange out if it still waits for that: those before it in a line may have changed
     /// what became of it.
-    pub(super) fn let_out_if(
+    pub(crate) fn let_out_if(
         &mut self,
         now: Moment,
         id: ExchangeId,
         then: Then,
         is_meant: impl Fn(&Waiting) -> bool,
     ) {
-        let state = self.exchanges.get(&id).map(|exchange| &exchange.state);
+        let state = self.calls.get(id).map(|exchange| &exchange.state);
         if matches!(state, Some(State::Waiting(waiting)) if is_meant(waiting)) {
             self.let_out(now, id, then);
         }
     }
 
     /// The same, once the link has said that it is this one's turn.
-    pub(super) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
+        let Some(exchange) = self.calls.get(id) else { return };
         if !exchange.origin.is_application() {
             return self.post(now, id);
         }
         if self.must_await_credentials(now) {
             return self.wait(now, id, Waiting::Credentials(then));
         }
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let is_connect = &*exchange.call.method == CONNECT;
         let newer_than = exchange.newer_than.unwrap_or_default();
         if then == Then::Resume {
             return self.resume(now, id);
         }
         if !is_connect && !self.take_place(id) {
-            self.queue.insert(id);
+            self.admission.stand_in_line(id);
             return self.wait(now, id, Waiting::Place);
         }
         // Row 5: only a newer session will do for a call that has lost one.
@@ -75,35 +96,35 @@ impl Link {
         if ready.version.era() == Era::Modern && self.stand_in(now, id) {
             return;
         }
-        let Some(exchange) = self.exchanges.get(&id) else { return };
-        match self.gates.admit(now, &exchange.call, id) {
+        let Some(exchange) = self.calls.get(id) else { return };
+        match self.admission.pass_gates(now, &exchange.call, id) {
             Ok(()) => self.post(now, id),
             Err((until, status)) => self.wait_at_gate(now, id, until, status),
         }
     }
 
     /// Moves an exchange into a wait and sets its alarm.
-    pub(super) fn wait(&mut self, now: Moment, id: ExchangeId, waiting: Waiting) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(crate) fn wait(&mut self, now: Moment, id: ExchangeId, waiting: Waiting) {
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         exchange.enter(now, State::Waiting(waiting));
         self.set_alarm(id);
     }
 
     /// Sends the request, the first time or again.
-    pub(super) fn post(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn post(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.calls.get(id) else { return };
         let in_force = || self.session.ready().map(|ready| ready.address.clone());
         let Some(mut to) = exchange.to.clone().or_else(in_force) else {
             // Only what the link asks for itself can come here without a session.
             return self.end(now, id, Ending::new(Kind::SessionLost, Reason::Nothing));
         };
-        let wire_id = self.next_wire_id();
+        let wire_id = self.calls.next_wire_id();
         if to.era() == Era::Legacy && !self.leave_rounds(now, id) {
             return;
         }
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let body = self.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         (exchange.said, exchange.refused_with) = (None, None);
         if exchange.ledger.session_renewed && exchange.newer_than.is_some() {
             // Where the new session was made, it is known.
@@ -119,12 +140,12 @@ impl Link {
         exchange.trail.start_over();
         exchange.ledger.fruitless = 0;
         if let Some(old) = old {
-            self.wires.remove(&old.wire_id);
+            self.calls.wires.remove(&old.wire_id);
             if is_doubtful {
-                self.owe_cancelled(now, &old);
+                self.tell_cancelled(now, &old);
             }
         }
-        self.wires.insert(wire_id, id);
+        self.calls.wires.insert(wire_id, id);
         let attempt = self.request_for_call(id, Verb::Post { body }, to);
         self.go_live(now, id, attempt, Via::Post, None);
     }
@@ -132,7 +153,7 @@ impl Link {
     /// Asks for the rest of a broken stream, in the session that it belongs to. A wait for the
     /// link or for credentials may have led here, so the bounds of row 14 are kept here, too.
     fn resume(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let at = exchange.earliest_resume();
         if !exchange.may_resume() {
             self.end(now, id, Ending::new(Kind::Exhausted, Reason::Rule("resumed too often")));
@@ -144,13 +165,13 @@ impl Link {
     }
 
     /// The same beside a stream that is replaced once the new one is accepted.
-    pub(super) fn resume_beside(
+    pub(crate) fn resume_beside(
         &mut self,
         now: Moment,
         id: ExchangeId,
         replaces: Option<Box<Live>>,
     ) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(mut to) = exchange.sent.as_ref().map(|sent| sent.to.clone()) else { return };
         if let Some(target) = &exchange.target {
             to.target = Some(target.clone());
@@ -171,7 +192,7 @@ impl Link {
         replaces: Option<Box<Live>>,
     ) {
         let credentials = self.credentials.current();
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         exchange.ledger.attempts += 1;
         let phase = Phase::Asked;
         let connection = None;
@@ -181,21 +202,22 @@ impl Link {
     }
 
     /// Runs a decision of an exchange and carries it out.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &mut self,
         now: Moment,
         id: ExchangeId,
         decision: impl FnOnce(&mut Exchange, &mut Rules<'_>) -> Step,
     ) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
-        let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
+        let Some(exchange) = self.calls.exchanges.get_mut(&id) else { return };
+        let is_safe =
+            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
         let mut rules = Rules {
             now,
             era: exchange.era(),
             policy: &self.policy,
             dice: &mut self.dice,
             is_safe,
-            connected_before: self.dial.connected_before(),
+            connected_before: self.reach.connected_before(),
         };
         let step = decision(exchange, &mut rules);
         self.carry_out(now, id, step);
@@ -230,7 +252,7 @@ impl Link {
             }
             Step::RenewSession => self.renew_for(now, id),
             Step::Resend { at, because, deferral: Some(status) } => {
-                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                if let Some(exchange) = self.calls.get_mut(id) {
                     exchange.ledger.resends += 1;
                 }
                 self.hiccup(now, id, because, Remedy::Resend { at });
@@ -253,7 +275,7 @@ impl Link {
     /// What the link asks for itself waits and is repeated like a call, but renews nothing: that is for
     /// calls to do.
     fn within_its_rights(&self, id: ExchangeId, step: Step) -> Step {
-        let origin = self.exchanges.get(&id).map(|exchange| exchange.origin).unwrap_or_default();
+        let origin = self.calls.get(id).map(|exchange| exchange.origin).unwrap_or_default();
         let kind = match &step {
             _ if origin.is_application() => return step,
             Step::CheckSession | Step::Doubt(_) | Step::RenewSession => Kind::SessionLost,
@@ -263,16 +285,16 @@ impl Link {
         Ending::new(kind, Reason::Nothing).into()
     }
 
-    pub(super) fn enter(&mut self, now: Moment, id: ExchangeId, state: State) {
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+    pub(crate) fn enter(&mut self, now: Moment, id: ExchangeId, state: State) {
+        if let Some(exchange) = self.calls.get_mut(id) {
             exchange.enter(now, state);
             self.set_alarm(id);
         }
     }
 
     /// Row 5: this session is gone; the call needs a newer one.
-    pub(super) fn renew_for(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(crate) fn renew_for(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
         exchange.newer_than = Some(generation);
         self.hiccup(now, id, Reason::Nothing, Remedy::RenewSession);
@@ -283,21 +305,21 @@ impl Link {
     /// Rows 3, 7 and 9 take from the budget, which limits how fast calls are repeated: what finds it empty
     /// waits until there is something in it again. Returns when the call may go out, at that moment at the
     /// earliest; a call whose time would be over by then ends.
-    pub(super) fn pay_for_resend(
+    pub(crate) fn pay_for_resend(
         &mut self,
         now: Moment,
         id: ExchangeId,
         at: Moment,
     ) -> Option<Moment> {
-        let exchange = self.exchanges.get_mut(&id)?;
+        let exchange = self.calls.get_mut(id)?;
         let since = exchange.ledger.troubled_since.unwrap_or(now);
         let latest = exchange.deadline.at.min(since + self.policy.patience).max(at);
-        match self.budget.reserve(now, latest) {
-            Ok(paid) => {
+        match self.admission.pay(now, latest) {
+            Some(paid) => {
                 exchange.ledger.resends += 1;
                 Some(paid.max(at))
             }
-            Err(_) => {
+            None => {
                 self.end(now, id, Ending::new(Kind::Exhausted, ending::BUDGET_EMPTY));
                 None
             }
@@ -305,10 +327,10 @@ impl Link {
     }
 
     /// Something of this exchange is due: its deadline, its wait, or a look at its silence.
-    pub(super) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.calls.get(id) else { return };
         if now >= exchange.deadline.at {
-            let gate = self.gates.held(&exchange.call).filter(|_| exchange.waits_at_gate());
+            let gate = self.admission.held(&exchange.call).filter(|_| exchange.waits_at_gate());
             let retry_after = gate.map(|(until, _)| until.since(now));
             let reason = gate.map(|(_, status)| Reason::Status(status));
             let reason = reason.unwrap_or_else(|| self.awaited(exchange));
@@ -350,17 +372,17 @@ impl Link {
     }
 
     /// Sets the moment at which an exchange must be looked at again.
-    pub(super) fn set_alarm(&mut self, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn set_alarm(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.calls.get(id) else { return };
         let own = match &exchange.state {
             State::Accepted { until } => Some(*until),
             State::Waiting(Waiting::Until { at, .. }) => Some(*at),
-            State::Waiting(Waiting::Session { .. }) if self.handshake_is_under_way() => None,
+            State::Waiting(Waiting::Session { .. }) if self.session.is_under_way() => None,
             State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
                 Some(*since + self.patience().saturating_sub(exchange.ledger.waited))
             }
-            State::Live(live) if !self.pulse.askers.silence && exchange.origin.is_application() => {
-                Some(live.last_sign.max(self.alive_at) + pulse::INTERVAL)
+            State::Live(live) if exchange.origin.is_application() => {
+                self.health.next_look(live.last_sign)
             }
             _ => None,
         };
@@ -368,23 +390,19 @@ impl Link {
         self.timers.set(Timer::Exchange(id), Some(own.map_or(deadline, |own| own.min(deadline))));
     }
 
-    pub(super) fn ids_where(&self, matches: impl Fn(&Exchange) -> bool) -> Vec<ExchangeId> {
-        self.exchanges.values().filter(|exchange| matches(exchange)).map(|each| each.id).collect()
-    }
-
-    pub(super) fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
-        let live = self.exchanges.get(&id).and_then(|it| it.live());
+    pub(crate) fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
+        let live = self.calls.get(id).and_then(|it| it.live());
         live.map_or(self.credentials.current(), |live| live.credentials)
     }
 
-    pub(super) fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
+        let Some(exchange) = self.calls.get(id) else { return };
         if !exchange.origin.is_application() {
             return;
         }
         let call = exchange.call.clone();
         if reason != Reason::Nothing {
-            self.last_failure = Some((now, reason.clone()));
+            self.reach.note_failure(now, reason.clone());
         }
         self.tell(Event::Hiccup { exchange: id, call, reason, remedy });
     }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 
-use super::Link;
-use super::attempts::Owner;
 use super::renewal::{self, Opening, Opens, Ready, Renewal, Session, Stage};
-use super::timers::Timer;
 use crate::answer::{Asked, PostReading, read_post, status};
 use crate::era::{Carrier, Version};
 use crate::event::Event;
 use crate::exchange::{Ending, MOST_STEP_UPS, follow};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::{AnswerHead, Content, Redirect};
+use crate::link::Link;
+use crate::link::attempts::Owner;
+use crate::link::timers::Timer;
 use crate::message::{Answer, Json, Message, Params, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -23,13 +23,14 @@ use crate::session::Carried;
 
 impl Link {
     /// Begins a handshake, unless there is a session or one is being made.
-    pub(super) fn ensure_session(&mut self, now: Moment) {
+    pub(crate) fn ensure_session(&mut self, now: Moment) {
         if self.closing.is_begun() {
             return;
         }
-        match self.session {
+        match self.session.session {
             Session::Absent => {
-                self.session = Session::Renewing(Box::new(Renewal::new(now, self.had_session)));
+                self.session.session =
+                    Session::Renewing(Box::new(Renewal::new(now, self.session.had_session)));
                 self.try_handshake(now);
             }
             // The connect loop may rest because nobody waited until now.
@@ -39,19 +40,18 @@ impl Link {
     }
 
     /// Sends `initialize`, or asks for the era first, if the server can be reached.
-    pub(super) fn try_handshake(&mut self, now: Moment) {
+    pub(crate) fn try_handshake(&mut self, now: Moment) {
         if self.session.renewal().is_none() {
             return;
         }
-        if !self.dial.is_connected() {
+        if !self.reach.is_connected() {
             return self.handshake_awaits_link(now);
         }
         if self.must_await_credentials(now) {
             return self.enter_stage(now, Stage::AwaitCredentials);
         }
-        self.ids.generation = self.ids.generation.next();
-        let generation = self.ids.generation;
-        let wire_id = self.next_wire_id();
+        let generation = self.session.next_generation();
+        let wire_id = self.calls.next_wire_id();
         let opens = self.opens(now);
         let target = self.session.renewal().and_then(|renewal| renewal.target.clone());
         let to = Address { generation, target, carrier: opens.carrier(), ..Address::default() };
@@ -64,7 +64,7 @@ impl Link {
         };
         let limit = match opens {
             Opens::Discover => renewal::DISCOVER_LIMIT,
-            Opens::Initialize(_) => self.start_limit,
+            Opens::Initialize(_) => self.session.start_limit,
         };
         let (until, credentials) = (now + limit, self.credentials.current());
         let head = None;
@@ -75,9 +75,9 @@ impl Link {
     fn initialize_body(&self, wire_id: u64) -> Bytes {
         let params = format!(
             r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{}}}"#,
-            self.offered,
-            self.identity.capabilities.as_str(),
-            self.identity.info.as_str(),
+            self.session.offered,
+            self.session.identity.capabilities.as_str(),
+            self.session.identity.info.as_str(),
         );
         let params = Json::new(params).expect("made of valid JSON");
         Params::new(Some(params), false).request_body(wire_id, "initialize")
@@ -98,8 +98,8 @@ impl Link {
     }
 
     /// The revision agreed on, as far as a handshake has come.
-    pub(super) fn agreed_version(&self) -> Option<Version> {
-        match &self.session {
+    pub(crate) fn agreed_version(&self) -> Option<Version> {
+        match &self.session.session {
             Session::Absent => None,
             Session::Ready(ready) => Some(ready.version),
             Session::Renewing(renewal) => match &renewal.stage {
@@ -110,7 +110,7 @@ impl Link {
     }
 
     /// The head of a handshake's answer.
-    pub(super) fn handshake_head(&mut self, now: Moment, head: AnswerHead) {
+    pub(crate) fn handshake_head(&mut self, now: Moment, head: AnswerHead) {
         let Some(renewal) = self.session.renewal() else { return };
         match &mut renewal.stage {
             Stage::Opening(opening) => opening.head = Some(head),
@@ -128,7 +128,7 @@ impl Link {
     }
 
     /// The server made a session that we will not use.
-    pub(super) fn leave_unused(&mut self, now: Moment, session: Address) {
+    pub(crate) fn leave_unused(&mut self, now: Moment, session: Address) {
         if session.session.is_some() {
             self.say_goodbye(now, session);
         }
@@ -146,7 +146,7 @@ impl Link {
     }
 
     /// The body of the first answer.
-    pub(super) fn handshake_body(&mut self, now: Moment, body: &Bytes) {
+    pub(crate) fn handshake_body(&mut self, now: Moment, body: &Bytes) {
         let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return;
         };
@@ -167,7 +167,7 @@ impl Link {
     }
 
     /// A message on the stream of the first answer. Returns whether it was the answer.
-    pub(super) fn handshake_heard(&mut self, now: Moment, message: &Message) -> bool {
+    pub(crate) fn handshake_heard(&mut self, now: Moment, message: &Message) -> bool {
         let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return false;
         };
@@ -208,7 +208,7 @@ impl Link {
     }
 
     /// What `initialize` may meet.
-    pub(super) fn initialize_answered(
+    pub(crate) fn initialize_answered(
         &mut self,
         now: Moment,
         head: &AnswerHead,
@@ -236,7 +236,7 @@ impl Link {
             PostReading::Rejected(status) if self.may_pass(status) => {
                 if status::is_not_found(status) {
                     // Nobody knows who says so: the next try begins with the era.
-                    self.known_era.forget();
+                    self.session.era.forget();
                 }
                 self.handshake_failed(now, head.retry_after, Reason::Status(status));
             }
@@ -267,9 +267,10 @@ impl Link {
     /// Whether a refused `initialize` is worth another try. A server that was here comes back; where none
     /// ever was, the path is wrong.
     fn may_pass(&self, status: StatusCode) -> bool {
-        let has_spoken = matches!(&self.session, Session::Renewing(renewal) if renewal.has_spoken);
+        let has_spoken =
+            matches!(&self.session.session, Session::Renewing(renewal) if renewal.has_spoken);
         match status::is_no_server_here(status) {
-            true => self.had_session || has_spoken,
+            true => self.session.had_session || has_spoken,
             false => status.is_server_error(),
         }
     }
@@ -282,7 +283,7 @@ impl Link {
         let address = Address { generation, session, version: None, target, carrier };
         match renewal::agreed_version(answer) {
             Ok(version) => {
-                self.known_era.gave_a_session();
+                self.session.era.gave_a_session();
                 let server = Some(answer.json().clone());
                 let ready = Ready::new(version, address, server);
                 self.send_initialized(now, Ready { home: head.connection, ..ready });
@@ -292,7 +293,7 @@ impl Link {
                 if self.agreed_on_no_session(now, answer) {
                     return;
                 }
-                let words = self.secrets.masked(&words);
+                let words = self.credentials.secrets().masked(&words);
                 let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
                 self.fail_session_waiters(now, &ending);
             }
@@ -347,14 +348,14 @@ impl Link {
     }
 
     /// A handshake's attempt failed below HTTP, or ended without an answer.
-    pub(super) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
-        let is_lasting = failure.cause.is_lasting(self.dial.connected_before());
+    pub(crate) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
+        let is_lasting = failure.cause.is_lasting(self.reach.connected_before());
         self.leave_half_made(now);
         if let Some(renewal) = self.session.renewal() {
             renewal.said = None;
         }
         if failure.delivery == Delivery::NotSent {
-            self.ids.handshakes = self.ids.handshakes.saturating_sub(1);
+            self.session.uncount_handshake();
         }
         match failure.delivery {
             Delivery::NotSent if is_lasting => self.fail_unreachable(now, &failure),
@@ -391,22 +392,22 @@ impl Link {
     }
 
     /// A try failed in a way that time may heal: again, for as long as somebody waits.
-    pub(super) fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
+    pub(crate) fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
         let Some(renewal) = self.session.renewal() else { return };
         let next = renewal.pause(now, hint, reason.clone(), &mut self.dice);
-        self.note_failure(now, reason.clone());
+        self.reach.note_failure(now, reason.clone());
         self.tell(Event::SessionRenewalFailed { reason, next });
         self.breaker_probe_failed_unsent(now);
         self.enter_stage(now, Stage::Paused { until: next });
     }
 
     /// A handshake took too long, or its pause is over.
-    pub(super) fn renewal_due(&mut self, now: Moment) {
+    pub(crate) fn renewal_due(&mut self, now: Moment) {
         let is_wanted = self.session_is_wanted();
         let Some(renewal) = self.session.renewal() else { return };
         match renewal.stage {
             Stage::Paused { .. } if is_wanted => self.try_handshake(now),
-            Stage::Paused { .. } => self.session = Session::Absent,
+            Stage::Paused { .. } => self.session.session = Session::Absent,
             Stage::Opening(Opening { attempt, opens, .. }) => {
                 self.abandon(now, attempt, opens.carrier());
                 self.handshake_broke(now, Failure::unknown(Cause::TimedOut));

@@ -6,18 +6,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::Link;
-use super::own::OwnRequest;
-use super::timers::Timer;
 use crate::event::Event;
 use crate::exchange::{Exchange, Origin, Purpose};
+use crate::link::Link;
+use crate::link::calls::OwnRequest;
+use crate::link::timers::Timer;
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 
 /// What the old session knew, as the application said it.
 #[derive(Debug, Default)]
-pub(super) struct Restore {
+pub(crate) struct Restore {
     log_level: Option<Json>,
     /// By URI, with the params that subscribed to it.
     subscriptions: BTreeMap<Box<str>, Json>,
@@ -29,30 +29,28 @@ pub(super) struct Restore {
 
 impl Restore {
     /// Takes in how the server describes itself; says whether that differs from before.
-    pub(super) fn is_another_server(&mut self, server: Option<&Json>) -> bool {
+    pub(crate) fn is_another_server(&mut self, server: Option<&Json>) -> bool {
         let old = std::mem::replace(&mut self.server, server.cloned());
         old.is_some() && old.as_ref() != server
     }
 
     /// The log level that the application wants, as JSON.
-    pub(super) fn log_level(&self) -> Option<Json> {
+    pub(crate) fn log_level(&self) -> Option<Json> {
         self.log_level.as_ref()?.member("level")
     }
 
     /// The resources that the application wants to hear of.
-    pub(super) fn subscribed(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn subscribed(&self) -> impl Iterator<Item = &str> {
         self.subscriptions.keys().map(|uri| &**uri)
     }
 
     /// The server does not want to tell of this one.
-    pub(super) fn forget(&mut self, uri: &str) {
+    pub(crate) fn forget(&mut self, uri: &str) {
         self.subscriptions.remove(uri);
     }
-}
 
-impl Link {
     /// Remembers what a new session would have to be told again.
-    pub(super) fn note_for_restore(&mut self, exchange: &Exchange) {
+    pub(crate) fn remember(&mut self, exchange: &Exchange) {
         #[derive(serde::Deserialize)]
         struct Resource {
             uri: Box<str>,
@@ -60,69 +58,76 @@ impl Link {
 
         let Some(params) = exchange.params.text() else { return };
         match &*exchange.call.method {
-            "logging/setLevel" => self.restore.log_level = Some(params.clone()),
+            "logging/setLevel" => self.log_level = Some(params.clone()),
             "resources/subscribe" => {
                 if let Some(Resource { uri }) = params.read()
-                    && self.restore.subscriptions.len() < MOST_SUBSCRIPTIONS
+                    && self.subscriptions.len() < MOST_SUBSCRIPTIONS
                 {
-                    self.restore.subscriptions.insert(uri, params.clone());
+                    self.subscriptions.insert(uri, params.clone());
                 }
             }
             "resources/unsubscribe" => {
                 if let Some(Resource { uri }) = params.read() {
-                    self.restore.subscriptions.remove(&uri);
+                    self.subscriptions.remove(&uri);
                 }
             }
             _ => {}
         }
     }
+}
 
+impl Link {
     /// Tells the new session what the old one knew. Nobody waits for it and nothing fails by it.
-    pub(super) fn restore_session(&mut self, now: Moment) {
+    pub(crate) fn restore_session(&mut self, now: Moment) {
         self.stop_restoring();
         let Some(ready) = self.session.ready() else { return };
         if !ready.version.era().has_sessions() {
             return;
         }
-        let level = self.restore.log_level.iter().map(|params| ("logging/setLevel", params));
-        let subscriptions =
-            self.restore.subscriptions.values().map(|params| ("resources/subscribe", params));
-        self.restore.pending =
+        let level =
+            self.session.restore.log_level.iter().map(|params| ("logging/setLevel", params));
+        let subscriptions = self
+            .session
+            .restore
+            .subscriptions
+            .values()
+            .map(|params| ("resources/subscribe", params));
+        self.session.restore.pending =
             level.chain(subscriptions).map(|(method, params)| (method, params.clone())).collect();
         self.restore_more(now);
     }
 
     /// The next few, and the alarm for those after them.
-    pub(super) fn restore_more(&mut self, now: Moment) {
-        let mut free = AT_ONCE.saturating_sub(self.ids_where(is_restoring).len());
+    pub(crate) fn restore_more(&mut self, now: Moment) {
+        let mut free = AT_ONCE.saturating_sub(self.calls.ids_where(is_restoring).len());
         while free > 0
-            && let Some((method, params)) = self.restore.pending.pop_front()
+            && let Some((method, params)) = self.session.restore.pending.pop_front()
         {
             let params = Params::new(Some(params), false);
             let request = OwnRequest::new(Purpose::Restore, method, LIMIT);
             self.ask(now, OwnRequest { params, ..request });
             free -= 1;
         }
-        let is_more = !self.restore.pending.is_empty();
+        let is_more = !self.session.restore.pending.is_empty();
         self.timers.set(Timer::Restore, is_more.then_some(now + STEP));
     }
 
     /// One of them is over.
-    pub(super) fn restored(&mut self, _: Moment, exchange: &Exchange, answer: Option<&Answer>) {
+    pub(crate) fn restored(&mut self, _: Moment, exchange: &Exchange, answer: Option<&Answer>) {
         if !matches!(answer, Some(Answer::Result(_))) {
             self.restore_failed(exchange.call.clone());
         }
     }
 
-    pub(super) fn restore_failed(&mut self, call: CallName) {
+    pub(crate) fn restore_failed(&mut self, call: CallName) {
         self.tell(Event::RestoreFailed { call });
     }
 
     /// The session is gone: the next one is told from the start.
-    pub(super) fn stop_restoring(&mut self) {
-        self.restore.pending.clear();
+    pub(crate) fn stop_restoring(&mut self) {
+        self.session.restore.pending.clear();
         self.timers.set(Timer::Restore, None);
-        for id in self.ids_where(is_restoring) {
+        for id in self.calls.ids_where(is_restoring) {
             self.drop_own(id);
         }
     }

@@ -8,11 +8,11 @@
 
 use std::time::Duration;
 
-use super::Link;
 use crate::era::Era;
 use crate::exchange::{Ending, Exchange, Reply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
+use crate::link::Link;
 use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -20,24 +20,24 @@ use crate::output::{Delivered, Output};
 
 impl Link {
     /// An exchange was answered. In the stateless era that may be one round of several.
-    pub(super) fn answered(
+    pub(crate) fn answered(
         &mut self,
         now: Moment,
         id: ExchangeId,
         answer: Answer,
         carrier: Option<AttemptId>,
     ) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         if !exchange.origin.is_application() {
             return self.finish(now, id, Ok(answer), carrier);
         }
         if exchange.era() == Era::Modern && self.mend(now, id, &answer, carrier) {
             return;
         }
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let reply = match (&answer, exchange.era()) {
             (Answer::Result(result), Era::Modern) => {
-                Reply::of(&exchange.call.method, result, &self.identity.capabilities)
+                Reply::of(&exchange.call.method, result, self.session.capabilities())
             }
             _ => Reply::Complete,
         };
@@ -52,14 +52,14 @@ impl Link {
     }
 
     /// Answers a question of a round. Returns whether it was one.
-    pub(super) fn answer_round(
+    pub(crate) fn answer_round(
         &mut self,
         now: Moment,
         question: QuestionId,
         answer: &Answer,
     ) -> bool {
-        let Some(id) = self.round_questions.remove(&question) else { return false };
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return true };
+        let Some(id) = self.calls.round_questions.remove(&question) else { return false };
+        let Some(exchange) = self.calls.get_mut(id) else { return true };
         match answer {
             Answer::Result(result) => {
                 exchange.round.give(question, result.clone());
@@ -76,10 +76,10 @@ impl Link {
     }
 
     /// The call is over: whoever works on an answer can stop.
-    pub(super) fn withdraw_round(&mut self, exchange: &Exchange) {
+    pub(crate) fn withdraw_round(&mut self, exchange: &Exchange) {
         let void: Vec<QuestionId> = exchange.round.questions().collect();
         for question in void {
-            if self.round_questions.remove(&question).is_some() {
+            if self.calls.round_questions.remove(&question).is_some() {
                 self.outbox.push_back(Output::Deliver(Delivered::Withdrawn { question }));
             }
         }
@@ -87,11 +87,12 @@ impl Link {
 
     /// The call goes to a server that knows no rounds: nothing of them may be left in it. Returns whether it
     /// goes: there it would begin anew, and what a round has done is not done twice.
-    pub(super) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+    pub(crate) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
+        let Some(exchange) = self.calls.exchanges.get_mut(&id) else { return false };
         let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
-        let is_safe = self.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
+        let is_safe =
+            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
         if !is_safe {
             let reason = Reason::Rule(
                 "the server has sessions, and the rounds of this call did not begin in one",
@@ -108,22 +109,21 @@ impl Link {
         wanted: Wanted,
         carrier: Option<AttemptId>,
     ) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let round = exchange.round.next(exchange.params.text(), wanted.request_state);
         let Some(mut round) = round else {
             return self.misbehaved(now, id, "it asks for input again and again");
         };
         self.release(now, id, carrier);
         for (key, input) in wanted.input_requests {
-            self.ids.question = self.ids.question.next();
-            let question = self.ids.question;
+            let question = self.outbound.next_question();
             round.ask(key, question);
-            self.round_questions.insert(question, id);
+            self.calls.round_questions.insert(question, id);
             let (method, params) = (input.method, input.params);
             let asked = Delivered::Question { question, exchange: Some(id), method, params };
             self.outbox.push_back(Output::Deliver(asked));
         }
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+        if let Some(exchange) = self.calls.get_mut(id) {
             exchange.round = round;
             // It has begun with the call, and nobody knows how far it came.
             exchange.ledger.note(Delivery::Unknown);
@@ -133,7 +133,7 @@ impl Link {
 
     /// Sends the call again if nothing is missing any more.
     fn go_on_if_complete(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(params) = exchange.round.params() else { return };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         match exchange.round.is_pause() {
@@ -143,13 +143,13 @@ impl Link {
     }
 
     /// Lets go of what brought the last answer: the next request is a new one.
-    pub(super) fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(crate) fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let wire_id = exchange.sent.as_ref().map(|sent| sent.wire_id);
         let attempt = exchange.live().map(|live| live.attempt);
         exchange.enter(now, State::Waiting(Waiting::Input));
         if let Some(wire_id) = wire_id {
-            self.wires.remove(&wire_id);
+            self.calls.wires.remove(&wire_id);
         }
         match attempt {
             Some(attempt) if carrier == Some(attempt) => self.drain(attempt),
@@ -160,7 +160,7 @@ impl Link {
     }
 
     fn misbehaved(&mut self, now: Moment, id: ExchangeId, why: &'static str) {
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+        if let Some(exchange) = self.calls.get_mut(id) {
             exchange.ledger.note(Delivery::Unknown);
         }
         self.end(now, id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use super::timers::Timer;
-use super::{CONNECT, Link};
 use crate::answer::status;
 use crate::breaker::Incident;
 use crate::era::CancelBy;
@@ -11,6 +9,9 @@ use crate::event::Event;
 use crate::exchange::{Ending, Exchange, Phase, Sent};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
+use crate::link::CONNECT;
+use crate::link::Link;
+use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -18,8 +19,8 @@ use crate::output::{Action, Output};
 
 impl Link {
     /// Ends an exchange without an answer.
-    pub(super) fn end(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(crate) fn end(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         if !exchange.origin.is_application() {
             return self.finish(now, id, Err(ending), None);
         }
@@ -34,18 +35,17 @@ impl Link {
                 let is_unwanted = exchange.may_have_arrived() && !exchange.asks_for_task();
                 exchange.gave_up();
                 if let Some(sent) = sent.as_ref().filter(|_| is_unwanted) {
-                    self.owe_cancelled(now, sent);
+                    self.tell_cancelled(now, sent);
                 }
             }
             Kind::Closed => exchange.gave_up(),
-            _ => self.last_failure = Some((now, ending.reason.clone())),
+            _ => self.reach.note_failure(now, ending.reason.clone()),
         }
         if is_strike(&ending) {
             let generation = sent.map_or(0, |sent| sent.generation().number());
             let incident = match ending.kind {
                 Kind::SessionLost => Incident::Session(generation),
-                _ if self.in_outage => Incident::Outage(self.outages),
-                _ => Incident::Alone,
+                _ => self.reach.incident(),
             };
             self.strike(now, incident);
         }
@@ -53,32 +53,32 @@ impl Link {
     }
 
     /// The one place where an exchange ends. `carrier` is the attempt that brought the answer.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &mut self,
         now: Moment,
         id: ExchangeId,
         outcome: Result<Answer, Ending>,
         carrier: Option<AttemptId>,
     ) {
-        let Some(exchange) = self.exchanges.remove(&id) else { return };
+        let Some(exchange) = self.calls.exchanges.remove(&id) else { return };
         if !exchange.origin.is_application() {
             return self.own_finished(now, &exchange, outcome, carrier);
         }
         let trust = self.policy.trust_hints;
-        let is_safe = || self.tools.is_safe(&exchange.call, exchange.rule, trust);
+        let is_safe = || self.calls.tools.is_safe(&exchange.call, exchange.rule, trust);
         let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
         if let Err(error) = &mut outcome {
             let before = exchange.ledger.handshakes_before;
-            error.handshakes = self.ids.handshakes.saturating_sub(before);
+            error.handshakes = self.session.handshakes().saturating_sub(before);
         }
         if let Some(sent) = &exchange.sent {
-            self.wires.remove(&sent.wire_id);
+            self.calls.wires.remove(&sent.wire_id);
         }
         if outcome.is_err() {
             self.forget_subscriber(&exchange);
         }
         self.timers.set(Timer::Exchange(id), None);
-        self.queue.remove(&id);
+        self.admission.leave_line(id);
         self.let_go(&exchange, carrier);
         self.withdraw_questions(|question| question.exchange == Some(id));
         self.withdraw_round(&exchange);
@@ -91,7 +91,7 @@ impl Link {
             && !is_connect
         {
             if exchange.sent.is_some() {
-                self.breaker.answered();
+                self.health.call_answered();
             }
             if matches!(answer, Answer::Result(_)) {
                 self.note_success(&exchange);
@@ -122,7 +122,7 @@ impl Link {
     }
 
     /// Row 15: the stream that brought the answer is drained, anything else is cut.
-    pub(super) fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
+    pub(crate) fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
         let mut live = exchange.live();
         while let Some(stream) = live {
             let is_carrier = carrier == Some(stream.attempt);
@@ -135,16 +135,16 @@ impl Link {
         }
     }
 
-    pub(super) fn drain(&mut self, attempt: AttemptId) {
-        if self.attempts.remove(&attempt).is_some() {
+    pub(crate) fn drain(&mut self, attempt: AttemptId) {
+        if self.attempts.remove(attempt).is_some() {
             self.act(Action::Drain { attempt, within: DRAIN_TIME, bytes: DRAIN_BYTES });
         }
     }
 
     /// Rows 20 and 21: tells the server that nobody waits, in the way of its era.
-    pub(super) fn owe_cancelled(&mut self, now: Moment, sent: &Sent) {
+    pub(crate) fn tell_cancelled(&mut self, now: Moment, sent: &Sent) {
         if sent.era().cancels_by() == CancelBy::Notification {
-            self.owe_cancel(now, sent);
+            self.send_cancelled(now, sent);
         }
     }
 }
@@ -160,6 +160,6 @@ fn is_strike(ending: &Ending) -> bool {
     }
 }
 
-pub(super) const BUDGET_EMPTY: Reason = Reason::Rule("the retry budget of this server is empty");
+pub(crate) const BUDGET_EMPTY: Reason = Reason::Rule("the retry budget of this server is empty");
 const DRAIN_TIME: Duration = Duration::from_secs(2);
 const DRAIN_BYTES: usize = 64 * 1024;

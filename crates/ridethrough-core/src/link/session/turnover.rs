@@ -1,13 +1,13 @@
 //! The turnover of sessions: one begins, one is lost, one cannot be had.
 
-use super::Link;
-use super::attempts::Owner;
-use super::renewal::{self, Ready, Session, Stage};
-use super::timers::Timer;
+use super::renewal::{self, Opening, Ready, Session, Stage};
 use crate::era::Carrier;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::ids::{AttemptId, ExchangeId, Generation};
+use crate::link::Link;
+use crate::link::attempts::Owner;
+use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -15,24 +15,24 @@ use crate::output::{Address, Verb};
 use crate::session::SessionId;
 
 impl Link {
-    pub(super) fn session_is_wanted(&self) -> bool {
-        self.keep_connected
-            || self.pulse.askers.breaker
-            || self.exchanges.values().any(|it| waits_for_session(it))
-            || self.owed.values().any(|owed| owed.waits_for_session())
+    pub(crate) fn session_is_wanted(&self) -> bool {
+        self.reach.keeps_connected()
+            || self.health.is_probing()
+            || self.calls.iter().any(|it| waits_for_session(it))
+            || self.outbound.awaits_session()
     }
 
     /// Those who wait for a session learn that they wait in vain, or when to look again.
-    pub(super) fn review_session_waiters(&mut self, now: Moment) {
-        for id in self.ids_where(waits_for_session) {
+    pub(crate) fn review_session_waiters(&mut self, now: Moment) {
+        for id in self.calls.ids_where(waits_for_session) {
             self.review_session_waiter(now, id);
         }
     }
 
-    pub(super) fn review_session_waiter(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn review_session_waiter(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.calls.get(id) else { return };
         match self.waits_in_vain(now, exchange) {
-            Some(ending) if ending.retry_after.is_none() && self.renewal_awaits_link() => {
+            Some(ending) if ending.retry_after.is_none() && self.session.awaits_link() => {
                 self.try_once_more(now, id);
             }
             Some(ending) => self.end_waiter(now, id, ending),
@@ -41,9 +41,9 @@ impl Link {
     }
 
     /// Ends a call; one that waited for a session has what the server said last to the handshake.
-    pub(super) fn end_waiter(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
-        if let Session::Renewing(renewal) = &self.session
-            && let Some(exchange) = self.exchanges.get_mut(&id)
+    pub(crate) fn end_waiter(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
+        if let Session::Renewing(renewal) = &self.session.session
+            && let Some(exchange) = self.calls.get_mut(id)
             && waits_for_session(exchange)
         {
             exchange.said = renewal.said.clone().or(exchange.said.take());
@@ -51,14 +51,9 @@ impl Link {
         self.end(now, id, ending);
     }
 
-    /// Whether the handshake waits for a connection, like those who wait for it.
-    pub(super) fn renewal_awaits_link(&self) -> bool {
-        matches!(&self.session, Session::Renewing(it) if matches!(it.stage, Stage::AwaitLink))
-    }
-
     /// Why a call that waits for a session need not wait any longer.
     fn waits_in_vain(&self, now: Moment, exchange: &Exchange) -> Option<Ending> {
-        let Session::Renewing(renewal) = &self.session else { return None };
+        let Session::Renewing(renewal) = &self.session.session else { return None };
         if !waits_for_session(exchange) || renewal.is_under_way() {
             return None;
         }
@@ -74,26 +69,20 @@ impl Link {
         left.is_zero().then(|| self.out_of_patience(exchange.id))
     }
 
-    /// Whether the server asked not to be bothered with a handshake now.
-    pub(super) fn handshake_is_deferred(&self, now: Moment) -> bool {
-        matches!(&self.session, Session::Renewing(renewal)
-            if !renewal.is_under_way() && renewal.asked_until > now)
-    }
-
     /// The handshake cannot succeed: everybody who waits for it learns why.
-    pub(super) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
+    pub(crate) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
         let mut said = None;
-        if let Session::Renewing(renewal) = &mut self.session {
+        if let Session::Renewing(renewal) = &mut self.session.session {
             said = renewal.said.take();
             let attempt = renewal.attempt();
-            self.session = Session::Absent;
+            self.session.session = Session::Absent;
             self.timers.set(Timer::Renewal, None);
             if let Some(attempt) = attempt {
                 self.abort(attempt);
             }
         }
-        for id in self.ids_where(waits_for_session) {
-            if let Some(exchange) = self.exchanges.get_mut(&id) {
+        for id in self.calls.ids_where(waits_for_session) {
+            if let Some(exchange) = self.calls.get_mut(id) {
                 exchange.said = said.clone();
             }
             self.end(now, id, ending.clone());
@@ -102,43 +91,45 @@ impl Link {
         self.breaker_probe_failed_unsent(now);
     }
 
-    pub(super) fn become_ready(&mut self, now: Moment, ready: Ready) {
+    pub(crate) fn become_ready(&mut self, now: Moment, ready: Ready) {
         let generation = ready.generation();
         self.timers.set(Timer::Renewal, None);
-        self.had_session = true;
+        self.session.had_session = true;
         self.tell(Event::SessionReady { generation, version: ready.version });
-        if self.restore.is_another_server(ready.server.as_ref()) {
+        if self.session.restore.is_another_server(ready.server.as_ref()) {
             self.tell(Event::ServerChanged);
         }
-        let is_guessed = self.known_era.is_guessed();
-        self.session = Session::Ready(Ready { since: now, is_guessed, ..ready });
+        let is_guessed = self.session.era.is_guessed();
+        self.session.session = Session::Ready(Ready { since: now, is_guessed, ..ready });
         self.listen_in_new_session(now);
         self.restore_session(now);
-        for id in self.ids_where(waits_for_session) {
+        for id in self.calls.ids_where(waits_for_session) {
             let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Session { .. });
             self.let_out_if(now, id, Then::Send, is_meant);
         }
         self.release_session_notices(now);
-        if self.pulse.askers.breaker {
+        if self.health.is_probing() {
             self.send_ping(now);
         }
     }
 
     /// What a stateless server said of itself, which needed no handshake.
-    pub(super) fn note_server(&mut self, answer: Option<&Answer>) {
-        if let (Session::Ready(ready), Some(Answer::Result(server))) = (&mut self.session, answer) {
+    pub(crate) fn note_server(&mut self, answer: Option<&Answer>) {
+        if let (Session::Ready(ready), Some(Answer::Result(server))) =
+            (&mut self.session.session, answer)
+        {
             ready.server.get_or_insert_with(|| server.clone());
         }
     }
 
     /// This session is gone; a late word about an older one changes nothing.
-    pub(super) fn lose_session(&mut self, now: Moment, generation: Generation) {
+    pub(crate) fn lose_session(&mut self, now: Moment, generation: Generation) {
         let is_current = self.session.ready().is_some_and(|ready| ready.generation() == generation);
         if !is_current || !self.can_lose_session() {
             return;
         }
         let unwanted = self.guessed_in_vain();
-        self.session = Session::Absent;
+        self.session.session = Session::Absent;
         self.stop_restoring();
         self.tell(Event::SessionLost { generation });
         self.stop_listener(now);
@@ -148,22 +139,38 @@ impl Link {
             self.leave_unused(now, session);
         }
         self.release_subscribers(now);
-        if self.keep_connected {
+        if self.reach.keeps_connected() {
             self.ensure_session(now);
         }
     }
 
+    /// The session that is to be deleted, if there is one.
+    pub(crate) fn end_session(&mut self, now: Moment) -> Option<Address> {
+        let ready = match std::mem::replace(&mut self.session.session, Session::Absent) {
+            Session::Absent => return None,
+            Session::Ready(ready) => ready,
+            Session::Renewing(renewal) => match renewal.stage {
+                Stage::Initialized { ready, .. } => ready,
+                // The session may come into being while we leave: then it is deleted, too.
+                Stage::Opening(Opening { attempt, opens, .. }) => {
+                    self.abandon(now, attempt, opens.carrier());
+                    return None;
+                }
+                _ => return None,
+            },
+        };
+        Some(ready.address).filter(|to| to.session.is_some())
+    }
+
     /// A handshake took too long. Its session may come into being after all; then it is deleted.
-    pub(super) fn abandon(&mut self, now: Moment, attempt: AttemptId, carrier: Carrier) {
+    pub(crate) fn abandon(&mut self, now: Moment, attempt: AttemptId, carrier: Carrier) {
         let until = now + renewal::ABANDONED_LIMIT;
-        if let Some(attempt) = self.attempts.get_mut(&attempt) {
-            attempt.owner = Owner::Abandoned { until, carrier };
-        }
+        self.attempts.give_to(attempt, Owner::Abandoned { until, carrier });
         self.forget_abandoned(now);
     }
 
     /// An `initialize` that was given up on is answered after all.
-    pub(super) fn abandoned_answered(
+    pub(crate) fn abandoned_answered(
         &mut self,
         now: Moment,
         generation: Generation,
@@ -177,27 +184,29 @@ impl Link {
     }
 
     /// Deletes a session, without waiting for long.
-    pub(super) fn say_goodbye(&mut self, now: Moment, to: Address) {
+    pub(crate) fn say_goodbye(&mut self, now: Moment, to: Address) {
         let until = now + renewal::LIMIT;
         self.request(Owner::Delete { until }, Verb::Delete, to);
         self.forget_abandoned(now);
     }
 
     /// Stops listening to those who had time enough, and sets the alarm for the others.
-    pub(super) fn forget_abandoned(&mut self, now: Moment) {
+    pub(crate) fn forget_abandoned(&mut self, now: Moment) {
         let patience = |owner: &Owner| match owner {
             Owner::Abandoned { until, .. } | Owner::Delete { until } => Some(*until),
             _ => None,
         };
-        for attempt in self.attempts_of(|owner| patience(owner).is_some_and(|until| until <= now)) {
+        for attempt in
+            self.attempts.ids_where(|owner| patience(owner).is_some_and(|until| until <= now))
+        {
             self.abort(attempt);
         }
-        let next = self.attempts.values().filter_map(|each| patience(&each.owner)).min();
+        let next = self.attempts.iter().filter_map(|each| patience(&each.owner)).min();
         self.timers.set(Timer::Abandoned, next);
     }
 }
 
 /// Whether a call can only go on with a session.
-pub(super) fn waits_for_session(exchange: &Exchange) -> bool {
+pub(crate) fn waits_for_session(exchange: &Exchange) -> bool {
     matches!(exchange.state, State::Waiting(Waiting::Session { .. }))
 }

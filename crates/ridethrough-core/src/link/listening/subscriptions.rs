@@ -13,14 +13,15 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::attempts::Owner;
-use super::{Link, renewal};
 use crate::answer::{Asked, PostReading, read_post};
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
+use crate::link::Link;
+use crate::link::attempts::Owner;
+use crate::link::session;
 use crate::listener;
 use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::message::{Answer, Id, Json, Message, Params};
@@ -50,18 +51,20 @@ enum Word {
 impl Link {
     /// The application wants to hear what nobody asked for.
     pub fn listen(&mut self, now: Moment) {
-        self.wants_news = true;
+        self.listening.is_wanted = true;
         self.open_listener(now);
     }
 
     /// Whether a stateless server is to be listened to; an older one always is.
-    pub(super) fn wants_news(&self) -> bool {
-        self.wants_news || self.keep_connected || self.restore.subscribed().next().is_some()
+    pub(crate) fn wants_news(&self) -> bool {
+        self.listening.is_wanted
+            || self.reach.keeps_connected()
+            || self.session.subscribed().next().is_some()
     }
 
     /// Answers a request of the older era that a stateless server does not know. Returns whether it was one.
-    pub(super) fn stand_in(&mut self, now: Moment, id: ExchangeId) -> bool {
-        let Some(exchange) = self.exchanges.get(&id) else { return false };
+    pub(crate) fn stand_in(&mut self, now: Moment, id: ExchangeId) -> bool {
+        let Some(exchange) = self.calls.get(id) else { return false };
         let done = || Ok(Answer::Result(Json::empty_object()));
         match &*exchange.call.method {
             "logging/setLevel" if !is_level(exchange) => {
@@ -75,7 +78,7 @@ impl Link {
                 self.listen_anew(now);
             }
             "resources/subscribe" => {
-                self.note_subscription(id);
+                self.session.remember(exchange);
                 self.wait(now, id, Waiting::Acknowledgement);
                 self.listen_anew(now);
             }
@@ -85,22 +88,22 @@ impl Link {
     }
 
     /// Asks for the stream.
-    pub(super) fn send_listen(&mut self, now: Moment, to: Address) {
+    pub(crate) fn send_listen(&mut self, now: Moment, to: Address) {
         let wanted = self.wanted_news();
         let asked = wanted.resource_subscriptions.clone();
-        let wire_id = self.next_wire_id();
+        let wire_id = self.calls.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
         let body = self.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
         let headers = self.own_headers(LISTEN);
         let attempt = self.request_with(Owner::Listener, Verb::Post { body }, to, headers);
-        for id in self.ids_where(waits_for_acknowledgement) {
-            if let Some(exchange) = self.exchanges.get_mut(&id) {
+        for id in self.calls.ids_where(waits_for_acknowledgement) {
+            if let Some(exchange) = self.calls.get_mut(id) {
                 exchange.ledger.note(Delivery::Unknown);
                 exchange.ledger.attempts += 1;
             }
         }
-        self.listener.subscribing(attempt, wire_id, now + renewal::LIMIT, asked);
+        self.listening.listener.subscribing(attempt, wire_id, now + session::LIMIT, asked);
         self.set_listener_alarm();
     }
 
@@ -109,7 +112,7 @@ impl Link {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
-            resource_subscriptions: self.restore.subscribed().map(Into::into).collect(),
+            resource_subscriptions: self.session.subscribed().map(Into::into).collect(),
         }
     }
 
@@ -118,32 +121,32 @@ impl Link {
         if !self.wants_news() {
             return self.stop_listener(now);
         }
-        match self.listener.state() {
+        match self.listening.listener.state() {
             listener::State::Unsupported => {
                 return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
             }
             listener::State::Waiting { .. } => {
                 // Somebody waits for it now.
-                self.listener.link_is_back(now, &mut self.dice);
+                self.listening.listener.link_is_back(now, &mut self.dice);
                 return self.set_listener_alarm();
             }
             _ => {}
         }
-        if let Some(unheard) = self.listener.replace() {
+        if let Some(unheard) = self.listening.listener.replace() {
             self.abort(unheard);
         }
         self.open_listener(now);
     }
 
     /// A message on the stream.
-    pub(super) fn subscription_event(
+    pub(crate) fn subscription_event(
         &mut self,
         now: Moment,
         attempt: AttemptId,
         generation: Generation,
         messages: Vec<Message>,
     ) {
-        let is_current = self.listener.attempt() == Some(attempt);
+        let is_current = self.listening.listener.attempt() == Some(attempt);
         for message in messages {
             let word = match is_current {
                 true => self.subscription_word(&message),
@@ -165,13 +168,14 @@ impl Link {
     }
 
     /// An answer that is no stream.
-    pub(super) fn subscription_refused(&mut self, now: Moment, head: &AnswerHead, body: &Bytes) {
-        let Some(wire_id) = self.listener.wire_id() else { return };
+    pub(crate) fn subscription_refused(&mut self, now: Moment, head: &AnswerHead, body: &Bytes) {
+        let Some(wire_id) = self.listening.listener.wire_id() else { return };
         let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
         let asked = Asked { wire_id, carried: to.carried(), assume_unexecuted: &[] };
         let reading = read_post(head, body, asked).reading;
         // A server that was never good here may be anything; calls will find out.
-        let is_other = self.listener.is_trusted() && self.met_the_other_era(&to, head, &reading);
+        let is_other =
+            self.listening.listener.is_trusted() && self.met_the_other_era(&to, head, &reading);
         match reading {
             _ if is_other => {
                 self.listener_ended(now);
@@ -182,7 +186,7 @@ impl Link {
             }
             PostReading::Answer(answer) => self.listening_is_refused(now, &answer),
             _ => {
-                let verdict = self.listener.answered(now, head, &mut self.dice);
+                let verdict = self.listening.listener.answered(now, head, &mut self.dice);
                 if let listener::Verdict::Wait { until } = verdict {
                     self.tell(Event::ListenerLost { retry: until });
                 }
@@ -194,14 +198,14 @@ impl Link {
     /// The server says no, in words. What was wanted for the first time is not wanted again.
     fn listening_is_refused(&mut self, now: Moment, answer: &Answer) {
         if answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND) {
-            self.listener.is_unsupported();
+            self.listening.listener.is_unsupported();
             self.set_listener_alarm();
             self.tell(Event::ListenerUnsupported);
             return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
         }
         self.listener_ended(now);
         if answer.error().is_some() {
-            let asked = |link: &Self, uri: &str| link.listener.asked_for(uri);
+            let asked = |link: &Self, uri: &str| link.listening.listener.asked_for(uri);
             let meant: Vec<Box<str>> = self.subscribers_uris().collect();
             let meant: Vec<Box<str>> = meant.into_iter().filter(|it| asked(self, it)).collect();
             self.refuse_subscribers(now, answer, |uri| meant.iter().any(|it| **it == *uri));
@@ -209,7 +213,7 @@ impl Link {
     }
 
     fn subscription_word(&self, message: &Message) -> Word {
-        let ours = self.listener.wire_id();
+        let ours = self.listening.listener.wire_id();
         match message {
             Message::Notification { method, params } => match &**method {
                 "notifications/subscriptions/acknowledged" => {
@@ -229,8 +233,8 @@ impl Link {
 
     /// The server listens to what we listen for.
     fn acknowledged(&mut self, now: Moment, granted: &News) {
-        let is_outdated = self.listener.is_outdated();
-        let Some((old, gap)) = self.listener.acknowledged(now) else { return };
+        let is_outdated = self.listening.listener.is_outdated();
+        let Some((old, gap)) = self.listening.listener.acknowledged(now) else { return };
         if let Some(old) = old {
             self.abort(old);
         }
@@ -240,20 +244,21 @@ impl Link {
             self.tell_what_may_have_been_missed(now, granted);
         }
         let is_granted = |uri: &str| granted.resource_subscriptions.contains(uri);
-        for id in self.ids_where(waits_for_acknowledgement) {
-            let uri = self.exchanges.get(&id).and_then(|it| subject(it));
+        for id in self.calls.ids_where(waits_for_acknowledgement) {
+            let uri = self.calls.get(id).and_then(|it| subject(it));
             if uri.is_some_and(|uri| is_granted(&uri)) {
                 self.finish(now, id, Ok(Answer::Result(Json::empty_object())), None);
             }
         }
-        let asked = |link: &Self, uri: &str| link.listener.asked_for(uri) && !is_granted(uri);
+        let asked =
+            |link: &Self, uri: &str| link.listening.listener.asked_for(uri) && !is_granted(uri);
         let refused: Vec<Box<str>> =
-            self.restore.subscribed().filter(|uri| asked(self, uri)).map(Into::into).collect();
+            self.session.subscribed().filter(|uri| asked(self, uri)).map(Into::into).collect();
         self.refuse_subscribers(now, &no_subscriptions(), |uri| {
             refused.iter().any(|it| **it == *uri)
         });
         for uri in refused {
-            self.restore.forget(&uri);
+            self.session.forget_subscription(&uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
             self.restore_failed(call);
         }
@@ -285,8 +290,8 @@ impl Link {
     }
 
     /// The session is gone: whoever waits for word from it waits for the next one.
-    pub(super) fn release_subscribers(&mut self, now: Moment) {
-        for id in self.ids_where(waits_for_acknowledgement) {
+    pub(crate) fn release_subscribers(&mut self, now: Moment) {
+        for id in self.calls.ids_where(waits_for_acknowledgement) {
             let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Acknowledgement);
             self.let_out_if(now, id, Then::Send, is_meant);
         }
@@ -299,48 +304,40 @@ impl Link {
         answer: &Answer,
         is_meant: impl Fn(&str) -> bool,
     ) {
-        for id in self.ids_where(waits_for_acknowledgement) {
-            let Some(uri) = self.exchanges.get(&id).map(|it| subject(it).unwrap_or_default())
-            else {
+        for id in self.calls.ids_where(waits_for_acknowledgement) {
+            let Some(uri) = self.calls.get(id).map(|it| subject(it).unwrap_or_default()) else {
                 continue;
             };
             if is_meant(&uri) {
-                self.restore.forget(&uri);
+                self.session.forget_subscription(&uri);
                 self.finish(now, id, Ok(answer.clone()), None);
             }
         }
     }
 
     /// A subscription ended without word from the server: it is not asked for again.
-    pub(super) fn forget_subscriber(&mut self, exchange: &Exchange) {
+    pub(crate) fn forget_subscriber(&mut self, exchange: &Exchange) {
         if waits_for_acknowledgement(exchange)
             && let Some(uri) = subject(exchange)
         {
-            self.restore.forget(&uri);
+            self.session.forget_subscription(&uri);
         }
     }
 
     /// Without credentials there is no word to wait for.
-    pub(super) fn end_subscribers(&mut self, now: Moment, ending: &Ending) {
-        for id in self.ids_where(waits_for_acknowledgement) {
+    pub(crate) fn end_subscribers(&mut self, now: Moment, ending: &Ending) {
+        for id in self.calls.ids_where(waits_for_acknowledgement) {
             self.end(now, id, ending.clone());
         }
     }
 
     fn subscribers_uris(&self) -> impl Iterator<Item = Box<str>> {
-        let waiting = self.exchanges.values().filter(|it| waits_for_acknowledgement(it));
+        let waiting = self.calls.iter().filter(|it| waits_for_acknowledgement(it));
         waiting.filter_map(|it| subject(it))
     }
 
-    fn note_subscription(&mut self, id: ExchangeId) {
-        if let Some(exchange) = self.exchanges.remove(&id) {
-            self.note_for_restore(&exchange);
-            self.exchanges.insert(id, exchange);
-        }
-    }
-
     /// A request of a stateless server stands against its own rules: it gets no answer.
-    pub(super) fn ignore_question(&mut self, method: Box<str>) {
+    pub(crate) fn ignore_question(&mut self, method: Box<str>) {
         self.outbox.push_back(Output::Tell(Event::QuestionIgnored { method: method.into() }));
     }
 }

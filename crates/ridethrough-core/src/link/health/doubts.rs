@@ -14,20 +14,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Link;
-use super::own::{OwnRequest, Reply, Word};
-use super::renewal::Ready;
 use crate::answer::{PostReading, Suspicion};
 use crate::exchange::{Doubt, Exchange, Purpose, Rules, Sent, State, Step, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{ConnectionId, ExchangeId, Generation};
+use crate::link::Link;
+use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::session::Ready;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::output::Route;
 
 /// What is known about sessions that answers called lost.
 #[derive(Debug, Default)]
-pub(super) struct Doubts {
+pub(crate) struct Doubts {
     /// The refusals of which the connection that made the session is asked. A session may be left while its
     /// question is out, and the next one be asked about.
     refusals: BTreeMap<Generation, Suspicion>,
@@ -55,13 +55,13 @@ enum Verdict<'a> {
 
 impl Link {
     /// Holds an answer back that speaks of a lost session, until that was asked.
-    pub(super) fn suspect(&mut self, now: Moment, id: ExchangeId, suspicion: Suspicion) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn suspect(&mut self, now: Moment, id: ExchangeId, suspicion: Suspicion) {
+        let Some(exchange) = self.calls.get(id) else { return };
         let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
         let connection = exchange.live().and_then(|live| live.connection);
         let wants_handshake = suspicion.wants_handshake;
         self.enter(now, id, State::Doubted(Box::new(Doubt::Session(suspicion.clone()))));
-        if self.doubts.refused >= Some(generation) {
+        if self.health.doubts.refused >= Some(generation) {
             // It was asked about before: what it is refused with is known.
             return self.resolve(now, id, &Verdict::Refused(&suspicion));
         }
@@ -73,22 +73,22 @@ impl Link {
     }
 
     /// Asks whether the session in force is there, for whoever wonders.
-    pub(super) fn check_session(&mut self, now: Moment) {
+    pub(crate) fn check_session(&mut self, now: Moment) {
         if self.era().has_sessions() {
             self.ask_about_session(now, None, false);
         }
     }
 
     /// Asks about a session, unless another one has taken its place.
-    pub(super) fn check_generation(&mut self, now: Moment, generation: Generation) {
+    pub(crate) fn check_generation(&mut self, now: Moment, generation: Generation) {
         if self.current_generation() == Some(generation) {
             self.check_session(now);
         }
     }
 
     /// Row 9: a call whose stream is gone goes out again once it is known whether its session lives.
-    pub(super) fn check_session_of(&mut self, now: Moment, id: ExchangeId) {
-        let sent = self.exchanges.get(&id).and_then(|exchange| exchange.sent.as_ref());
+    pub(crate) fn check_session_of(&mut self, now: Moment, id: ExchangeId) {
+        let sent = self.calls.get(id).and_then(|exchange| exchange.sent.as_ref());
         match sent.map(Sent::generation) == self.current_generation() {
             true => self.check_session(now),
             false => self.let_out(now, id, Then::Send),
@@ -96,9 +96,9 @@ impl Link {
     }
 
     /// An answered call is good news of its session, and shows what may be asked.
-    pub(super) fn note_success(&mut self, exchange: &Exchange) {
-        self.doubts.false_alarms = 0;
-        self.doubts.answers.learn(&exchange.call.method);
+    pub(crate) fn note_success(&mut self, exchange: &Exchange) {
+        self.health.doubts.false_alarms = 0;
+        self.health.doubts.answers.learn(&exchange.call.method);
     }
 
     fn ask_about_session(
@@ -112,7 +112,7 @@ impl Link {
             return;
         }
         let to = ready.address.clone();
-        let method = self.doubts.answers.question(wants_handshake);
+        let method = self.health.doubts.answers.question(wants_handshake);
         let request = OwnRequest::new(Purpose::Session, method, LIMIT);
         let route = connection.map_or(Route::Any, Route::Prefer);
         self.ask(now, OwnRequest { to: Some(to), route, ..request });
@@ -120,7 +120,7 @@ impl Link {
 
     /// Whether a question about this session is out.
     fn is_asked_about(&self, generation: Generation) -> bool {
-        let mut questions = self.exchanges.values().filter(|exchange| {
+        let mut questions = self.calls.iter().filter(|exchange| {
             let question = exchange.origin.question();
             matches!(question, Some(Purpose::Home | Purpose::Session))
         });
@@ -128,7 +128,7 @@ impl Link {
     }
 
     /// What the server says to a harmless request in the session.
-    pub(super) fn session_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn session_told(&mut self, now: Moment, generation: Generation, word: Word) {
         let reply = match word {
             Word::Answered(reply) => *reply,
             Word::Nothing(_) => return self.session_settled(now, generation, &Verdict::Unknown),
@@ -156,9 +156,9 @@ impl Link {
         let ready = self.session.ready().filter(|ready| ready.generation() == generation);
         let home = ready.and_then(|ready| ready.home.map(|home| (home, ready.address.clone())));
         match home {
-            Some((home, to)) if by.is_some_and(|by| by != home) && !self.listener.holds(home) => {
-                let method = self.doubts.answers.question(refusal.wants_handshake);
-                self.doubts.refusals.insert(generation, refusal);
+            Some((home, to)) if by.is_some_and(|by| by != home) && !self.listening.holds(home) => {
+                let method = self.health.doubts.answers.question(refusal.wants_handshake);
+                self.health.doubts.refusals.insert(generation, refusal);
                 let request = OwnRequest::new(Purpose::Home, method, HOME_LIMIT);
                 self.ask(now, OwnRequest { to: Some(to), route: Route::Only(home), ..request });
             }
@@ -167,8 +167,8 @@ impl Link {
     }
 
     /// What the connection that made the session says in it.
-    pub(super) fn home_told(&mut self, now: Moment, generation: Generation, word: Word) {
-        let Some(refusal) = self.doubts.refusals.remove(&generation) else { return };
+    pub(crate) fn home_told(&mut self, now: Moment, generation: Generation, word: Word) {
+        let Some(refusal) = self.health.doubts.refusals.remove(&generation) else { return };
         let lives_there = matches!(&word, Word::Answered(reply) if is_result(reply));
         let home = self.session.ready().and_then(|ready| ready.home);
         match home.filter(|_| lives_there && self.current_generation() == Some(generation)) {
@@ -186,7 +186,7 @@ impl Link {
         home: ConnectionId,
     ) {
         for id in self.suspects(generation) {
-            let Some(exchange) = self.exchanges.get_mut(&id) else { continue };
+            let Some(exchange) = self.calls.get_mut(id) else { continue };
             let State::Doubted(doubt) = &exchange.state else { continue };
             let Doubt::Session(suspicion) = &**doubt else { continue };
             if exchange.ledger.session_renewed || !suspicion.is_confirmed_by(refusal) {
@@ -204,7 +204,7 @@ impl Link {
 
     fn session_settled(&mut self, now: Moment, generation: Generation, verdict: &Verdict<'_>) {
         let suspects = self.suspects(generation);
-        let listener_asked = self.listener.is_checking();
+        let listener_asked = self.listening.is_checking();
         match verdict {
             // Calls that have lost two sessions renew nothing: the next call tries this one first.
             Verdict::Refused(_) if self.have_all_renewed(&suspects) => {}
@@ -224,24 +224,24 @@ impl Link {
     }
 
     /// The server refused something harmless in this session.
-    pub(super) fn session_refused(&mut self, now: Moment, generation: Generation) {
-        self.doubts.refused = self.doubts.refused.max(Some(generation));
+    pub(crate) fn session_refused(&mut self, now: Moment, generation: Generation) {
+        self.health.doubts.refused = self.health.doubts.refused.max(Some(generation));
         self.lose_session(now, generation);
     }
 
     /// There are servers that answer a ping in any session: the third time in a row that a call is refused
     /// and the session seems to live, later calls get a new one. Nothing is repeated for that.
     fn false_alarm(&mut self, now: Moment, generation: Generation) {
-        self.doubts.false_alarms += 1;
-        if self.doubts.false_alarms >= MOST_FALSE_ALARMS {
-            self.doubts.false_alarms = 0;
+        self.health.doubts.false_alarms += 1;
+        if self.health.doubts.false_alarms >= MOST_FALSE_ALARMS {
+            self.health.doubts.false_alarms = 0;
             self.lose_session(now, generation);
         }
     }
 
     /// One call learns what became of its session.
     fn resolve(&mut self, now: Moment, id: ExchangeId, verdict: &Verdict<'_>) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.calls.get_mut(id) else { return };
         let placeholder = State::Waiting(Waiting::SessionCheck);
         let state = std::mem::replace(&mut exchange.state, placeholder);
         let State::Doubted(doubt) = state else {
@@ -264,13 +264,13 @@ impl Link {
     fn release_session_checks(&mut self, now: Moment) {
         let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::SessionCheck);
         let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
-        for id in self.ids_where(|exchange| waits(&exchange.state)) {
+        for id in self.calls.ids_where(|exchange| waits(&exchange.state)) {
             self.let_out_if(now, id, Then::Send, is_meant);
         }
     }
 
     fn suspects(&self, generation: Generation) -> Vec<ExchangeId> {
-        self.ids_where(|exchange| {
+        self.calls.ids_where(|exchange| {
             let is_of_it = exchange.sent.as_ref().map(Sent::generation) == Some(generation);
             is_of_it
                 && matches!(&exchange.state, State::Doubted(doubt)
@@ -279,18 +279,19 @@ impl Link {
     }
 
     fn have_all_renewed(&self, suspects: &[ExchangeId]) -> bool {
-        let has_renewed = |id| self.exchanges.get(id).is_some_and(|it| it.ledger.session_renewed);
+        let has_renewed =
+            |id: &ExchangeId| self.calls.get(*id).is_some_and(|it| it.ledger.session_renewed);
         !suspects.is_empty() && suspects.iter().all(has_renewed)
     }
 
     /// The connection that the standing stream leaves free: sessions were lost before, perhaps because replicas
     /// do not share them, and then calls need the one that made theirs.
-    pub(super) fn kept_free(&self) -> Option<ConnectionId> {
-        let ready = self.session.ready().filter(|_| self.doubts.refused.is_some());
+    pub(crate) fn kept_free(&self) -> Option<ConnectionId> {
+        let ready = self.session.ready().filter(|_| self.health.doubts.refused.is_some());
         ready.and_then(|ready| ready.home)
     }
 
-    pub(super) fn current_generation(&self) -> Option<Generation> {
+    pub(crate) fn current_generation(&self) -> Option<Generation> {
         self.session.ready().map(Ready::generation)
     }
 }

@@ -10,14 +10,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Link;
-use super::timers::Timer;
 use crate::answer::status::stream_head;
 use crate::answer::{PostReading, read_streamed};
 use crate::exchange::{Deadline, Ending, Exchange, Origin, Purpose, Sent, Then};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation};
+use crate::link::Link;
+use crate::link::timers::Timer;
 use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
@@ -25,19 +25,19 @@ use crate::output::{Address, Route};
 use crate::replay::ReplayRule;
 
 /// A request of the link.
-pub(super) struct OwnRequest {
-    pub(super) purpose: Purpose,
-    pub(super) method: Arc<str>,
-    pub(super) params: Params,
+pub(crate) struct OwnRequest {
+    pub(crate) purpose: Purpose,
+    pub(crate) method: Arc<str>,
+    pub(crate) params: Params,
     /// Where to, if not to the session in force.
-    pub(super) to: Option<Address>,
-    pub(super) route: Route,
-    pub(super) within: Duration,
+    pub(crate) to: Option<Address>,
+    pub(crate) route: Route,
+    pub(crate) within: Duration,
 }
 
 impl OwnRequest {
     /// A request to the session in force that has no params.
-    pub(super) fn new(purpose: Purpose, method: impl Into<Arc<str>>, within: Duration) -> Self {
+    pub(crate) fn new(purpose: Purpose, method: impl Into<Arc<str>>, within: Duration) -> Self {
         let (method, params) = (method.into(), Params::new(None, false));
         Self { purpose, method, params, to: None, route: Route::Any, within }
     }
@@ -45,7 +45,7 @@ impl OwnRequest {
 
 /// What came of a question.
 #[derive(Debug)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Answered(Box<Reply>),
     /// Nothing, and why.
     Nothing(Failure),
@@ -53,27 +53,27 @@ pub(super) enum Word {
 
 /// The answer to a question.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) head: AnswerHead,
-    pub(super) reading: PostReading,
+pub(crate) struct Reply {
+    pub(crate) head: AnswerHead,
+    pub(crate) reading: PostReading,
     /// What the body said to this request by its id.
-    pub(super) named: Option<Answer>,
+    pub(crate) named: Option<Answer>,
     /// Where the question went.
-    pub(super) to: Address,
+    pub(crate) to: Address,
     /// The credentials it went with.
-    pub(super) credentials: CredentialsId,
+    pub(crate) credentials: CredentialsId,
 }
 
 impl Reply {
     /// The connection that the answer came on.
-    pub(super) const fn connection(&self) -> Option<ConnectionId> {
+    pub(crate) const fn connection(&self) -> Option<ConnectionId> {
         self.head.connection
     }
 }
 
 impl Link {
     /// Asks something for the link itself.
-    pub(super) fn ask(&mut self, now: Moment, request: OwnRequest) -> ExchangeId {
+    pub(crate) fn ask(&mut self, now: Moment, request: OwnRequest) -> ExchangeId {
         let OwnRequest { purpose, method, params, to, route, within } = request;
         let within = match route {
             Route::Prefer(_) => within.min(SILENCE_LIMIT),
@@ -82,7 +82,7 @@ impl Link {
         let call = CallName { method, tool: None };
         let deadline = Deadline { at: now + within, is_callers: true, extension: None };
         let id = self.new_exchange(now, call, params, ReplayRule::Repeatable, deadline);
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+        if let Some(exchange) = self.calls.get_mut(id) {
             exchange.origin = Origin::Link(purpose);
             (exchange.to, exchange.route) = (to, route);
         }
@@ -95,12 +95,12 @@ impl Link {
     }
 
     /// Whether an exchange is a question of the link.
-    pub(super) fn is_question(&self, id: ExchangeId) -> bool {
-        self.exchanges.get(&id).is_some_and(|exchange| exchange.origin.question().is_some())
+    pub(crate) fn is_question(&self, id: ExchangeId) -> bool {
+        self.calls.get(id).is_some_and(|exchange| exchange.origin.question().is_some())
     }
 
     /// A question was answered by a body.
-    pub(super) fn settle_by_body(
+    pub(crate) fn settle_by_body(
         &mut self,
         now: Moment,
         id: ExchangeId,
@@ -108,7 +108,7 @@ impl Link {
         reading: PostReading,
         named: Option<Answer>,
     ) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+        let Some(exchange) = self.calls.get(id) else { return };
         let Some(sent) = exchange.sent.clone() else { return };
         let credentials = self.credentials_of(id);
         let reply = Reply { head, reading, named, to: sent.to, credentials };
@@ -117,13 +117,13 @@ impl Link {
 
     /// A question could not be asked, or its answer broke off. One about a session or an era does no harm if
     /// it is asked again, and its answer decides what becomes of calls.
-    pub(super) fn question_failed(&mut self, now: Moment, id: ExchangeId, failure: Failure) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    pub(crate) fn question_failed(&mut self, now: Moment, id: ExchangeId, failure: Failure) {
+        let Some(exchange) = self.calls.get(id) else { return };
         let decides = matches!(exchange.origin, Origin::Link(Purpose::Era | Purpose::Session));
         let is_unsent = failure.delivery == Delivery::NotSent;
         let may_pass = failure.cause != Cause::ConnectionGone
             && !failure.cause.is_misbehaviour()
-            && !failure.cause.is_lasting(self.dial.connected_before());
+            && !failure.cause.is_lasting(self.reach.connected_before());
         match decides && may_pass && (is_unsent || exchange.ledger.attempts < MOST_QUESTIONS) {
             true => self.let_out(now, id, Then::Send),
             false => self.settle(now, id, Word::Nothing(failure)),
@@ -131,7 +131,7 @@ impl Link {
     }
 
     /// The end of an exchange that the link made for itself.
-    pub(super) fn own_finished(
+    pub(crate) fn own_finished(
         &mut self,
         now: Moment,
         exchange: &Exchange,
@@ -167,14 +167,14 @@ impl Link {
     }
 
     /// Nobody wants to know any more.
-    pub(super) fn drop_own(&mut self, id: ExchangeId) {
-        if let Some(exchange) = self.exchanges.remove(&id) {
+    pub(crate) fn drop_own(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.calls.exchanges.remove(&id) {
             self.clear_away(&exchange, None);
         }
     }
 
     fn settle(&mut self, now: Moment, id: ExchangeId, word: Word) {
-        let Some(exchange) = self.exchanges.remove(&id) else { return };
+        let Some(exchange) = self.calls.exchanges.remove(&id) else { return };
         self.clear_away(&exchange, None);
         if let Some(purpose) = exchange.origin.question()
             && !self.closing.is_begun()
@@ -203,7 +203,7 @@ impl Link {
 
     fn clear_away(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
         if let Some(sent) = &exchange.sent {
-            self.wires.remove(&sent.wire_id);
+            self.calls.wires.remove(&sent.wire_id);
         }
         self.timers.set(Timer::Exchange(exchange.id), None);
         self.let_go(exchange, carrier);

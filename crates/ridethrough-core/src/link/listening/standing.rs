@@ -1,13 +1,13 @@
 //! The standing stream as part of the link: opened after a handshake, isolated from the calls.
 
-use super::Link;
-use super::attempts::Owner;
-use super::timers::Timer;
 use crate::answer::{get_speaks_of_loss, status};
 use crate::era::Era;
 use crate::event::Event;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
+use crate::link::Link;
+use crate::link::attempts::Owner;
+use crate::link::timers::Timer;
 use crate::listener::{State, Verdict};
 use crate::message::Incoming;
 use crate::moment::Moment;
@@ -17,19 +17,19 @@ use bytes::Bytes;
 
 impl Link {
     /// A session is ready: its stream is opened before the first call is sent.
-    pub(super) fn listen_in_new_session(&mut self, now: Moment) {
-        for old in self.listener.session_changed(now, self.policy.stable_after) {
+    pub(crate) fn listen_in_new_session(&mut self, now: Moment) {
+        for old in self.listening.listener.session_changed(now, self.policy.stable_after) {
             self.abort(old);
         }
-        match self.listener.rests_in_new_session(now, &mut self.dice) {
+        match self.listening.listener.rests_in_new_session(now, &mut self.dice) {
             true => self.set_listener_alarm(),
             false => self.open_listener(now),
         }
     }
 
     /// Opens the stream, unless it is open or has no session to be opened in.
-    pub(super) fn open_listener(&mut self, now: Moment) {
-        if !matches!(self.listener.state(), State::Off | State::Waiting { .. })
+    pub(crate) fn open_listener(&mut self, now: Moment) {
+        if !matches!(self.listening.listener.state(), State::Off | State::Waiting { .. })
             || self.credentials.is_renewing()
             || self.closing.is_begun()
         {
@@ -43,24 +43,24 @@ impl Link {
             }
             return;
         }
-        let verb = Verb::Get { last_event_id: self.listener.last_event_id().cloned() };
+        let verb = Verb::Get { last_event_id: self.listening.listener.last_event_id().cloned() };
         let attempt = self.request(Owner::Listener, verb, to);
-        self.listener.opening(attempt);
+        self.listening.listener.opening(attempt);
         self.set_listener_alarm();
     }
 
     /// Time jumped: what was open may be dead and nobody can tell.
-    pub(super) fn reopen_listener(&mut self, now: Moment) {
-        if let Some(attempt) = self.listener.attempt() {
+    pub(crate) fn reopen_listener(&mut self, now: Moment) {
+        if let Some(attempt) = self.listening.listener.attempt() {
             self.abort(attempt);
-            self.listener.ended(now, self.policy.stable_after, &mut self.dice);
+            self.listening.listener.ended(now, self.policy.stable_after, &mut self.dice);
         }
         self.open_listener(now);
     }
 
     /// A pause is over, or the server took too long to say that it listens.
-    pub(super) fn listener_due(&mut self, now: Moment) {
-        match self.listener.attempt() {
+    pub(crate) fn listener_due(&mut self, now: Moment) {
+        match self.listening.listener.attempt() {
             Some(attempt) => {
                 self.abort(attempt);
                 self.listener_ended(now);
@@ -69,26 +69,26 @@ impl Link {
         }
     }
 
-    pub(super) fn stop_listener(&mut self, now: Moment) {
-        for attempt in self.listener.stop(now, self.policy.stable_after) {
+    pub(crate) fn stop_listener(&mut self, now: Moment) {
+        for attempt in self.listening.listener.stop(now, self.policy.stable_after) {
             self.abort(attempt);
         }
         self.set_listener_alarm();
     }
 
-    pub(super) fn listener_head(&mut self, now: Moment, attempt: AttemptId, head: &AnswerHead) {
-        let is_subscription = self.listener.wire_id().is_some();
+    pub(crate) fn listener_head(&mut self, now: Moment, attempt: AttemptId, head: &AnswerHead) {
+        let is_subscription = self.listening.listener.wire_id().is_some();
         if is_subscription && head.is_stream() {
             // A stateless server has yet to acknowledge it.
             return;
         }
         if has_words(head, is_subscription) {
-            self.listener.refused(now, head);
+            self.listening.listener.refused(now, head);
             return self.set_listener_alarm();
         }
-        let rejected = self.attempts.get(&attempt).map(|each| each.credentials);
+        let rejected = self.attempts.get(attempt).map(|each| each.credentials);
         let is_open = head.is_stream();
-        let verdict = self.listener.answered(now, head, &mut self.dice);
+        let verdict = self.listening.listener.answered(now, head, &mut self.dice);
         self.follow(now, verdict, rejected, head);
         if !is_open {
             self.drain(attempt);
@@ -117,16 +117,16 @@ impl Link {
         self.set_listener_alarm();
     }
 
-    pub(super) fn listener_event(
+    pub(crate) fn listener_event(
         &mut self,
         now: Moment,
         attempt: AttemptId,
         generation: Generation,
         event: &sse::Event,
     ) {
-        let is_stateless = self.listener.wire_id().is_some();
+        let is_stateless = self.listening.listener.wire_id().is_some();
         if !is_stateless {
-            self.listener.note_event(event.id.as_ref(), event.retry);
+            self.listening.listener.note_event(event.id.as_ref(), event.retry);
         }
         if !event.is_message() || event.data.is_empty() {
             return;
@@ -143,34 +143,34 @@ impl Link {
     }
 
     /// A body in place of a stream.
-    pub(super) fn listener_body(&mut self, now: Moment, rejected: CredentialsId, body: &Bytes) {
-        let Some(head) = self.listener.take_refusal() else { return };
-        if self.listener.wire_id().is_some() {
+    pub(crate) fn listener_body(&mut self, now: Moment, rejected: CredentialsId, body: &Bytes) {
+        let Some(head) = self.listening.listener.take_refusal() else { return };
+        if self.listening.listener.wire_id().is_some() {
             return self.subscription_refused(now, &head, body);
         }
         let verdict = match get_speaks_of_loss(&head, body) {
-            true => self.listener.session_denied(now, &mut self.dice),
-            false => self.listener.answered(now, &head, &mut self.dice),
+            true => self.listening.listener.session_denied(now, &mut self.dice),
+            false => self.listening.listener.answered(now, &head, &mut self.dice),
         };
         self.follow(now, verdict, Some(rejected), &head);
     }
 
     /// One of its attempts is over: perhaps the one that was being replaced.
-    pub(super) fn listener_lost(&mut self, now: Moment, attempt: AttemptId) {
-        if !self.listener.lost_replaced(now, attempt) {
+    pub(crate) fn listener_lost(&mut self, now: Moment, attempt: AttemptId) {
+        if !self.listening.listener.lost_replaced(now, attempt) {
             self.listener_ended(now);
         }
     }
 
-    pub(super) fn listener_ended(&mut self, now: Moment) {
-        let retry = self.listener.ended(now, self.policy.stable_after, &mut self.dice);
+    pub(crate) fn listener_ended(&mut self, now: Moment) {
+        let retry = self.listening.listener.ended(now, self.policy.stable_after, &mut self.dice);
         self.tell(Event::ListenerLost { retry });
         self.set_listener_alarm();
     }
 
     /// Somebody asked whether the session is there, perhaps this stream; it goes on waiting.
-    pub(super) fn listener_session_checked(&mut self, now: Moment) {
-        if let Some(retry) = self.listener.session_is_alive(now, &mut self.dice) {
+    pub(crate) fn listener_session_checked(&mut self, now: Moment) {
+        if let Some(retry) = self.listening.listener.session_is_alive(now, &mut self.dice) {
             self.tell(Event::ListenerLost { retry });
             self.set_listener_alarm();
         }
@@ -178,31 +178,31 @@ impl Link {
 
     /// Better credentials are here: the stream is opened that waited for them. One that sits out a pause goes
     /// on with it, for they may come as often as calls are refused.
-    pub(super) fn listener_has_credentials(&mut self, now: Moment) {
-        if self.listener.state() == State::Off {
+    pub(crate) fn listener_has_credentials(&mut self, now: Moment) {
+        if self.listening.listener.state() == State::Off {
             self.open_listener(now);
         }
     }
 
     /// Things are better than they were: a pause that was made long ends soon.
-    pub(super) fn hurry_listener(&mut self, now: Moment) {
-        self.listener.link_is_back(now, &mut self.dice);
+    pub(crate) fn hurry_listener(&mut self, now: Moment) {
+        self.listening.listener.link_is_back(now, &mut self.dice);
         self.set_listener_alarm();
     }
 
     /// No better credentials could be had: perhaps later.
-    pub(super) fn listener_goes_without_credentials(&mut self, now: Moment) {
-        let is_idle = matches!(self.listener.state(), State::Off | State::Waiting { .. });
+    pub(crate) fn listener_goes_without_credentials(&mut self, now: Moment) {
+        let is_idle = matches!(self.listening.listener.state(), State::Off | State::Waiting { .. });
         let is_wanted = self.era().has_sessions() || self.wants_news();
         if is_idle && self.session.ready().is_some() && is_wanted {
             self.listener_ended(now);
         }
     }
 
-    pub(super) fn set_listener_alarm(&mut self) {
-        let alarm = match self.listener.state() {
+    pub(crate) fn set_listener_alarm(&mut self) {
+        let alarm = match self.listening.listener.state() {
             State::Waiting { until } => Some(until),
-            State::Opening { .. } => self.listener.decided_until(),
+            State::Opening { .. } => self.listening.listener.decided_until(),
             _ => None,
         };
         self.timers.set(Timer::Listener, alarm);

@@ -21,8 +21,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Link;
-use super::attempts::Owner;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
 use crate::answer::discovery::{self, Verdict};
@@ -32,6 +30,8 @@ use crate::event::Event;
 use crate::exchange::{Ending, EraDoubt, RefusedBy, Sent};
 use crate::head::AnswerHead;
 use crate::ids::Generation;
+use crate::link::Link;
+use crate::link::attempts::Owner;
 use crate::message::Answer;
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::moment::Moment;
@@ -40,7 +40,7 @@ use crate::output::Address;
 
 /// What is known of the server's era.
 #[derive(Debug)]
-pub(super) struct KnownEra {
+pub(crate) struct KnownEra {
     allowed: Eras,
     found: Option<Found>,
     /// What is spoken to a server that speaks both.
@@ -50,9 +50,9 @@ pub(super) struct KnownEra {
     /// What it was when it was last found, in doubt now or not.
     last: Option<Era>,
     /// How the last question for it was refused, while a session stood.
-    pub(super) refused_by: Option<RefusedBy>,
+    pub(crate) refused_by: Option<RefusedBy>,
     /// What is known of the oldest way to speak.
-    pub(super) last_resort: LastResort,
+    pub(crate) last_resort: LastResort,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ struct Found {
 }
 
 impl KnownEra {
-    pub(super) const fn new(allowed: Eras) -> Self {
+    pub(crate) const fn new(allowed: Eras) -> Self {
         Self {
             allowed,
             found: None,
@@ -78,7 +78,7 @@ impl KnownEra {
     }
 
     /// The session to begin with: one era needs none, if it is the only one.
-    pub(super) fn first_session(&self) -> Session {
+    pub(crate) fn first_session(&self) -> Session {
         match self.allowed {
             Eras::Only(era) => Session::new(era),
             Eras::Either => Session::Absent,
@@ -86,7 +86,7 @@ impl KnownEra {
     }
 
     /// What the next handshake begins with.
-    pub(super) fn opens(&self, now: Moment) -> Opens {
+    pub(crate) fn opens(&self, now: Moment) -> Opens {
         if self.last_resort.is_spoken(now) {
             return Opens::Initialize(Carrier::HttpSse);
         }
@@ -108,25 +108,25 @@ impl KnownEra {
     }
 
     /// The server gave a session.
-    pub(super) const fn gave_a_session(&mut self) {
+    pub(crate) const fn gave_a_session(&mut self) {
         self.refuses_sessions = false;
     }
 
     /// What is known is in doubt: the server is asked again.
-    pub(super) const fn forget(&mut self) {
+    pub(crate) const fn forget(&mut self) {
         self.found = None;
         self.last_resort.forget();
     }
 
     /// The era was found by a question that was asked while a session stood.
-    pub(super) fn found(&mut self, now: Moment, era: Era) -> Option<Era> {
+    pub(crate) fn found(&mut self, now: Moment, era: Era) -> Option<Era> {
         self.last_resort.forget();
         self.found = Some(Found { era, until: now + Era::LEGACY_LASTS, is_guess: false });
         self.last.replace(era)
     }
 
     /// Whether sessions are made for lack of evidence.
-    pub(super) fn is_guessed(&self) -> bool {
+    pub(crate) fn is_guessed(&self) -> bool {
         self.found.is_some_and(|found| found.is_guess)
     }
 
@@ -143,41 +143,41 @@ impl Link {
     /// this is said. A server that has no sessions is spoken to without, and one that knows nothing else with
     /// them, whatever is preferred. A pinned link keeps to its era.
     pub const fn prefer_era(&mut self, era: Era) {
-        self.known_era.preferred = era;
+        self.session.era.preferred = era;
     }
 
     /// Takes over what was found of this server's era in an earlier life, so long ago. What turns out to
     /// be wrong is corrected like everything that a link found itself. A pinned link keeps to its era.
     pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
         let until = now + Era::LEGACY_LASTS.saturating_sub(age);
-        self.known_era.last = Some(era);
-        self.known_era.found = Some(Found { era, until, is_guess: false });
+        self.session.era.last = Some(era);
+        self.session.era.found = Some(Found { era, until, is_guess: false });
     }
 
     /// The session in force, if it was made on a guess that does not hold any more, and if it owes no call its
     /// answer.
-    pub(super) fn guessed_in_vain(&self) -> Option<Address> {
+    pub(crate) fn guessed_in_vain(&self) -> Option<Address> {
         let ready = self.session.ready().filter(|ready| ready.is_guessed)?;
         let is_call = |owner: &Owner| matches!(owner, Owner::Exchange(_));
         let is_used = self
             .attempts
-            .values()
+            .iter()
             .any(|attempt| attempt.generation == ready.generation() && is_call(&attempt.owner));
-        (!is_used && !self.known_era.is_guessed()).then(|| ready.address.clone())
+        (!is_used && !self.session.era.is_guessed()).then(|| ready.address.clone())
     }
 
     /// The era of the session in force, or of the one that is expected.
-    pub(super) fn era(&self) -> Era {
-        self.session.ready().map_or_else(|| self.known_era.era(), |ready| ready.version.era())
+    pub(crate) fn era(&self) -> Era {
+        self.session.ready().map_or_else(|| self.session.era.era(), |ready| ready.version.era())
     }
 
     /// Whether there may be another session than the one in force.
-    pub(super) fn can_lose_session(&self) -> bool {
-        self.known_era.allowed == Eras::Either || self.era().has_sessions()
+    pub(crate) fn can_lose_session(&self) -> bool {
+        self.session.era.allowed == Eras::Either || self.era().has_sessions()
     }
 
     /// What to ask about a refusal that only a server of the other era would give.
-    pub(super) fn era_doubt(
+    pub(crate) fn era_doubt(
         &self,
         sent: &Sent,
         head: &AnswerHead,
@@ -206,12 +206,12 @@ impl Link {
             PostReading::Rejected(_) => None,
             _ => return false,
         };
-        let is_pinned = self.known_era.allowed != Eras::Either;
+        let is_pinned = self.session.era.allowed != Eras::Either;
         !is_pinned && is_from_the_other_era(to.era(), head.status, answer)
     }
 
     /// Whether an answer shows that the server has left the era that a request was sent in.
-    pub(super) fn met_the_other_era(
+    pub(crate) fn met_the_other_era(
         &mut self,
         to: &Address,
         head: &AnswerHead,
@@ -222,13 +222,13 @@ impl Link {
         }
         let is_current = self.session.ready().map(Ready::generation) == Some(to.generation);
         if is_current {
-            self.known_era.forget();
+            self.session.era.forget();
         }
         true
     }
 
     /// Makes of an answer to `server/discover` what it means.
-    pub(super) fn discovered(
+    pub(crate) fn discovered(
         &mut self,
         now: Moment,
         head: &AnswerHead,
@@ -280,7 +280,7 @@ impl Link {
 
     /// Takes the server for one of the older era, for a minute, if it was asked in vain often and long
     /// enough. Returns whether it does.
-    pub(super) fn guess_era(&mut self, now: Moment) -> bool {
+    pub(crate) fn guess_era(&mut self, now: Moment) -> bool {
         let Some(renewal) = self.session.renewal() else { return false };
         let since = *renewal.asked_in_vain_since.get_or_insert(now);
         renewal.asked_in_vain += 1;
@@ -288,53 +288,54 @@ impl Link {
             return false;
         }
         let until = now + GUESS_LASTS;
-        self.known_era.found = Some(Found { era: Era::Legacy, until, is_guess: true });
+        self.session.era.found = Some(Found { era: Era::Legacy, until, is_guess: true });
         self.try_handshake(now);
         true
     }
 
     /// `initialize` was refused: perhaps the server has left its era. Returns whether it is asked again:
     /// not if it has just been asked.
-    pub(super) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
-        let Some(renewal) = self.session.renewal() else { return false };
+    pub(crate) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
+        let Some(renewal) = self.session.session.renewal() else { return false };
         let is_new = renewal.is_discovered;
         let is_refused = match reading {
             PostReading::Answer(answer) => answer.error().is_some(),
             PostReading::Rejected(status) => status::refuses_the_form(*status),
             _ => false,
         };
-        if is_new || !is_refused || self.known_era.allowed != Eras::Either {
+        if is_new || !is_refused || self.session.era.allowed != Eras::Either {
             return false;
         }
         if renewal.asked_in_vain >= USELESS_ANSWERS {
             // What was guessed is asked once more, and not for ever.
             renewal.is_discovered = true;
         }
-        self.known_era.forget();
-        self.known_era.refuses_sessions = true;
+        self.session.era.forget();
+        self.session.era.refuses_sessions = true;
         self.try_handshake(now);
         true
     }
 
     /// `initialize` was answered by a result that begins no session that we know, though nobody has said that
     /// the server has any. Returns whether it is asked for its era.
-    pub(super) fn agreed_on_no_session(&mut self, now: Moment, answer: &Answer) -> bool {
-        let is_first = self.known_era.found.is_none() && self.known_era.preferred.has_sessions();
+    pub(crate) fn agreed_on_no_session(&mut self, now: Moment, answer: &Answer) -> bool {
+        let is_first =
+            self.session.era.found.is_none() && self.session.era.preferred.has_sessions();
         let Answer::Result(_) = answer else { return false };
         let Some(renewal) = self.session.renewal() else { return false };
-        if !is_first || renewal.is_discovered || self.known_era.allowed != Eras::Either {
+        if !is_first || renewal.is_discovered || self.session.era.allowed != Eras::Either {
             return false;
         }
-        self.known_era.refuses_sessions = true;
+        self.session.era.refuses_sessions = true;
         self.try_handshake(now);
         true
     }
 
-    pub(super) fn found_era(&mut self, now: Moment, era: Era) {
+    pub(crate) fn found_era(&mut self, now: Moment, era: Era) {
         if let Some(renewal) = self.session.renewal() {
             renewal.is_discovered = true;
         }
-        let before = self.known_era.found(now, era);
+        let before = self.session.era.found(now, era);
         self.tell(Event::EraFound { era });
         if (before, era) == (Some(Era::Modern), Era::Legacy) {
             self.tell(Event::EraDowngraded);
@@ -352,7 +353,7 @@ impl Link {
     }
 
     fn fail_incompatible(&mut self, now: Moment, words: String) {
-        let words = self.secrets.masked(&words);
+        let words = self.credentials.secrets().masked(&words);
         let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
         self.fail_session_waiters(now, &ending);
     }

@@ -1,0 +1,63 @@
+//! Messages that get no answer of their own: notifications, cancellations, answers to what the server asks.
+//!
+//! ```text
+//!   notices   each on its way, to its single end
+//!   turns     the application's notifications go out a few at a time
+//!   crowd     what becomes of all of them when the link, the session or the credentials change
+//!   inbox     messages from the server, and the questions among them that wait for an answer
+//! ```
+
+mod crowd;
+mod inbox;
+mod notices;
+mod turns;
+
+pub(crate) use inbox::Source;
+
+use std::collections::BTreeMap;
+
+use crate::ids::{NoticeId, QuestionId};
+
+use inbox::Question;
+use notices::Notice;
+use turns::Turns;
+
+/// What is on its way to the server, and what the server waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Outbound {
+    notices: BTreeMap<NoticeId, Notice>,
+    /// How many of them are answers to the server.
+    answers: usize,
+    /// Which notifications are out, and which wait for that.
+    turns: Turns,
+    /// What the server asked and the application has yet to answer.
+    questions: BTreeMap<QuestionId, Question>,
+    last_notice: NoticeId,
+    last_question: QuestionId,
+}
+
+impl Outbound {
+    /// A number for the server's next question.
+    pub(crate) fn next_question(&mut self) -> QuestionId {
+        self.last_question = self.last_question.next();
+        self.last_question
+    }
+
+    fn next_notice(&mut self) -> NoticeId {
+        self.last_notice = self.last_notice.next();
+        self.last_notice
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.notices.is_empty()
+    }
+
+    /// Whether something waits for the server to be reached.
+    pub(crate) fn awaits_link(&self) -> bool {
+        self.notices.values().any(|it| it.waits_for_link() || it.waits_for_session())
+    }
+
+    pub(crate) fn awaits_session(&self) -> bool {
+        self.notices.values().any(Notice::waits_for_session)
+    }
+}

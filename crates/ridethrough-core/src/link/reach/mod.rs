@@ -1,0 +1,87 @@
+//! Reaching the server: one connect loop, however many calls wait.
+//!
+//! ```text
+//!   dial    the connect loop: what is believed, and when to try again
+//!   steer   what the rest of the link does about it
+//! ```
+
+mod dial;
+mod steer;
+
+use crate::breaker::Incident;
+use crate::moment::Moment;
+use crate::outcome::Reason;
+
+use dial::{Dial, State};
+
+/// Whether the server can be reached, and what went wrong last.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    dial: Dial,
+    /// Counts transport failures between response heads, so that one outage is one strike.
+    outages: u64,
+    in_outage: bool,
+    last_failure: Option<(Moment, Reason)>,
+    keeps_connected: bool,
+}
+
+impl Reach {
+    pub(crate) const fn new() -> Self {
+        Self {
+            dial: Dial::new(),
+            outages: 0,
+            in_outage: false,
+            last_failure: None,
+            keeps_connected: false,
+        }
+    }
+
+    /// From now on the link stays connected though no call waits.
+    pub(crate) const fn keep_connected(&mut self) {
+        self.keeps_connected = true;
+    }
+
+    pub(crate) const fn keeps_connected(&self) -> bool {
+        self.keeps_connected
+    }
+
+    /// Whether requests may go out.
+    pub(crate) const fn is_up(&self) -> bool {
+        self.dial.is_up()
+    }
+
+    /// Whether a control message may go out: those do not queue behind the ramp.
+    pub(crate) const fn is_connected(&self) -> bool {
+        self.dial.is_connected()
+    }
+
+    pub(crate) const fn connected_before(&self) -> bool {
+        self.dial.connected_before()
+    }
+
+    /// Since when there is an outage, if there is one.
+    pub(crate) fn outage(&self) -> Option<Moment> {
+        self.dial.outage()
+    }
+
+    /// When the next connect is due, if somebody waits for it.
+    pub(crate) const fn next_connect(&self) -> Option<Moment> {
+        match self.dial.state() {
+            State::Pausing { until } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// What a call that ends now for a transport reason counts as.
+    pub(crate) const fn incident(&self) -> Incident {
+        if self.in_outage { Incident::Outage(self.outages) } else { Incident::Alone }
+    }
+
+    pub(crate) fn note_failure(&mut self, now: Moment, reason: Reason) {
+        self.last_failure = Some((now, reason));
+    }
+
+    pub(crate) const fn last_failure(&self) -> Option<&(Moment, Reason)> {
+        self.last_failure.as_ref()
+    }
+}

@@ -1,0 +1,194 @@
+//! The session: making it, keeping it, and replacing it when it is lost.
+//!
+//! ```text
+//!   renewal       what a session is, and one that is being made
+//!   handshake     making one for all who wait
+//!   turnover      one begins, one is lost, one cannot be had
+//!   restore       what the next one must be told again
+//!   eras          which era the server belongs to
+//!   last_resort   HTTP+SSE, for a server that refuses everything else
+//!   stateless     what each request says itself where there is no session
+//! ```
+
+mod eras;
+mod handshake;
+mod last_resort;
+mod renewal;
+mod restore;
+mod stateless;
+mod turnover;
+
+pub(crate) use renewal::{LIMIT, Ready};
+
+use std::time::Duration;
+
+use crate::era::{Eras, Version};
+use crate::exchange::{Exchange, RefusedBy};
+use crate::ids::Generation;
+use crate::message::Json;
+use crate::moment::Moment;
+use crate::outcome::Reason;
+
+use super::Identity;
+use eras::KnownEra;
+use renewal::{Renewal, Session, Stage};
+use restore::Restore;
+
+/// The session in force, and what is needed to make the next one.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    session: Session,
+    era: KnownEra,
+    restore: Restore,
+    identity: Identity,
+    /// What `initialize` offers.
+    offered: Version,
+    /// How long `initialize` may take.
+    start_limit: Duration,
+    /// Whether there was one before.
+    had_session: bool,
+    /// The newest one that was asked for.
+    generation: Generation,
+    /// Requests that were made for the sake of a session.
+    handshakes: u32,
+}
+
+impl Sessions {
+    pub(crate) fn new(eras: Eras, identity: Identity) -> Self {
+        let era = KnownEra::new(eras);
+        Self {
+            session: era.first_session(),
+            era,
+            restore: Restore::default(),
+            identity,
+            offered: Version::LATEST_LEGACY,
+            start_limit: LIMIT,
+            had_session: false,
+            // The stateless era is born with its only generation.
+            generation: Generation::new(1),
+            handshakes: 0,
+        }
+    }
+
+    pub(crate) fn set_identity(&mut self, identity: Identity) {
+        self.identity = identity;
+    }
+
+    pub(crate) const fn offer(&mut self, revision: Version) {
+        self.offered = revision;
+    }
+
+    pub(crate) const fn give_time_to_start(&mut self, time: Duration) {
+        self.start_limit = time;
+    }
+
+    pub(crate) const fn speak_http_sse(&mut self) {
+        self.era.last_resort.allow();
+    }
+
+    pub(crate) fn next_generation(&mut self) -> Generation {
+        self.generation = self.generation.next();
+        self.generation
+    }
+
+    /// How many requests were made for the sake of a session.
+    pub(crate) const fn handshakes(&self) -> u32 {
+        self.handshakes
+    }
+
+    pub(crate) const fn count_handshake(&mut self) {
+        self.handshakes = self.handshakes.saturating_add(1);
+    }
+
+    /// One of them was not sent after all.
+    const fn uncount_handshake(&mut self) {
+        self.handshakes = self.handshakes.saturating_sub(1);
+    }
+
+    /// What the application can do, as it tells the server.
+    pub(crate) const fn capabilities(&self) -> &Json {
+        &self.identity.capabilities
+    }
+
+    /// The session in force.
+    pub(crate) const fn ready(&self) -> Option<&Ready> {
+        self.session.ready()
+    }
+
+    pub(crate) const fn had_session(&self) -> bool {
+        self.had_session
+    }
+
+    /// Whether a handshake is under way, or credentials for it are.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.pending().is_some_and(Renewal::is_under_way)
+    }
+
+    /// Whether a handshake is being made, and not paused.
+    pub(crate) fn is_renewing(&self) -> bool {
+        self.pending().is_some_and(|it| !matches!(it.stage, Stage::Paused { .. }))
+    }
+
+    /// Whether a request of a handshake is out.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.pending().is_some_and(|it| it.attempt().is_some())
+    }
+
+    pub(crate) fn awaits_link(&self) -> bool {
+        self.pending().is_some_and(|it| matches!(it.stage, Stage::AwaitLink))
+    }
+
+    pub(crate) fn awaits_credentials(&self) -> bool {
+        self.pending().is_some_and(|it| matches!(it.stage, Stage::AwaitCredentials))
+    }
+
+    /// Whether the server asked not to be bothered with a handshake now.
+    pub(crate) fn is_deferred(&self, now: Moment) -> bool {
+        self.pending().is_some_and(|it| !it.is_under_way() && it.asked_until > now)
+    }
+
+    /// When the next handshake follows, if none is under way.
+    pub(crate) fn next_try(&self) -> Option<Moment> {
+        self.pending().and_then(Renewal::next_try)
+    }
+
+    /// Why the last handshake failed, while the next one is being made.
+    pub(crate) fn last_refusal(&self) -> Option<&Reason> {
+        self.pending().map(|it| &it.last).filter(|last| **last != Reason::Nothing)
+    }
+
+    /// How the last question for the era was refused, while a session stood.
+    pub(crate) const fn refused_by(&self) -> Option<RefusedBy> {
+        self.era.refused_by
+    }
+
+    pub(crate) const fn note_refused_by(&mut self, refused_by: Option<RefusedBy>) {
+        self.era.refused_by = refused_by;
+    }
+
+    /// Remembers of an answered call what a new session would have to be told again.
+    pub(crate) fn remember(&mut self, exchange: &Exchange) {
+        self.restore.remember(exchange);
+    }
+
+    /// The resources that the application wants to hear of.
+    pub(crate) fn subscribed(&self) -> impl Iterator<Item = &str> {
+        self.restore.subscribed()
+    }
+
+    /// The server does not want to tell of this resource.
+    pub(crate) fn forget_subscription(&mut self, uri: &str) {
+        self.restore.forget(uri);
+    }
+
+    fn pending(&self) -> Option<&Renewal> {
+        match &self.session {
+            Session::Renewing(renewal) => Some(renewal),
+            _ => None,
+        }
+    }
+
+    const fn renewal(&mut self) -> Option<&mut Renewal> {
+        self.session.renewal()
+    }
+}
