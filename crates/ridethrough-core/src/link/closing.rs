@@ -44,13 +44,13 @@ impl Link {
         for id in self.calls.ids_where(|_| true) {
             self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing));
         }
-        self.close_notices(now);
-        self.withdraw_questions(|_| true);
-        let session = self.end_session(now);
+        self.outbound.close_notices(&mut self.cx, now);
+        self.outbound.withdraw_questions(&mut self.cx, |_| true);
+        let session = self.session.end_session(&mut self.cx, now);
         self.stop_all_but_farewells();
-        self.timers.clear();
-        self.timers.set(Timer::Close, Some(now + LIMIT));
-        self.hurry_notices(now);
+        self.cx.timers.clear();
+        self.cx.timers.set(Timer::Close, Some(now + LIMIT));
+        self.outbound.hurry_notices(&mut self.cx, now);
         self.closing = Closing::Begun { session };
         self.closing_progressed(now);
     }
@@ -59,8 +59,8 @@ impl Link {
         let is_farewell = |owner: &Owner| {
             matches!(owner, Owner::Abandoned { .. } | Owner::Delete { .. } | Owner::Notice(_))
         };
-        for attempt in self.attempts.ids_where(|owner| !is_farewell(owner)) {
-            self.abort(attempt);
+        for attempt in self.cx.attempts.ids_where(|owner| !is_farewell(owner)) {
+            self.cx.abort(attempt);
         }
     }
 
@@ -70,20 +70,20 @@ impl Link {
         if self.outbound.is_empty()
             && let Some(to) = session.take()
         {
-            self.say_goodbye(now, to);
+            self.session.say_goodbye(&mut self.cx, now, to);
         }
-        if self.attempts.is_empty() {
+        if self.cx.attempts.is_empty() {
             self.finish_closing();
         }
     }
 
     pub(super) fn finish_closing(&mut self) {
-        for attempt in self.attempts.ids_where(|_| true) {
-            self.abort(attempt);
+        for attempt in self.cx.attempts.ids_where(|_| true) {
+            self.cx.abort(attempt);
         }
-        self.timers.clear();
+        self.cx.timers.clear();
         self.closing = Closing::Done;
-        self.act(Action::Closed);
+        self.cx.act(Action::Closed);
     }
 }
 

@@ -18,7 +18,6 @@ use crate::secrets::Secrets;
 /// Which credentials are in force, and whether better ones are on their way.
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
-    current: CredentialsId,
     /// Whether the hook is at work: it may be a person who logs in, and is not asked twice.
     is_asked: bool,
     /// Whether somebody waits for it.
@@ -30,10 +29,6 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    pub(super) const fn current(&self) -> CredentialsId {
-        self.current
-    }
-
     pub(super) const fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -87,7 +82,7 @@ impl Link {
     /// Whether requests must wait for the hook; it is asked if it was not.
     pub(super) fn must_await_credentials(&mut self, now: Moment) -> bool {
         if self.credentials.is_missing {
-            self.renew_credentials(now, self.credentials.current, None);
+            self.renew_credentials(now, self.cx.credentials, None);
         }
         self.credentials.is_renewing
     }
@@ -102,30 +97,26 @@ impl Link {
         if self.credentials.is_renewing {
             return;
         }
-        if rejected < self.credentials.current {
+        if rejected < self.cx.credentials {
             return self.release_credential_waiters(now);
         }
-        let rejected = self.credentials.current;
+        let rejected = self.cx.credentials;
         self.credentials.is_renewing = true;
-        self.timers.set(Timer::Credentials, Some(now + LIMIT));
+        self.cx.timers.set(Timer::Credentials, Some(now + LIMIT));
         if !std::mem::replace(&mut self.credentials.is_asked, true) {
-            self.act(Action::RenewCredentials { rejected, challenge });
+            self.cx.act(Action::RenewCredentials { rejected, challenge });
         }
     }
 
-    /// The credentials hook has come back.
-    ///
-    /// `rejected` is the number that the hook was asked with: word about credentials that were
-    /// replaced meanwhile is old news. Better ones than those in force are welcome at any time, also
-    /// after the limit; that there are none is of interest only to those who wait.
-    pub fn handle_credentials(
+    /// The hook has come back with better credentials, or without.
+    pub(super) fn credentials_came(
         &mut self,
         now: Moment,
         rejected: CredentialsId,
         renewed: Result<(), NoCredentials>,
     ) {
         let is_late = !self.credentials.is_renewing;
-        if rejected != self.credentials.current {
+        if rejected != self.cx.credentials {
             return;
         }
         self.credentials.is_asked = false;
@@ -135,13 +126,13 @@ impl Link {
         match renewed {
             Ok(()) => {
                 self.credentials.is_renewing = false;
-                self.credentials.current = self.credentials.current.next();
-                self.timers.set(Timer::Credentials, None);
+                self.cx.credentials = self.cx.credentials.next();
+                self.cx.timers.set(Timer::Credentials, None);
                 if !std::mem::take(&mut self.credentials.is_missing) {
-                    self.tell(Event::CredentialsRenewed);
+                    self.cx.tell(Event::CredentialsRenewed);
                 }
                 self.release_credential_waiters(now);
-                self.hurry_listener(now);
+                self.listening.hurry_listener(&mut self.cx, now);
                 self.probe_with_credentials(now);
             }
             Err(none) => self.credentials_failed(now, &none),
@@ -151,8 +142,8 @@ impl Link {
     /// The hook failed or took too long.
     pub(super) fn credentials_failed(&mut self, now: Moment, none: &NoCredentials) {
         self.credentials.is_renewing = false;
-        self.timers.set(Timer::Credentials, None);
-        self.tell(Event::CredentialsFailed { reason: none.reason.clone() });
+        self.cx.timers.set(Timer::Credentials, None);
+        self.cx.tell(Event::CredentialsFailed { reason: none.reason.clone() });
         let reason = Reason::Credentials(none.to_string().into());
         for (id, _) in self.credential_waiters() {
             self.end(now, id, Ending::new(Kind::Unauthorized, reason.clone()));
@@ -160,7 +151,7 @@ impl Link {
         if self.session.awaits_credentials() {
             self.fail_session_waiters(now, &Ending::new(Kind::Unauthorized, reason));
         }
-        self.drop_credential_notices(now);
+        self.outbound.drop_credential_notices(&mut self.cx, now);
         self.end_subscribers(now, &Ending::new(Kind::Unauthorized, Reason::Nothing));
         self.listener_goes_without_credentials(now);
     }

@@ -1,30 +1,29 @@
 //! Our lasting relation with one server. A link outlives the protocol sessions inside it.
 //!
-//! The root machine: it owns the exchanges, the session, the connect loop, the standing stream and
-//! the timers, and carries out the steps that they decide on. One idea a file:
+//! The root machine. Its state is that of its parts, each in a folder of its own, which nobody else reaches
+//! into; what concerns several of them is steered by methods of [`Link`] that stand in the folder of the part
+//! which they are about.
 //!
 //! ```text
-//!   calls      exchanges: let out and stepped         ending      ended, exactly once
-//!   news       what happened, and to whom             hearing     what a call makes of it
-//!   dial       what is believed about reaching it     reach       acting on that
-//!   renewal    what a session is                      handshake   making one for all who wait
-//!   sessions   one begins, one is lost                restore     what the next one must be told
-//!   pulse      one ping for all who ask               health      what its answer means
-//!   doubts     answers that speak of a lost session   own         what the link asks for itself
-//!   gate       leaving the server alone when asked    flow        places in flight, gates
-//!   inbox      messages from the server               owed        ours that get no answer
-//!   eras       which era the server belongs to        stateless   what each request must say itself
-//!   rounds     a call that needs input                mending     a call refused for its form
-//!   standing       the stream nobody asked for
-//!   subscriptions  the same in the stateless era
-//!   last_resort    HTTP+SSE, for a server that refuses everything else
-//!   attempts, credentials, closing, status, timers
+//!   news          the whole way in: what happened, brought to the part that it concerns
+//!   reach         connecting: one loop, however many calls wait
+//!   session       the handshake, its renewal, what a new session is told, the server's era
+//!   health        silence, pings, the breaker, answers that are not believed yet
+//!   admission     places in flight, gates, pace, budget
+//!   calls         exchanges, from their first attempt to their single end
+//!   listening     the standing stream, in either era
+//!   outbound      notifications and answers of ours; messages and questions from the server
+//!   credentials   renewed once for all whose token was refused
+//!   closing       the end of the link
+//!   status        what an operator may ask
+//!   context       what every part works with: rules, timers, requests that are out, the outbox
 //! ```
 
 mod admission;
 mod attempts;
 mod calls;
 mod closing;
+mod context;
 mod credentials;
 mod health;
 mod listening;
@@ -40,36 +39,32 @@ pub use credentials::NoCredentials;
 pub use request::{CallOptions, Identity, Request};
 pub use status::{Status, WaitingFor};
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answer::words;
-use crate::dice::Dice;
 use crate::era::{Eras, Version};
-use crate::event::Event;
 use crate::exchange::{Deadline, Ending, Then};
 use crate::head::AnswerHead;
 use crate::ids::ExchangeId;
 use crate::message::Params;
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
-use crate::output::{Action, Output};
+use crate::output::Output;
 use crate::policy::RecoveryPolicy;
 use crate::replay::ReplayRule;
 use crate::secrets::Secrets;
 
 use admission::Admission;
-use attempts::Attempts;
 use calls::Calls;
 use closing::Closing;
+use context::Context;
 use credentials::Credentials;
 use health::Health;
 use listening::Listening;
 use outbound::Outbound;
 use reach::Reach;
 use session::Sessions;
-use timers::{Timer, Timers};
 
 /// The recovery machine for one server.
 ///
@@ -86,9 +81,7 @@ use timers::{Timer, Timers};
 /// Late, duplicate and foreign news are legal and change nothing.
 #[derive(Debug)]
 pub struct Link {
-    policy: RecoveryPolicy,
-    dice: Dice,
-
+    cx: Context,
     reach: Reach,
     session: Sessions,
     health: Health,
@@ -98,10 +91,7 @@ pub struct Link {
     outbound: Outbound,
     credentials: Credentials,
 
-    attempts: Attempts,
     closing: Closing,
-    timers: Timers,
-    outbox: VecDeque<Output>,
 }
 
 impl Link {
@@ -115,8 +105,7 @@ impl Link {
         seed: u64,
     ) -> Self {
         Self {
-            policy,
-            dice: Dice::new(seed),
+            cx: Context::new(policy, seed),
             reach: Reach::new(),
             session: Sessions::new(eras.into(), identity),
             health: Health::new(now),
@@ -125,10 +114,7 @@ impl Link {
             listening: Listening::default(),
             outbound: Outbound::default(),
             credentials: Credentials::default(),
-            attempts: Attempts::default(),
             closing: Closing::default(),
-            timers: Timers::default(),
-            outbox: VecDeque::new(),
         }
     }
 
@@ -138,8 +124,8 @@ impl Link {
         let tool = (&*request.method == "tools/call").then(|| params.name()).flatten();
         let call = CallName { method: request.method, tool };
         let time = request.options.deadline.unwrap_or(match &*call.method {
-            "tools/call" => self.policy.tool_deadline,
-            _ => self.policy.deadline,
+            "tools/call" => self.cx.policy.tool_deadline,
+            _ => self.cx.policy.deadline,
         });
         let is_callers = request.options.deadline.is_some();
         let deadline =
@@ -164,7 +150,7 @@ impl Link {
     /// result of `initialize`, or of `server/discover`.
     pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
         let call = CallName { method: CONNECT.into(), tool: None };
-        let at = now + deadline.unwrap_or(self.policy.deadline);
+        let at = now + deadline.unwrap_or(self.cx.policy.deadline);
         let deadline = Deadline { at, is_callers: deadline.is_some(), extension: None };
         let (params, rule) = (Params::new(None, false), ReplayRule::Repeatable);
         let id = self.new_exchange(now, call, params, rule, deadline);
@@ -216,33 +202,13 @@ impl Link {
 
     /// The next thing to carry out. Call until `None` after every wish and all news.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outbox.pop_front()
+        self.cx.next_output()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest, and what is waited for.
     pub fn poll_timeout(&self) -> Option<(Moment, WaitingFor)> {
-        let (moment, timer) = self.timers.next()?;
+        let (moment, timer) = self.cx.timers.next()?;
         Some((moment, self.waiting_for(timer)))
-    }
-
-    /// Time has passed. Calling too early or too often is harmless.
-    pub fn handle_timeout(&mut self, now: Moment) {
-        while let Some(timer) = self.timers.pop_due(now) {
-            match timer {
-                Timer::Abandoned => self.forget_abandoned(now),
-                Timer::Breaker => self.probe_for_breaker(now),
-                Timer::Close => self.finish_closing(),
-                Timer::Credentials => self.credentials_failed(now, &credentials::too_late()),
-                Timer::Dial => self.dial_due(now),
-                Timer::Exchange(id) => self.exchange_due(now, id),
-                Timer::Gates => self.gates_due(now),
-                Timer::Listener => self.listener_due(now),
-                Timer::Notice(id) => self.notice_due(now, id),
-                Timer::Pulse => self.pulse_due(now),
-                Timer::Renewal => self.renewal_due(now),
-                Timer::Restore => self.restore_more(now),
-            }
-        }
     }
 
     /// Why a new call is not even begun.
@@ -267,14 +233,6 @@ impl Link {
     /// Words of the server as people may see them.
     fn quoted(&self, words: Option<String>) -> Option<Arc<str>> {
         words::quoted(&self.credentials.secrets().masked(&words?))
-    }
-
-    fn act(&mut self, action: Action) {
-        self.outbox.push_back(Output::Act(action));
-    }
-
-    fn tell(&mut self, event: Event) {
-        self.outbox.push_back(Output::Tell(event));
     }
 }
 

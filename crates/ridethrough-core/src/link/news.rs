@@ -1,17 +1,20 @@
-//! News from the world: each names the attempt it belongs to, and finds its owner here.
+//! The whole way in: news from the world, each brought to the part that it concerns.
 //!
 //! News of an attempt that is not outstanding, because it was aborted, is over, or never was,
 //! changes nothing.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
-use super::Link;
+use super::{Link, NoCredentials, credentials};
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::failure::{Cause, Failure};
 use crate::head::AnswerHead;
-use crate::ids::AttemptId;
+use crate::ids::{AttemptId, CredentialsId};
 use crate::link::attempts::Owner;
+use crate::link::timers::Timer;
 use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::sse;
@@ -20,19 +23,25 @@ impl Link {
     /// The head of an answer arrived. A stream is followed by events and an end or failure,
     /// anything else by its whole body or a failure.
     pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
-        let Some(known) = self.attempts.get(attempt) else { return };
+        let Some(known) = self.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         let credentials = known.credentials;
         self.note_answered(now, attempt);
         self.note_secrets(&head);
         match owner {
             Owner::Abandoned { carrier, .. } => {
-                self.drain(attempt);
-                self.abandoned_answered(now, generation, carrier, head.session);
+                self.cx.drain(attempt);
+                self.session.abandoned_answered(
+                    &mut self.cx,
+                    now,
+                    generation,
+                    carrier,
+                    head.session,
+                );
                 self.closing_progressed(now);
             }
             Owner::Delete { .. } => {
-                self.drain(attempt);
+                self.cx.drain(attempt);
                 self.closing_progressed(now);
             }
             Owner::Dial => {}
@@ -40,7 +49,7 @@ impl Link {
             Owner::Handshake => self.handshake_head(now, head),
             Owner::Listener => self.listener_head(now, attempt, &head),
             Owner::Notice(id) => {
-                self.drain(attempt);
+                self.cx.drain(attempt);
                 self.notice_answered(now, id, (generation, credentials), &head);
                 self.fill_turns(now);
                 self.closing_progressed(now);
@@ -50,7 +59,7 @@ impl Link {
 
     /// The whole body of an answer that is no stream arrived.
     pub fn handle_body(&mut self, now: Moment, attempt: AttemptId, body: &Bytes) {
-        let Some(known) = self.attempts.remove(attempt) else { return };
+        let Some(known) = self.cx.attempts.remove(attempt) else { return };
         match known.owner {
             Owner::Exchange(id) => self.exchange_body(now, id, attempt, Some(body)),
             Owner::Handshake => self.handshake_body(now, body),
@@ -62,7 +71,7 @@ impl Link {
 
     /// An event arrived on a stream.
     pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::Event) {
-        let Some(known) = self.attempts.get(attempt) else { return };
+        let Some(known) = self.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         match owner {
             Owner::Exchange(id) => return self.exchange_event(now, attempt, id, event),
@@ -73,7 +82,7 @@ impl Link {
             return;
         }
         let Ok(incoming) = Incoming::parse(&event.data) else {
-            return self.tell(Event::UnreadableEvent);
+            return self.cx.tell(Event::UnreadableEvent);
         };
         for message in incoming.into_messages() {
             let is_taken = match &owner {
@@ -88,11 +97,12 @@ impl Link {
 
     /// Bytes arrived that are no whole event or body yet, or a comment: a sign of life.
     pub fn handle_bytes(&mut self, now: Moment, attempt: AttemptId) {
-        let Some(Owner::Exchange(id)) = self.attempts.get(attempt).map(|known| &known.owner) else {
+        let Some(Owner::Exchange(id)) = self.cx.attempts.get(attempt).map(|known| &known.owner)
+        else {
             return;
         };
         let id = *id;
-        if let Some(live) = self.stream_of(id, attempt) {
+        if let Some(live) = self.calls.stream_of(id, attempt) {
             live.last_sign = now;
             self.set_alarm(id);
         }
@@ -100,17 +110,19 @@ impl Link {
 
     /// A stream ended as HTTP says that it should.
     pub fn handle_end(&mut self, now: Moment, attempt: AttemptId) {
-        let Some(known) = self.attempts.remove(attempt) else { return };
+        let Some(known) = self.cx.attempts.remove(attempt) else { return };
         let closed = Failure::unknown(Cause::Closed);
         match known.owner {
             Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
-            Owner::Exchange(id) if self.is_question(id) => self.question_failed(now, id, closed),
+            Owner::Exchange(id) if self.calls.is_question(id) => {
+                self.question_failed(now, id, closed)
+            }
             Owner::Exchange(id) => {
-                self.begin_outage();
+                self.reach.begin_outage();
                 self.decide(now, id, Exchange::stream_ended);
             }
             Owner::Handshake => self.handshake_broke(now, closed),
-            Owner::Listener => self.listener_lost(now, attempt),
+            Owner::Listener => self.listening.listener_lost(&mut self.cx, now, attempt),
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial | Owner::Notice(_) => {}
         }
@@ -118,12 +130,12 @@ impl Link {
 
     /// An attempt failed below HTTP.
     pub fn handle_failure(&mut self, now: Moment, attempt: AttemptId, failure: Failure) {
-        if self.attempts.get(attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
-            return self.handle_connect(now, attempt, Err(failure));
+        if self.cx.attempts.get(attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
+            return self.connect_ended(now, attempt, Err(failure));
         }
-        let Some(known) = self.attempts.remove(attempt) else { return };
+        let Some(known) = self.cx.attempts.remove(attempt) else { return };
         let is_headless = match known.owner {
-            Owner::Exchange(id) => self.is_headless(id, attempt),
+            Owner::Exchange(id) => self.calls.is_headless(id, attempt),
             Owner::Listener => false,
             _ => true,
         };
@@ -132,7 +144,7 @@ impl Link {
             Owner::Exchange(id) if self.is_side_stream(now, id, attempt) => {}
             Owner::Exchange(id) => self.exchange_failed(now, id, attempt, failure),
             Owner::Handshake => self.handshake_broke(now, failure),
-            Owner::Listener => self.listener_lost(now, attempt),
+            Owner::Listener => self.listening.listener_lost(&mut self.cx, now, attempt),
             Owner::Notice(id) => {
                 self.notice_failed(now, id, failure);
                 self.fill_turns(now);
@@ -140,6 +152,55 @@ impl Link {
             }
             Owner::Abandoned { .. } | Owner::Delete { .. } => self.closing_progressed(now),
             Owner::Dial => {}
+        }
+    }
+
+    /// The connect loop has come back with a connection, or without.
+    pub fn handle_connect(&mut self, now: Moment, attempt: AttemptId, result: Result<(), Failure>) {
+        self.connect_ended(now, attempt, result);
+    }
+
+    /// How many calls the connection can carry at once, if that is less than the policy allows.
+    pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
+        self.capacity_changed(now, calls);
+    }
+
+    /// The credentials hook has come back.
+    ///
+    /// `rejected` is the number that the hook was asked with: word about credentials that were
+    /// replaced meanwhile is old news. Better ones than those in force are welcome at any time, also
+    /// after the limit; that there are none is of interest only to those who wait.
+    pub fn handle_credentials(
+        &mut self,
+        now: Moment,
+        rejected: CredentialsId,
+        renewed: Result<(), NoCredentials>,
+    ) {
+        self.credentials_came(now, rejected, renewed);
+    }
+
+    /// The link woke from a sleep of the machine: ask at once, and say how long it was.
+    pub fn handle_resumed_from_suspend(&mut self, now: Moment, gap: Duration) {
+        self.woke_up(now, gap);
+    }
+
+    /// Time has passed. Calling too early or too often is harmless.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        while let Some(timer) = self.cx.timers.pop_due(now) {
+            match timer {
+                Timer::Abandoned => self.session.forget_abandoned(&mut self.cx, now),
+                Timer::Breaker => self.probe_for_breaker(now),
+                Timer::Close => self.finish_closing(),
+                Timer::Credentials => self.credentials_failed(now, &credentials::too_late()),
+                Timer::Dial => self.dial_due(now),
+                Timer::Exchange(id) => self.exchange_due(now, id),
+                Timer::Gates => self.gates_due(now),
+                Timer::Listener => self.listener_due(now),
+                Timer::Notice(id) => self.notice_due(now, id),
+                Timer::Pulse => self.pulse_due(now),
+                Timer::Renewal => self.renewal_due(now),
+                Timer::Restore => self.restore_more(now),
+            }
         }
     }
 }

@@ -22,19 +22,14 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 const LONGEST_GATE: Duration = Duration::from_secs(3600);
 
 impl Link {
-    /// Takes a place in flight, or says that there is none.
-    pub(crate) fn take_place(&mut self, id: ExchangeId) -> bool {
-        self.admission.places.take(id, self.policy.in_flight)
-    }
-
     pub(crate) fn give_place_back(&mut self, now: Moment, id: ExchangeId) {
         if self.admission.places.give_back(id) {
             self.fill_places(now);
         }
     }
 
-    /// How many calls the connection can carry at once, if that is less than the policy allows.
-    pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
+    /// The connection can carry so many calls at once.
+    pub(crate) fn capacity_changed(&mut self, now: Moment, calls: usize) {
         self.admission.places.set_capacity(calls);
         self.fill_places(now);
     }
@@ -45,7 +40,7 @@ impl Link {
         if !self.admission.places.begin_filling() {
             return;
         }
-        while let Some(id) = self.admission.places.next_in_line(self.policy.in_flight) {
+        while let Some(id) = self.admission.places.next_in_line(self.cx.policy.in_flight) {
             self.let_out_if(now, id, Then::Send, |waiting| *waiting == Waiting::Place);
         }
         self.admission.places.end_filling();
@@ -77,14 +72,14 @@ impl Link {
         let Some(exchange) = self.calls.get(id) else { return };
         let Some(key) = Gates::key(status, &exchange.call) else { return };
         let resends = exchange.ledger.resends;
-        let backoff = self.policy.backoff.width(resends);
+        let backoff = self.cx.policy.backoff.width(resends);
         let wait = match hint.map(|hint| hint.min(LONGEST_GATE)) {
-            Some(hint) if resends < self.policy.resends => hint,
+            Some(hint) if resends < self.cx.policy.resends => hint,
             Some(hint) => hint.max(backoff),
             None => backoff,
         };
         self.admission.gates.close(now, key.clone(), status, wait);
-        self.tell(Event::GateClosed { call: key.clone(), until: now + wait });
+        self.cx.tell(Event::GateClosed { call: key.clone(), until: now + wait });
         for waiter in self.waiters_at(&key) {
             self.wait_at_gate(now, waiter, now + wait, status);
         }
@@ -138,7 +133,7 @@ impl Link {
     fn ask_at_gate(&mut self, now: Moment) {
         let is_asked = |exchange: &Exchange| exchange.origin.question() == Some(Purpose::Gate);
         if self.session.ready().is_some() && self.calls.ids_where(is_asked).is_empty() {
-            let method = self.era().probe_method();
+            let method = self.session.era().probe_method();
             self.ask(now, OwnRequest::new(Purpose::Gate, method, QUESTION_LIMIT));
         }
     }
@@ -160,7 +155,7 @@ impl Link {
 
     fn gates_opened(&mut self, now: Moment, opened: Vec<Key>) {
         for key in opened {
-            self.tell(Event::GateOpened { call: key.clone() });
+            self.cx.tell(Event::GateOpened { call: key.clone() });
             for waiter in self.waiters_at(&key) {
                 self.let_out_if(now, waiter, Then::Send, |waiting| *waiting == Waiting::Gate);
             }
@@ -178,6 +173,6 @@ impl Link {
     fn set_gate_alarm(&mut self) {
         let is_awaited = |key: &Key| !self.waiters_at(key).is_empty();
         let due = self.admission.gates.next_due(is_awaited);
-        self.timers.set(Timer::Gates, due);
+        self.cx.timers.set(Timer::Gates, due);
     }
 }

@@ -55,6 +55,11 @@ impl Admission {
         self.budget.reserve(now, latest).ok()
     }
 
+    /// Takes one of so many places in flight, or says that there is none.
+    pub(crate) fn take_place(&mut self, id: ExchangeId, most: usize) -> bool {
+        self.places.take(id, most)
+    }
+
     pub(crate) fn stand_in_line(&mut self, id: ExchangeId) {
         self.places.stand_in_line(id);
     }

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 
+use super::Calls;
 use crate::answer::{Asked, PostReading, ResumeReading, read_post, read_resume, read_streamed};
 use crate::event::Event;
 use crate::exchange::{Doubt, Novelty, Phase, Step, Via};
@@ -18,6 +19,17 @@ use crate::message::{Answer, Incoming, Message};
 use crate::moment::Moment;
 use crate::sse;
 
+impl Calls {
+    /// Row 14: an attempt arrived no later than now. It may have stood in line for a connection, so that
+    /// when it was asked for says nothing about how soon the next one may follow it.
+    pub(crate) fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
+        let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
+        if is_resume && let Some(exchange) = self.get_mut(id) {
+            exchange.ledger.resumed_at = Some(now);
+        }
+    }
+}
+
 impl Link {
     pub(crate) fn exchange_head(
         &mut self,
@@ -26,8 +38,8 @@ impl Link {
         id: ExchangeId,
         head: AnswerHead,
     ) {
-        self.note_resume(now, id, attempt);
-        let Some(live) = self.stream_of(id, attempt) else { return };
+        self.calls.note_resume(now, id, attempt);
+        let Some(live) = self.calls.stream_of(id, attempt) else { return };
         (live.last_sign, live.connection) = (now, head.connection);
         if !head.is_stream() {
             live.phase = Phase::Body(head);
@@ -43,19 +55,10 @@ impl Link {
             }
         }
         if let Some(old) = replaced {
-            self.abort(old.attempt);
+            self.cx.abort(old.attempt);
         }
         self.set_alarm(id);
         self.canary_returned(now, id);
-    }
-
-    /// Row 14: an attempt arrived no later than now. It may have stood in line for a connection, so that
-    /// when it was asked for says nothing about how soon the next one may follow it.
-    fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
-        let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
-        if is_resume && let Some(exchange) = self.calls.get_mut(id) {
-            exchange.ledger.resumed_at = Some(now);
-        }
     }
 
     /// The whole body of an answer, or none if it is a refusal whose body broke off.
@@ -76,7 +79,7 @@ impl Link {
         live.last_sign = now;
         let via = live.via;
         let Phase::Body(head) = &live.phase else { return };
-        let assume_unexecuted = &self.policy.assume_unexecuted;
+        let assume_unexecuted = &self.cx.policy.assume_unexecuted;
         let asked = Asked { wire_id: sent.wire_id, carried: sent.to.carried(), assume_unexecuted };
         match via {
             Via::Post => {
@@ -92,7 +95,7 @@ impl Link {
                 if origin.question().is_some() {
                     return self.settle_by_body(now, id, head, answer.reading, answer.named);
                 }
-                if !is_asked && let Some(doubt) = self.era_doubt(&sent, &head, &answer) {
+                if !is_asked && let Some(doubt) = self.session.era_doubt(&sent, &head, &answer) {
                     self.canary_returned(now, id);
                     return self.decide(now, id, |_, _| Step::Doubt(Doubt::Era(doubt)));
                 }
@@ -165,12 +168,12 @@ impl Link {
         failure: Failure,
     ) {
         if failure.delivery != Delivery::NotSent {
-            self.note_resume(now, id, attempt);
+            self.calls.note_resume(now, id, attempt);
         }
-        if self.is_question(id) {
+        if self.calls.is_question(id) {
             return self.question_failed(now, id, failure);
         }
-        let live = self.stream_of(id, attempt);
+        let live = self.calls.stream_of(id, attempt);
         let is_refused = live.is_some_and(
             |live| matches!(&live.phase, Phase::Body(head) if !head.status.is_success()),
         );
@@ -188,7 +191,7 @@ impl Link {
         id: ExchangeId,
         event: &sse::Event,
     ) {
-        let Some(live) = self.stream_of(id, attempt) else { return };
+        let Some(live) = self.calls.stream_of(id, attempt) else { return };
         live.last_sign = now;
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let is_resumable = exchange.era().resumes_streams();
@@ -204,7 +207,7 @@ impl Link {
         let Ok(messages) = messages else {
             // Row 16: the resume point stays before it.
             self.set_alarm(id);
-            return self.tell(Event::UnreadableEvent);
+            return self.cx.tell(Event::UnreadableEvent);
         };
         let novelty = match is_resumable {
             true => exchange.trail.advance(event.id.as_ref()),
@@ -268,7 +271,7 @@ impl Link {
         let carried = exchange.sent.as_ref().map(|sent| sent.to.carried());
         match carried.map(|carried| read_streamed(answer.clone(), carried, is_first)) {
             Some(reading @ PostReading::Suspected(_)) if !is_question => {
-                self.drain(attempt);
+                self.cx.drain(attempt);
                 self.decide(now, id, |exchange, rules| exchange.post_answered(rules, reading));
             }
             _ => self.answered(now, id, answer, Some(attempt)),

@@ -1,7 +1,6 @@
 //! The end of an exchange: once, with all that it leaves behind.
 
-use std::time::Duration;
-
+use super::Calls;
 use crate::answer::status;
 use crate::breaker::Incident;
 use crate::era::CancelBy;
@@ -11,11 +10,33 @@ use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
 use crate::link::CONNECT;
 use crate::link::Link;
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::{Action, Output};
+use crate::output::Output;
+
+impl Calls {
+    /// Row 15: the stream that brought the answer is drained, anything else is cut.
+    pub(crate) fn let_go(
+        &mut self,
+        cx: &mut Context,
+        exchange: &Exchange,
+        carrier: Option<AttemptId>,
+    ) {
+        let mut live = exchange.live();
+        while let Some(stream) = live {
+            let is_carrier = carrier == Some(stream.attempt);
+            if is_carrier && matches!(stream.phase, Phase::Stream { .. }) {
+                cx.drain(stream.attempt);
+            } else {
+                cx.abort(stream.attempt);
+            }
+            live = stream.replaces.as_deref();
+        }
+    }
+}
 
 impl Link {
     /// Ends an exchange without an answer.
@@ -47,7 +68,7 @@ impl Link {
                 Kind::SessionLost => Incident::Session(generation),
                 _ => self.reach.incident(),
             };
-            self.strike(now, incident);
+            self.health.strike(&mut self.cx, now, incident);
         }
         self.finish(now, id, Err(ending), None);
     }
@@ -64,7 +85,7 @@ impl Link {
         if !exchange.origin.is_application() {
             return self.own_finished(now, &exchange, outcome, carrier);
         }
-        let trust = self.policy.trust_hints;
+        let trust = self.cx.policy.trust_hints;
         let is_safe = || self.calls.tools.is_safe(&exchange.call, exchange.rule, trust);
         let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
         if let Err(error) = &mut outcome {
@@ -77,15 +98,15 @@ impl Link {
         if outcome.is_err() {
             self.forget_subscriber(&exchange);
         }
-        self.timers.set(Timer::Exchange(id), None);
+        self.cx.timers.set(Timer::Exchange(id), None);
         self.admission.leave_line(id);
-        self.let_go(&exchange, carrier);
-        self.withdraw_questions(|question| question.exchange == Some(id));
-        self.withdraw_round(&exchange);
-        self.drop_answers(now, |_, asked_by| asked_by == Some(id));
+        self.calls.let_go(&mut self.cx, &exchange, carrier);
+        self.outbound.withdraw_questions(&mut self.cx, |question| question.exchange == Some(id));
+        self.calls.withdraw_round(&mut self.cx, &exchange);
+        self.outbound.drop_answers(&mut self.cx, now, |_, asked_by| asked_by == Some(id));
         let is_connect = &*exchange.call.method == CONNECT;
         if is_connect && exchange.sent.is_some() {
-            self.note_server(outcome.as_ref().ok());
+            self.session.note_server(outcome.as_ref().ok());
         }
         if let Ok(answer) = &mut outcome
             && !is_connect
@@ -94,7 +115,7 @@ impl Link {
                 self.health.call_answered();
             }
             if matches!(answer, Answer::Result(_)) {
-                self.note_success(&exchange);
+                self.health.note_success(&exchange);
             }
             if let Some(other) = self.learn_from(&exchange, answer) {
                 *answer = other;
@@ -108,7 +129,7 @@ impl Link {
             Ok(_) => Delivery::Unknown,
             Err(error) => error.delivery,
         };
-        self.tell(Event::CallEnded {
+        self.cx.tell(Event::CallEnded {
             exchange: id,
             call: exchange.call.clone(),
             kind: outcome.as_ref().err().map(|error| error.kind),
@@ -116,29 +137,9 @@ impl Link {
             elapsed: now.since(exchange.began),
             delivery,
         });
-        self.outbox.push_back(Output::Finish { exchange: id, outcome, lifetime });
+        self.cx.put(Output::Finish { exchange: id, outcome, lifetime });
         self.canary_returned(now, id);
         self.give_place_back(now, id);
-    }
-
-    /// Row 15: the stream that brought the answer is drained, anything else is cut.
-    pub(crate) fn let_go(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
-        let mut live = exchange.live();
-        while let Some(stream) = live {
-            let is_carrier = carrier == Some(stream.attempt);
-            if is_carrier && matches!(stream.phase, Phase::Stream { .. }) {
-                self.drain(stream.attempt);
-            } else {
-                self.abort(stream.attempt);
-            }
-            live = stream.replaces.as_deref();
-        }
-    }
-
-    pub(crate) fn drain(&mut self, attempt: AttemptId) {
-        if self.attempts.remove(attempt).is_some() {
-            self.act(Action::Drain { attempt, within: DRAIN_TIME, bytes: DRAIN_BYTES });
-        }
     }
 
     /// Rows 20 and 21: tells the server that nobody waits, in the way of its era.
@@ -161,5 +162,3 @@ fn is_strike(ending: &Ending) -> bool {
 }
 
 pub(crate) const BUDGET_EMPTY: Reason = Reason::Rule("the retry budget of this server is empty");
-const DRAIN_TIME: Duration = Duration::from_secs(2);
-const DRAIN_BYTES: usize = 64 * 1024;

@@ -100,7 +100,7 @@ impl Link {
         let Some(Relisting { pages, until }) = self.calls.relisting else { return };
         let Some(Answer::Result(page)) = answer else { return self.tools_listed(now) };
         if self.calls.tools.learn(page, pages == 0).is_changed {
-            self.tell(Event::ToolsChanged);
+            self.cx.tell(Event::ToolsChanged);
         }
         let next = page.read::<Next>().and_then(|next| next.next_cursor);
         let next = next.filter(|cursor| cursor.as_str() != "null" && pages < MOST_PAGES);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   steps     letting them out, and carrying out what they decide
+//!   alarms    when they are looked at again
 //!   answers   what they make of heads, bodies, events and failures
 //!   rounds    a call that needs input
 //!   mending   a call refused for its form
@@ -9,6 +10,7 @@
 //!   ending    the one place where an exchange ends
 //! ```
 
+mod alarms;
 mod answers;
 mod ending;
 mod mending;
@@ -20,12 +22,15 @@ pub(crate) use own::{OwnRequest, Reply, Word};
 
 use std::collections::BTreeMap;
 
-use crate::exchange::Exchange;
-use crate::ids::{ExchangeId, QuestionId};
+use crate::exchange::{Exchange, Live, Phase};
+use crate::ids::{AttemptId, ExchangeId, QuestionId};
 use crate::message::Json;
-use crate::mirror::Mirrors;
+use crate::output::{Address, Lane, Verb};
 use crate::replay::{KnownTools, Learnt};
 
+use super::attempts::{NewRequest, Owner};
+use super::context::Context;
+use super::session::headers_of;
 use mending::Relisting;
 
 /// Every exchange that has not ended.
@@ -84,8 +89,31 @@ impl Calls {
         self.tools.forget();
     }
 
-    /// The arguments that headers repeat when this tool is called.
-    pub(crate) fn mirrors(&self, tool: &str) -> Option<&Mirrors> {
-        self.tools.mirrors(tool)
+    /// Makes a request for an exchange, with its own headers.
+    fn request(&self, cx: &mut Context, id: ExchangeId, verb: Verb, to: Address) -> AttemptId {
+        let owner = Owner::Exchange(id);
+        let Some(exchange) = self.get(id) else { return cx.send(NewRequest::new(owner, verb, to)) };
+        let mirrors = exchange.call.tool.as_ref().and_then(|tool| self.tools.mirrors(tool));
+        let lane = match verb {
+            _ if !exchange.origin.is_application() => Lane::Control,
+            Verb::Get { .. } => Lane::Resume,
+            Verb::Delete | Verb::Post { .. } => Lane::Call,
+        };
+        let (headers, route) = (headers_of(exchange, mirrors), exchange.route);
+        cx.send(NewRequest { owner, verb, to, headers, lane, route })
+    }
+
+    /// The stream of an exchange that this attempt is: its own, or the one being replaced.
+    pub(crate) fn stream_of(&mut self, id: ExchangeId, attempt: AttemptId) -> Option<&mut Live> {
+        let mut live = self.get_mut(id)?.live_mut()?;
+        if live.attempt != attempt {
+            live = live.replaces.as_deref_mut()?;
+        }
+        (live.attempt == attempt).then_some(live)
+    }
+
+    /// Whether an attempt is that of an exchange, and has no head yet.
+    pub(crate) fn is_headless(&mut self, id: ExchangeId, attempt: AttemptId) -> bool {
+        self.stream_of(id, attempt).is_some_and(|live| matches!(live.phase, Phase::Asked))
     }
 }

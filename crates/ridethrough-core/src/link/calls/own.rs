@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Calls;
 use crate::answer::status::stream_head;
 use crate::answer::{PostReading, read_streamed};
 use crate::exchange::{Deadline, Ending, Exchange, Origin, Purpose, Sent, Then};
@@ -17,6 +18,7 @@ use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId, CredentialsId, ExchangeId, Generation};
 use crate::link::Link;
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::message::{Answer, Params};
 use crate::moment::Moment;
@@ -71,6 +73,33 @@ impl Reply {
     }
 }
 
+impl Calls {
+    pub(crate) fn clear_away(
+        &mut self,
+        cx: &mut Context,
+        exchange: &Exchange,
+        carrier: Option<AttemptId>,
+    ) {
+        if let Some(sent) = &exchange.sent {
+            self.wires.remove(&sent.wire_id);
+        }
+        cx.timers.set(Timer::Exchange(exchange.id), None);
+        self.let_go(cx, exchange, carrier);
+    }
+
+    /// Nobody wants to know any more.
+    pub(crate) fn drop_own(&mut self, cx: &mut Context, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.remove(&id) {
+            self.clear_away(cx, &exchange, None);
+        }
+    }
+
+    /// Whether an exchange is a question of the link.
+    pub(crate) fn is_question(&self, id: ExchangeId) -> bool {
+        self.get(id).is_some_and(|exchange| exchange.origin.question().is_some())
+    }
+}
+
 impl Link {
     /// Asks something for the link itself.
     pub(crate) fn ask(&mut self, now: Moment, request: OwnRequest) -> ExchangeId {
@@ -92,11 +121,6 @@ impl Link {
             None => self.let_out(now, id, Then::Send),
         }
         id
-    }
-
-    /// Whether an exchange is a question of the link.
-    pub(crate) fn is_question(&self, id: ExchangeId) -> bool {
-        self.calls.get(id).is_some_and(|exchange| exchange.origin.question().is_some())
     }
 
     /// A question was answered by a body.
@@ -138,7 +162,7 @@ impl Link {
         outcome: Result<Answer, Ending>,
         carrier: Option<AttemptId>,
     ) {
-        self.clear_away(exchange, carrier);
+        self.calls.clear_away(&mut self.cx, exchange, carrier);
         if self.closing.is_begun() {
             return;
         }
@@ -166,16 +190,9 @@ impl Link {
         true
     }
 
-    /// Nobody wants to know any more.
-    pub(crate) fn drop_own(&mut self, id: ExchangeId) {
-        if let Some(exchange) = self.calls.exchanges.remove(&id) {
-            self.clear_away(&exchange, None);
-        }
-    }
-
     fn settle(&mut self, now: Moment, id: ExchangeId, word: Word) {
         let Some(exchange) = self.calls.exchanges.remove(&id) else { return };
-        self.clear_away(&exchange, None);
+        self.calls.clear_away(&mut self.cx, &exchange, None);
         if let Some(purpose) = exchange.origin.question()
             && !self.closing.is_begun()
         {
@@ -199,14 +216,6 @@ impl Link {
             Purpose::Session => self.session_told(now, about, word),
             Purpose::Restore | Purpose::Tools => {}
         }
-    }
-
-    fn clear_away(&mut self, exchange: &Exchange, carrier: Option<AttemptId>) {
-        if let Some(sent) = &exchange.sent {
-            self.calls.wires.remove(&sent.wire_id);
-        }
-        self.timers.set(Timer::Exchange(exchange.id), None);
-        self.let_go(exchange, carrier);
     }
 }
 

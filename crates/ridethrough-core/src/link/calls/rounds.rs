@@ -8,15 +8,29 @@
 
 use std::time::Duration;
 
+use super::Calls;
 use crate::era::Era;
 use crate::exchange::{Ending, Exchange, Reply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
 use crate::link::Link;
+use crate::link::context::Context;
 use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::{Delivered, Output};
+use crate::output::Delivered;
+
+impl Calls {
+    /// The call is over: whoever works on an answer can stop.
+    pub(crate) fn withdraw_round(&mut self, cx: &mut Context, exchange: &Exchange) {
+        let void: Vec<QuestionId> = exchange.round.questions().collect();
+        for question in void {
+            if self.round_questions.remove(&question).is_some() {
+                cx.deliver(Delivered::Withdrawn { question });
+            }
+        }
+    }
+}
 
 impl Link {
     /// An exchange was answered. In the stateless era that may be one round of several.
@@ -75,16 +89,6 @@ impl Link {
         true
     }
 
-    /// The call is over: whoever works on an answer can stop.
-    pub(crate) fn withdraw_round(&mut self, exchange: &Exchange) {
-        let void: Vec<QuestionId> = exchange.round.questions().collect();
-        for question in void {
-            if self.calls.round_questions.remove(&question).is_some() {
-                self.outbox.push_back(Output::Deliver(Delivered::Withdrawn { question }));
-            }
-        }
-    }
-
     /// The call goes to a server that knows no rounds: nothing of them may be left in it. Returns whether it
     /// goes: there it would begin anew, and what a round has done is not done twice.
     pub(crate) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
@@ -92,7 +96,7 @@ impl Link {
         let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
         let is_safe =
-            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
+            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.cx.policy.trust_hints);
         if !is_safe {
             let reason = Reason::Rule(
                 "the server has sessions, and the rounds of this call did not begin in one",
@@ -121,7 +125,7 @@ impl Link {
             self.calls.round_questions.insert(question, id);
             let (method, params) = (input.method, input.params);
             let asked = Delivered::Question { question, exchange: Some(id), method, params };
-            self.outbox.push_back(Output::Deliver(asked));
+            self.cx.deliver(asked);
         }
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.round = round;
@@ -152,8 +156,8 @@ impl Link {
             self.calls.wires.remove(&wire_id);
         }
         match attempt {
-            Some(attempt) if carrier == Some(attempt) => self.drain(attempt),
-            Some(attempt) => self.abort(attempt),
+            Some(attempt) if carrier == Some(attempt) => self.cx.drain(attempt),
+            Some(attempt) => self.cx.abort(attempt),
             None => {}
         }
         self.set_alarm(id);

@@ -1,5 +1,6 @@
 //! Exchanges: letting them out and carrying out their steps.
 
+use super::Calls;
 use super::ending;
 use crate::era::Era;
 use crate::event::{Event, Remedy};
@@ -10,12 +11,26 @@ use crate::failure::Delivery;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId};
 use crate::link::CONNECT;
 use crate::link::Link;
-use crate::link::timers::Timer;
 use crate::message::{Answer, Params};
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::{Route, Verb};
 use crate::replay::ReplayRule;
+
+impl Calls {
+    /// What the link asks for itself waits and is repeated like a call, but renews nothing: that is for
+    /// calls to do.
+    pub(crate) fn within_its_rights(&self, id: ExchangeId, step: Step) -> Step {
+        let origin = self.get(id).map(|exchange| exchange.origin).unwrap_or_default();
+        let kind = match &step {
+            _ if origin.is_application() => return step,
+            Step::CheckSession | Step::Doubt(_) | Step::RenewSession => Kind::SessionLost,
+            Step::RenewCredentials { .. } => Kind::Unauthorized,
+            _ => return step,
+        };
+        Ending::new(kind, Reason::Nothing).into()
+    }
+}
 
 impl Link {
     /// Takes in a new exchange, which waits to be let out.
@@ -78,7 +93,7 @@ impl Link {
         if then == Then::Resume {
             return self.resume(now, id);
         }
-        if !is_connect && !self.take_place(id) {
+        if !is_connect && !self.admission.take_place(id, self.cx.policy.in_flight) {
             self.admission.stand_in_line(id);
             return self.wait(now, id, Waiting::Place);
         }
@@ -123,7 +138,7 @@ impl Link {
             return;
         }
         let Some(exchange) = self.calls.get(id) else { return };
-        let body = self.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
+        let body = self.session.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
         let Some(exchange) = self.calls.get_mut(id) else { return };
         (exchange.said, exchange.refused_with) = (None, None);
         if exchange.ledger.session_renewed && exchange.newer_than.is_some() {
@@ -146,7 +161,7 @@ impl Link {
             }
         }
         self.calls.wires.insert(wire_id, id);
-        let attempt = self.request_for_call(id, Verb::Post { body }, to);
+        let attempt = self.calls.request(&mut self.cx, id, Verb::Post { body }, to);
         self.go_live(now, id, attempt, Via::Post, None);
     }
 
@@ -179,7 +194,7 @@ impl Link {
         exchange.ledger.resumes += 1;
         exchange.ledger.resumed_at = Some(now);
         let verb = Verb::Get { last_event_id: exchange.trail.last_event_id().cloned() };
-        let attempt = self.request_for_call(id, verb, to);
+        let attempt = self.calls.request(&mut self.cx, id, verb, to);
         self.go_live(now, id, attempt, Via::Resume, replaces);
     }
 
@@ -191,7 +206,7 @@ impl Link {
         via: Via,
         replaces: Option<Box<Live>>,
     ) {
-        let credentials = self.credentials.current();
+        let credentials = self.cx.credentials;
         let Some(exchange) = self.calls.get_mut(id) else { return };
         exchange.ledger.attempts += 1;
         let phase = Phase::Asked;
@@ -210,12 +225,12 @@ impl Link {
     ) {
         let Some(exchange) = self.calls.exchanges.get_mut(&id) else { return };
         let is_safe =
-            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.policy.trust_hints);
+            self.calls.tools.is_safe(&exchange.call, exchange.rule, self.cx.policy.trust_hints);
         let mut rules = Rules {
             now,
             era: exchange.era(),
-            policy: &self.policy,
-            dice: &mut self.dice,
+            policy: &self.cx.policy,
+            dice: &mut self.cx.dice,
             is_safe,
             connected_before: self.reach.connected_before(),
         };
@@ -224,7 +239,7 @@ impl Link {
     }
 
     fn carry_out(&mut self, now: Moment, id: ExchangeId, step: Step) {
-        match self.within_its_rights(id, step) {
+        match self.calls.within_its_rights(id, step) {
             Step::AwaitAnswer { until } => self.enter(now, id, State::Accepted { until }),
             Step::AwaitLink(then, failure) => {
                 self.hiccup(now, id, Reason::Transport(failure), Remedy::WaitForLink);
@@ -272,19 +287,6 @@ impl Link {
         }
     }
 
-    /// What the link asks for itself waits and is repeated like a call, but renews nothing: that is for
-    /// calls to do.
-    fn within_its_rights(&self, id: ExchangeId, step: Step) -> Step {
-        let origin = self.calls.get(id).map(|exchange| exchange.origin).unwrap_or_default();
-        let kind = match &step {
-            _ if origin.is_application() => return step,
-            Step::CheckSession | Step::Doubt(_) | Step::RenewSession => Kind::SessionLost,
-            Step::RenewCredentials { .. } => Kind::Unauthorized,
-            _ => return step,
-        };
-        Ending::new(kind, Reason::Nothing).into()
-    }
-
     pub(crate) fn enter(&mut self, now: Moment, id: ExchangeId, state: State) {
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.enter(now, state);
@@ -313,7 +315,7 @@ impl Link {
     ) -> Option<Moment> {
         let exchange = self.calls.get_mut(id)?;
         let since = exchange.ledger.troubled_since.unwrap_or(now);
-        let latest = exchange.deadline.at.min(since + self.policy.patience).max(at);
+        let latest = exchange.deadline.at.min(since + self.cx.policy.patience).max(at);
         match self.admission.pay(now, latest) {
             Some(paid) => {
                 exchange.ledger.resends += 1;
@@ -326,73 +328,9 @@ impl Link {
         }
     }
 
-    /// Something of this exchange is due: its deadline, its wait, or a look at its silence.
-    pub(crate) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
-        let Some(exchange) = self.calls.get(id) else { return };
-        if now >= exchange.deadline.at {
-            let gate = self.admission.held(&exchange.call).filter(|_| exchange.waits_at_gate());
-            let retry_after = gate.map(|(until, _)| until.since(now));
-            let reason = gate.map(|(_, status)| Reason::Status(status));
-            let reason = reason.unwrap_or_else(|| self.awaited(exchange));
-            let ending = Ending::new(Kind::DeadlinePassed, reason);
-            return self.end_waiter(now, id, Ending { retry_after, ..ending });
-        }
-        match exchange.state {
-            State::Accepted { until } if now >= until => {
-                let reason = Reason::Rule("accepted, but no answer followed");
-                self.end(now, id, Ending::new(Kind::PeerMisbehaved, reason));
-            }
-            State::Waiting(Waiting::Until { at, then }) if now >= at => self.let_out(now, id, then),
-            State::Waiting(Waiting::Link { .. }) if self.is_impatient(now, exchange) => {
-                self.try_once_more(now, id);
-            }
-            State::Waiting(Waiting::Session { .. }) => self.review_session_waiter(now, id),
-            State::Live(_) => {
-                self.ask_about_silence(now);
-                self.set_alarm(id);
-            }
-            _ => self.set_alarm(id),
-        }
-    }
-
-    /// What a call has waited for in vain.
-    fn awaited(&self, exchange: &Exchange) -> Reason {
-        match exchange.state {
-            State::Waiting(Waiting::Credentials(_)) => Reason::Rule("it waited for credentials"),
-            State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
-                self.out_of_patience(exchange.id).reason
-            }
-            State::Waiting(Waiting::Acknowledgement) => {
-                Reason::Rule("the server did not acknowledge the subscription")
-            }
-            State::Waiting(Waiting::Input) => Reason::Rule("it waited for input for the server"),
-            State::Waiting(Waiting::Place) => NO_PLACE,
-            _ => Reason::Nothing,
-        }
-    }
-
-    /// Sets the moment at which an exchange must be looked at again.
-    pub(crate) fn set_alarm(&mut self, id: ExchangeId) {
-        let Some(exchange) = self.calls.get(id) else { return };
-        let own = match &exchange.state {
-            State::Accepted { until } => Some(*until),
-            State::Waiting(Waiting::Until { at, .. }) => Some(*at),
-            State::Waiting(Waiting::Session { .. }) if self.session.is_under_way() => None,
-            State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
-                Some(*since + self.patience().saturating_sub(exchange.ledger.waited))
-            }
-            State::Live(live) if exchange.origin.is_application() => {
-                self.health.next_look(live.last_sign)
-            }
-            _ => None,
-        };
-        let deadline = exchange.deadline.at;
-        self.timers.set(Timer::Exchange(id), Some(own.map_or(deadline, |own| own.min(deadline))));
-    }
-
     pub(crate) fn credentials_of(&self, id: ExchangeId) -> CredentialsId {
         let live = self.calls.get(id).and_then(|it| it.live());
-        live.map_or(self.credentials.current(), |live| live.credentials)
+        live.map_or(self.cx.credentials, |live| live.credentials)
     }
 
     pub(crate) fn hiccup(&mut self, now: Moment, id: ExchangeId, reason: Reason, remedy: Remedy) {
@@ -404,8 +342,6 @@ impl Link {
         if reason != Reason::Nothing {
             self.reach.note_failure(now, reason.clone());
         }
-        self.tell(Event::Hiccup { exchange: id, call, reason, remedy });
+        self.cx.tell(Event::Hiccup { exchange: id, call, reason, remedy });
     }
 }
-
-const NO_PLACE: Reason = Reason::Rule("it waited for a place among the calls in flight");

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::Health;
 use crate::answer::{PostReading, Suspicion};
 use crate::exchange::{Doubt, Exchange, Purpose, Rules, Sent, State, Step, Then, Waiting};
 use crate::failure::Delivery;
@@ -53,6 +54,14 @@ enum Verdict<'a> {
     Unknown,
 }
 
+impl Health {
+    /// An answered call is good news of its session, and shows what may be asked.
+    pub(crate) fn note_success(&mut self, exchange: &Exchange) {
+        self.doubts.false_alarms = 0;
+        self.doubts.answers.learn(&exchange.call.method);
+    }
+}
+
 impl Link {
     /// Holds an answer back that speaks of a lost session, until that was asked.
     pub(crate) fn suspect(&mut self, now: Moment, id: ExchangeId, suspicion: Suspicion) {
@@ -74,7 +83,7 @@ impl Link {
 
     /// Asks whether the session in force is there, for whoever wonders.
     pub(crate) fn check_session(&mut self, now: Moment) {
-        if self.era().has_sessions() {
+        if self.session.era().has_sessions() {
             self.ask_about_session(now, None, false);
         }
     }
@@ -93,12 +102,6 @@ impl Link {
             true => self.check_session(now),
             false => self.let_out(now, id, Then::Send),
         }
-    }
-
-    /// An answered call is good news of its session, and shows what may be asked.
-    pub(crate) fn note_success(&mut self, exchange: &Exchange) {
-        self.health.doubts.false_alarms = 0;
-        self.health.doubts.answers.learn(&exchange.call.method);
     }
 
     fn ask_about_session(
@@ -199,7 +202,7 @@ impl Link {
             self.let_out(now, id, Then::Send);
         }
         self.release_session_checks(now);
-        self.listener_session_checked(now);
+        self.listening.listener_session_checked(&mut self.cx, now);
     }
 
     fn session_settled(&mut self, now: Moment, generation: Generation, verdict: &Verdict<'_>) {
@@ -216,7 +219,7 @@ impl Link {
             self.resolve(now, id, verdict);
         }
         self.release_session_checks(now);
-        self.listener_session_checked(now);
+        self.listening.listener_session_checked(&mut self.cx, now);
         if listener_asked && matches!(verdict, Verdict::Refused(_)) {
             // Whoever listens wants to hear: the session is renewed without waiting for a call.
             self.ensure_session(now);

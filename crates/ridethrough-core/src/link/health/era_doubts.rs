@@ -44,7 +44,7 @@ impl Link {
         self.enter(now, id, State::Doubted(Box::new(Doubt::Era(doubt))));
         if generation != self.current_generation() {
             // The server was asked since, and another session has taken the place of that one.
-            let (found, asked) = (Some(self.era()), self.session.refused_by());
+            let (found, asked) = (Some(self.session.era()), self.session.refused_by());
             return self.resolve_era(now, id, found, asked);
         }
         let is_asked = |exchange: &Exchange| exchange.origin.question() == Some(Purpose::Era);
@@ -89,8 +89,8 @@ impl Link {
                 return (None, None);
             }
         };
-        if found != self.era() {
-            self.found_era(now, found);
+        if found != self.session.era() {
+            self.session.found_era(&mut self.cx, now, found);
             self.lose_session(now, generation);
             if let Some((version, Answer::Result(server))) = server {
                 self.begin_stateless(now, version, server);

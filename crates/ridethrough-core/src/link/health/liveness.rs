@@ -1,6 +1,9 @@
 //! What a ping's answer means to those who asked: silent calls, the breaker.
 
-use super::ping::{self, Health, Sign, State as PulseState};
+use std::time::Duration;
+
+use super::Health;
+use super::ping::{self, Sign, State as PulseState, Verdict};
 use crate::answer::PostReading;
 use crate::breaker;
 use crate::breaker::Incident;
@@ -10,8 +13,33 @@ use crate::failure::{Cause, Delivery, Failure};
 use crate::ids::Generation;
 use crate::link::Link;
 use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
+
+impl Health {
+    pub(crate) fn ask_again_at(&mut self, cx: &mut Context, again: Moment) {
+        self.pulse.askers.silence = true;
+        if !self.pulse.is_out() {
+            self.pulse.rest(again);
+            cx.timers.set(Timer::Pulse, Some(again));
+        }
+    }
+
+    pub(crate) fn breaker_opened(&mut self, cx: &mut Context) {
+        if let breaker::State::Open { until } = self.breaker.state() {
+            cx.tell(Event::BreakerOpened { until });
+            cx.timers.set(Timer::Breaker, Some(until));
+        }
+    }
+
+    /// A call ended for a transport reason.
+    pub(crate) fn strike(&mut self, cx: &mut Context, now: Moment, incident: Incident) {
+        if self.breaker.strike(now, incident, &mut cx.dice) {
+            self.breaker_opened(cx);
+        }
+    }
+}
 
 impl Link {
     /// Row 19: a call has heard nothing for long.
@@ -37,7 +65,7 @@ impl Link {
     }
 
     fn probe(&mut self, now: Moment) {
-        self.timers.set(Timer::Breaker, None);
+        self.cx.timers.set(Timer::Breaker, None);
         self.health.breaker.probe_began();
         self.health.pulse.askers.breaker = true;
         match self.session.ready() {
@@ -49,9 +77,9 @@ impl Link {
         }
     }
 
-    /// The link woke from a sleep of the machine: ask at once, and say how long it was.
-    pub fn handle_resumed_from_suspend(&mut self, now: Moment, gap: std::time::Duration) {
-        self.tell(Event::Suspended { gap });
+    /// The machine slept for so long: what was open may be dead, and is asked at once.
+    pub(crate) fn woke_up(&mut self, now: Moment, gap: Duration) {
+        self.cx.tell(Event::Suspended { gap });
         if self.closing.is_begun() {
             return;
         }
@@ -66,10 +94,10 @@ impl Link {
         if self.health.pulse.is_out() {
             return;
         }
-        self.timers.set(Timer::Pulse, None);
+        self.cx.timers.set(Timer::Pulse, None);
         self.health.pulse.sent();
         let to = self.session.ready().map(|ready| ready.address.clone()).unwrap_or_default();
-        let method = self.era().probe_method();
+        let method = self.session.era().probe_method();
         let request = OwnRequest::new(Purpose::Liveness, method, ping::LIMIT);
         self.ask(now, OwnRequest { to: Some(to), ..request });
     }
@@ -100,7 +128,7 @@ impl Link {
 
     fn sign_of(&mut self, now: Moment, reply: Reply) -> Sign {
         let is_current = self.current_generation() == Some(reply.to.generation);
-        if is_current && self.met_the_other_era(&reply.to, &reply.head, &reply.reading) {
+        if is_current && self.session.met_the_other_era(&reply.to, &reply.head, &reply.reading) {
             // No call can find that out while the breaker refuses calls.
             return Sign::Lost;
         }
@@ -119,7 +147,7 @@ impl Link {
 
     /// Tells everybody who asked.
     fn ping_brought(&mut self, now: Moment, generation: Generation, sign: Sign) {
-        let health = self.health.pulse.learn(now, sign, self.health.pulse.askers.silence);
+        let verdict = self.health.pulse.learn(now, sign, self.health.pulse.askers.silence);
         let askers = std::mem::take(&mut self.health.pulse.askers);
         // A word about a session that another one has replaced is no word about that one.
         let is_current = self.current_generation() == Some(generation);
@@ -128,37 +156,29 @@ impl Link {
             self.session_refused(now, generation);
         }
         if askers.silence {
-            self.judge_silence(now, health);
+            self.judge_silence(now, verdict);
         }
         if askers.breaker {
             self.judge_breaker(now, sign);
         }
     }
 
-    fn judge_silence(&mut self, now: Moment, health: Health) {
-        match health {
-            Health::Alive => {
+    fn judge_silence(&mut self, now: Moment, verdict: Verdict) {
+        match verdict {
+            Verdict::Alive => {
                 self.health.alive_at = now;
                 self.resume_silent_streams(now);
             }
-            Health::Dead { is_unreachable } => {
+            Verdict::Dead { is_unreachable } => {
                 self.leave_dead_stream(now);
                 self.end_silent_attempts(now, is_unreachable);
                 if !self.calls.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
-                    self.ask_again_at(now + (ping::INTERVAL - ping::LIMIT));
+                    self.health.ask_again_at(&mut self.cx, now + (ping::INTERVAL - ping::LIMIT));
                 }
             }
-            Health::Unsure { again } => self.ask_again_at(again),
+            Verdict::Unsure { again } => self.health.ask_again_at(&mut self.cx, again),
         }
         self.watch_live_calls();
-    }
-
-    fn ask_again_at(&mut self, again: Moment) {
-        self.health.pulse.askers.silence = true;
-        if !self.health.pulse.is_out() {
-            self.health.pulse.rest(again);
-            self.timers.set(Timer::Pulse, Some(again));
-        }
     }
 
     /// Sets the alarms by which calls that are out notice their own silence.
@@ -175,7 +195,7 @@ impl Link {
         match sign {
             Sign::Reply => {
                 self.health.breaker.probe_answered();
-                self.tell(Event::BreakerClosed);
+                self.cx.tell(Event::BreakerClosed);
             }
             // The pause is for servers that fail; this one wants to be greeted.
             Sign::Lost if !self.health.pulse.is_second_probe => {
@@ -183,8 +203,8 @@ impl Link {
                 self.probe(now);
             }
             _ => {
-                self.health.breaker.probe_failed(now, &mut self.dice);
-                self.breaker_opened();
+                self.health.breaker.probe_failed(now, &mut self.cx.dice);
+                self.health.breaker_opened(&mut self.cx);
             }
         }
     }
@@ -194,20 +214,6 @@ impl Link {
         if self.health.pulse.askers.breaker && !self.health.pulse.is_out() {
             self.health.pulse.askers.breaker = false;
             self.judge_breaker(now, Sign::Unanswered);
-        }
-    }
-
-    /// A call ended for a transport reason.
-    pub(crate) fn strike(&mut self, now: Moment, incident: Incident) {
-        if self.health.breaker.strike(now, incident, &mut self.dice) {
-            self.breaker_opened();
-        }
-    }
-
-    pub(crate) fn breaker_opened(&mut self) {
-        if let breaker::State::Open { until } = self.health.breaker.state() {
-            self.tell(Event::BreakerOpened { until });
-            self.timers.set(Timer::Breaker, Some(until));
         }
     }
 
@@ -242,7 +248,7 @@ impl Link {
             let failure = Failure::unknown(Cause::Silent);
             let Some(live) = self.calls.get(id).and_then(|it| it.live()) else { continue };
             let attempts = [Some(live.attempt), live.replaces.as_ref().map(|old| old.attempt)];
-            attempts.into_iter().flatten().for_each(|attempt| self.abort(attempt));
+            attempts.into_iter().flatten().for_each(|attempt| self.cx.abort(attempt));
             self.note_transport_failure(now, &failure, true);
             self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
         }

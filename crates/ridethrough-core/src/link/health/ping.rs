@@ -58,7 +58,7 @@ pub(crate) enum Sign {
 
 /// What row 19 makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Health {
+pub(crate) enum Verdict {
     Alive,
     /// Nobody can be reached, or nobody answers.
     Dead {
@@ -91,14 +91,14 @@ impl Pulse {
     }
 
     /// Books what a ping brought.
-    pub(crate) fn learn(&mut self, now: Moment, sign: Sign, for_silence: bool) -> Health {
+    pub(crate) fn learn(&mut self, now: Moment, sign: Sign, for_silence: bool) -> Verdict {
         self.state = State::Idle;
         match sign {
             // Only pings that were sent because of a silence say how long it has lasted.
             Sign::Refused | Sign::Unanswered if !for_silence => {}
             Sign::Http | Sign::Lost | Sign::Reply => {
                 (self.refused, self.unanswered) = (0, 0);
-                return Health::Alive;
+                return Verdict::Alive;
             }
             Sign::Refused => self.refused += 1,
             Sign::Unanswered => self.unanswered += 1,
@@ -106,10 +106,10 @@ impl Pulse {
         if self.refused >= DEAD_AFTER_REFUSED || self.unanswered >= DEAD_AFTER_UNANSWERED {
             let is_unreachable = self.refused >= DEAD_AFTER_REFUSED;
             (self.refused, self.unanswered) = (0, 0);
-            return Health::Dead { is_unreachable };
+            return Verdict::Dead { is_unreachable };
         }
         let pause = if sign == Sign::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
-        Health::Unsure { again: now + pause }
+        Verdict::Unsure { again: now + pause }
     }
 
     /// The server spoke, to whomever: no silence before this counts.

@@ -1,28 +1,75 @@
 //! The standing stream as part of the link: opened after a handshake, isolated from the calls.
 
+use super::Listening;
 use crate::answer::{get_speaks_of_loss, status};
 use crate::era::Era;
 use crate::event::Event;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::link::Link;
-use crate::link::attempts::Owner;
+use crate::link::attempts::{NewRequest, Owner};
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::listener::{State, Verdict};
 use crate::message::Incoming;
 use crate::moment::Moment;
-use crate::output::Verb;
+use crate::output::{Address, Route, Verb};
 use crate::sse;
 use bytes::Bytes;
+
+impl Listening {
+    /// Things are better than they were: a pause that was made long ends soon.
+    pub(crate) fn hurry_listener(&mut self, cx: &mut Context, now: Moment) {
+        self.listener.link_is_back(now, &mut cx.dice);
+        self.set_listener_alarm(cx);
+    }
+
+    pub(crate) fn listener_ended(&mut self, cx: &mut Context, now: Moment) {
+        let retry = self.listener.ended(now, cx.policy.stable_after, &mut cx.dice);
+        cx.tell(Event::ListenerLost { retry });
+        self.set_listener_alarm(cx);
+    }
+
+    /// One of its attempts is over: perhaps the one that was being replaced.
+    pub(crate) fn listener_lost(&mut self, cx: &mut Context, now: Moment, attempt: AttemptId) {
+        if !self.listener.lost_replaced(now, attempt) {
+            self.listener_ended(cx, now);
+        }
+    }
+
+    /// Somebody asked whether the session is there, perhaps this stream; it goes on waiting.
+    pub(crate) fn listener_session_checked(&mut self, cx: &mut Context, now: Moment) {
+        if let Some(retry) = self.listener.session_is_alive(now, &mut cx.dice) {
+            cx.tell(Event::ListenerLost { retry });
+            self.set_listener_alarm(cx);
+        }
+    }
+
+    pub(crate) fn set_listener_alarm(&mut self, cx: &mut Context) {
+        let alarm = match self.listener.state() {
+            State::Waiting { until } => Some(until),
+            State::Opening { .. } => self.listener.decided_until(),
+            _ => None,
+        };
+        cx.timers.set(Timer::Listener, alarm);
+    }
+
+    pub(crate) fn stop_listener(&mut self, cx: &mut Context, now: Moment) {
+        for attempt in self.listener.stop(now, cx.policy.stable_after) {
+            cx.abort(attempt);
+        }
+        self.set_listener_alarm(cx);
+    }
+}
 
 impl Link {
     /// A session is ready: its stream is opened before the first call is sent.
     pub(crate) fn listen_in_new_session(&mut self, now: Moment) {
-        for old in self.listening.listener.session_changed(now, self.policy.stable_after) {
-            self.abort(old);
+        for old in self.listening.listener.session_changed(now, self.cx.policy.stable_after) {
+            self.cx.abort(old);
         }
-        match self.listening.listener.rests_in_new_session(now, &mut self.dice) {
-            true => self.set_listener_alarm(),
+        match self.listening.listener.rests_in_new_session(now, &mut self.cx.dice) {
+            true => self.listening.set_listener_alarm(&mut self.cx),
             false => self.open_listener(now),
         }
     }
@@ -44,16 +91,22 @@ impl Link {
             return;
         }
         let verb = Verb::Get { last_event_id: self.listening.listener.last_event_id().cloned() };
-        let attempt = self.request(Owner::Listener, verb, to);
+        let attempt = self.cx.send(self.standing_request(verb, to));
         self.listening.listener.opening(attempt);
-        self.set_listener_alarm();
+        self.listening.set_listener_alarm(&mut self.cx);
+    }
+
+    /// A request for the standing stream, which leaves the connection free that made the session.
+    pub(crate) fn standing_request(&self, verb: Verb, to: Address) -> NewRequest {
+        let route = self.kept_free().map_or(Route::Any, Route::Except);
+        NewRequest { route, ..NewRequest::new(Owner::Listener, verb, to) }
     }
 
     /// Time jumped: what was open may be dead and nobody can tell.
     pub(crate) fn reopen_listener(&mut self, now: Moment) {
         if let Some(attempt) = self.listening.listener.attempt() {
-            self.abort(attempt);
-            self.listening.listener.ended(now, self.policy.stable_after, &mut self.dice);
+            self.cx.abort(attempt);
+            self.listening.listener.ended(now, self.cx.policy.stable_after, &mut self.cx.dice);
         }
         self.open_listener(now);
     }
@@ -62,18 +115,11 @@ impl Link {
     pub(crate) fn listener_due(&mut self, now: Moment) {
         match self.listening.listener.attempt() {
             Some(attempt) => {
-                self.abort(attempt);
-                self.listener_ended(now);
+                self.cx.abort(attempt);
+                self.listening.listener_ended(&mut self.cx, now);
             }
             None => self.open_listener(now),
         }
-    }
-
-    pub(crate) fn stop_listener(&mut self, now: Moment) {
-        for attempt in self.listening.listener.stop(now, self.policy.stable_after) {
-            self.abort(attempt);
-        }
-        self.set_listener_alarm();
     }
 
     pub(crate) fn listener_head(&mut self, now: Moment, attempt: AttemptId, head: &AnswerHead) {
@@ -84,14 +130,14 @@ impl Link {
         }
         if has_words(head, is_subscription) {
             self.listening.listener.refused(now, head);
-            return self.set_listener_alarm();
+            return self.listening.set_listener_alarm(&mut self.cx);
         }
-        let rejected = self.attempts.get(attempt).map(|each| each.credentials);
+        let rejected = self.cx.attempts.get(attempt).map(|each| each.credentials);
         let is_open = head.is_stream();
-        let verdict = self.listening.listener.answered(now, head, &mut self.dice);
+        let verdict = self.listening.listener.answered(now, head, &mut self.cx.dice);
         self.follow(now, verdict, rejected, head);
         if !is_open {
-            self.drain(attempt);
+            self.cx.drain(attempt);
         }
     }
 
@@ -104,17 +150,17 @@ impl Link {
         head: &AnswerHead,
     ) {
         match verdict {
-            Verdict::Opened { gap: Some(gap) } => self.tell(Event::ListenerBack { gap }),
+            Verdict::Opened { gap: Some(gap) } => self.cx.tell(Event::ListenerBack { gap }),
             Verdict::Opened { gap: None } => {}
             Verdict::CheckSession => self.check_session(now),
             Verdict::RenewCredentials => {
-                let rejected = rejected.unwrap_or(self.credentials.current());
+                let rejected = rejected.unwrap_or(self.cx.credentials);
                 self.renew_credentials(now, rejected, head.challenge.clone());
             }
-            Verdict::Unsupported => self.tell(Event::ListenerUnsupported),
-            Verdict::Wait { until } => self.tell(Event::ListenerLost { retry: until }),
+            Verdict::Unsupported => self.cx.tell(Event::ListenerUnsupported),
+            Verdict::Wait { until } => self.cx.tell(Event::ListenerLost { retry: until }),
         }
-        self.set_listener_alarm();
+        self.listening.set_listener_alarm(&mut self.cx);
     }
 
     pub(crate) fn listener_event(
@@ -138,7 +184,7 @@ impl Link {
             Ok(incoming) => {
                 self.take_in_all(now, Owner::Listener, generation, incoming.into_messages());
             }
-            Err(_) => self.tell(Event::UnreadableEvent),
+            Err(_) => self.cx.tell(Event::UnreadableEvent),
         }
     }
 
@@ -149,31 +195,10 @@ impl Link {
             return self.subscription_refused(now, &head, body);
         }
         let verdict = match get_speaks_of_loss(&head, body) {
-            true => self.listening.listener.session_denied(now, &mut self.dice),
-            false => self.listening.listener.answered(now, &head, &mut self.dice),
+            true => self.listening.listener.session_denied(now, &mut self.cx.dice),
+            false => self.listening.listener.answered(now, &head, &mut self.cx.dice),
         };
         self.follow(now, verdict, Some(rejected), &head);
-    }
-
-    /// One of its attempts is over: perhaps the one that was being replaced.
-    pub(crate) fn listener_lost(&mut self, now: Moment, attempt: AttemptId) {
-        if !self.listening.listener.lost_replaced(now, attempt) {
-            self.listener_ended(now);
-        }
-    }
-
-    pub(crate) fn listener_ended(&mut self, now: Moment) {
-        let retry = self.listening.listener.ended(now, self.policy.stable_after, &mut self.dice);
-        self.tell(Event::ListenerLost { retry });
-        self.set_listener_alarm();
-    }
-
-    /// Somebody asked whether the session is there, perhaps this stream; it goes on waiting.
-    pub(crate) fn listener_session_checked(&mut self, now: Moment) {
-        if let Some(retry) = self.listening.listener.session_is_alive(now, &mut self.dice) {
-            self.tell(Event::ListenerLost { retry });
-            self.set_listener_alarm();
-        }
     }
 
     /// Better credentials are here: the stream is opened that waited for them. One that sits out a pause goes
@@ -184,28 +209,13 @@ impl Link {
         }
     }
 
-    /// Things are better than they were: a pause that was made long ends soon.
-    pub(crate) fn hurry_listener(&mut self, now: Moment) {
-        self.listening.listener.link_is_back(now, &mut self.dice);
-        self.set_listener_alarm();
-    }
-
     /// No better credentials could be had: perhaps later.
     pub(crate) fn listener_goes_without_credentials(&mut self, now: Moment) {
         let is_idle = matches!(self.listening.listener.state(), State::Off | State::Waiting { .. });
-        let is_wanted = self.era().has_sessions() || self.wants_news();
+        let is_wanted = self.session.era().has_sessions() || self.wants_news();
         if is_idle && self.session.ready().is_some() && is_wanted {
-            self.listener_ended(now);
+            self.listening.listener_ended(&mut self.cx, now);
         }
-    }
-
-    pub(crate) fn set_listener_alarm(&mut self) {
-        let alarm = match self.listening.listener.state() {
-            State::Waiting { until } => Some(until),
-            State::Opening { .. } => self.listening.listener.decided_until(),
-            _ => None,
-        };
-        self.timers.set(Timer::Listener, alarm);
     }
 }
 

@@ -20,14 +20,14 @@ use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::link::Link;
-use crate::link::attempts::Owner;
+use crate::link::attempts::{NewRequest, Owner};
 use crate::link::session;
 use crate::listener;
 use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::message::{Answer, Id, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
-use crate::output::{Address, Output, Verb};
+use crate::output::{Address, Verb};
 
 /// What is listened for, as it is asked and as it is granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -94,9 +94,10 @@ impl Link {
         let wire_id = self.calls.next_wire_id();
         let wanted = Json::of(&wanted).expect("a filter is JSON");
         let params = Json::empty_object().with_members([("notifications".to_owned(), wanted)]);
-        let body = self.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
-        let headers = self.own_headers(LISTEN);
-        let attempt = self.request_with(Owner::Listener, Verb::Post { body }, to, headers);
+        let body = self.session.body(to.era(), &Params::new(Some(params), false), wire_id, LISTEN);
+        let headers = self.session.own_headers(LISTEN);
+        let request = self.standing_request(Verb::Post { body }, to);
+        let attempt = self.cx.send(NewRequest { headers, ..request });
         for id in self.calls.ids_where(waits_for_acknowledgement) {
             if let Some(exchange) = self.calls.get_mut(id) {
                 exchange.ledger.note(Delivery::Unknown);
@@ -104,7 +105,7 @@ impl Link {
             }
         }
         self.listening.listener.subscribing(attempt, wire_id, now + session::LIMIT, asked);
-        self.set_listener_alarm();
+        self.listening.set_listener_alarm(&mut self.cx);
     }
 
     fn wanted_news(&self) -> News {
@@ -119,7 +120,7 @@ impl Link {
     /// What is wanted has changed.
     fn listen_anew(&mut self, now: Moment) {
         if !self.wants_news() {
-            return self.stop_listener(now);
+            return self.listening.stop_listener(&mut self.cx, now);
         }
         match self.listening.listener.state() {
             listener::State::Unsupported => {
@@ -127,13 +128,13 @@ impl Link {
             }
             listener::State::Waiting { .. } => {
                 // Somebody waits for it now.
-                self.listening.listener.link_is_back(now, &mut self.dice);
-                return self.set_listener_alarm();
+                self.listening.listener.link_is_back(now, &mut self.cx.dice);
+                return self.listening.set_listener_alarm(&mut self.cx);
             }
             _ => {}
         }
         if let Some(unheard) = self.listening.listener.replace() {
-            self.abort(unheard);
+            self.cx.abort(unheard);
         }
         self.open_listener(now);
     }
@@ -156,11 +157,11 @@ impl Link {
                 Word::Granted(granted) => self.acknowledged(now, &granted),
                 Word::Nothing => self.take_in_all(now, Owner::Listener, generation, vec![message]),
                 Word::Over => {
-                    self.drain(attempt);
-                    return self.listener_ended(now);
+                    self.cx.drain(attempt);
+                    return self.listening.listener_ended(&mut self.cx, now);
                 }
                 Word::Refused(answer) => {
-                    self.drain(attempt);
+                    self.cx.drain(attempt);
                     return self.listening_is_refused(now, &answer);
                 }
             }
@@ -174,11 +175,11 @@ impl Link {
         let asked = Asked { wire_id, carried: to.carried(), assume_unexecuted: &[] };
         let reading = read_post(head, body, asked).reading;
         // A server that was never good here may be anything; calls will find out.
-        let is_other =
-            self.listening.listener.is_trusted() && self.met_the_other_era(&to, head, &reading);
+        let is_other = self.listening.listener.is_trusted()
+            && self.session.met_the_other_era(&to, head, &reading);
         match reading {
             _ if is_other => {
-                self.listener_ended(now);
+                self.listening.listener_ended(&mut self.cx, now);
                 self.lose_session(now, to.generation);
                 if self.wants_news() {
                     self.ensure_session(now);
@@ -186,11 +187,11 @@ impl Link {
             }
             PostReading::Answer(answer) => self.listening_is_refused(now, &answer),
             _ => {
-                let verdict = self.listening.listener.answered(now, head, &mut self.dice);
+                let verdict = self.listening.listener.answered(now, head, &mut self.cx.dice);
                 if let listener::Verdict::Wait { until } = verdict {
-                    self.tell(Event::ListenerLost { retry: until });
+                    self.cx.tell(Event::ListenerLost { retry: until });
                 }
-                self.set_listener_alarm();
+                self.listening.set_listener_alarm(&mut self.cx);
             }
         }
     }
@@ -199,11 +200,11 @@ impl Link {
     fn listening_is_refused(&mut self, now: Moment, answer: &Answer) {
         if answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND) {
             self.listening.listener.is_unsupported();
-            self.set_listener_alarm();
-            self.tell(Event::ListenerUnsupported);
+            self.listening.set_listener_alarm(&mut self.cx);
+            self.cx.tell(Event::ListenerUnsupported);
             return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
         }
-        self.listener_ended(now);
+        self.listening.listener_ended(&mut self.cx, now);
         if answer.error().is_some() {
             let asked = |link: &Self, uri: &str| link.listening.listener.asked_for(uri);
             let meant: Vec<Box<str>> = self.subscribers_uris().collect();
@@ -236,11 +237,11 @@ impl Link {
         let is_outdated = self.listening.listener.is_outdated();
         let Some((old, gap)) = self.listening.listener.acknowledged(now) else { return };
         if let Some(old) = old {
-            self.abort(old);
+            self.cx.abort(old);
         }
-        self.set_listener_alarm();
+        self.listening.set_listener_alarm(&mut self.cx);
         if let Some(gap) = gap {
-            self.tell(Event::ListenerBack { gap });
+            self.cx.tell(Event::ListenerBack { gap });
             self.tell_what_may_have_been_missed(now, granted);
         }
         let is_granted = |uri: &str| granted.resource_subscriptions.contains(uri);
@@ -260,7 +261,7 @@ impl Link {
         for uri in refused {
             self.session.forget_subscription(&uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
-            self.restore_failed(call);
+            self.session.restore_failed(&mut self.cx, call);
         }
         if is_outdated {
             self.listen_anew(now);
@@ -338,7 +339,7 @@ impl Link {
 
     /// A request of a stateless server stands against its own rules: it gets no answer.
     pub(crate) fn ignore_question(&mut self, method: Box<str>) {
-        self.outbox.push_back(Output::Tell(Event::QuestionIgnored { method: method.into() }));
+        self.cx.tell(Event::QuestionIgnored { method: method.into() });
     }
 }
 

@@ -2,13 +2,73 @@
 
 use std::time::Duration;
 
+use super::Outbound;
 use super::notices::{Content, Notice};
 use crate::exchange::Ending;
 use crate::ids::{ExchangeId, Generation, NoticeId};
 use crate::link::Link;
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
+
+impl Outbound {
+    /// The link is closed under all of them, but for the word that a call is not wanted: the server
+    /// may be at work for nobody.
+    pub(crate) fn close_notices(&mut self, cx: &mut Context, now: Moment) {
+        for id in self.notices_where(|notice| !matches!(notice.content, Content::Cancelled { .. }))
+        {
+            self.end_notice(cx, now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
+        }
+    }
+
+    /// Answers are for the session, and the exchange, that asked.
+    pub(crate) fn drop_answers(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
+    ) {
+        let void = self.notices_where(|notice| match notice.content {
+            Content::Answer { ref to, exchange, .. } => is_void(to.generation, exchange),
+            _ => false,
+        });
+        for id in void {
+            self.end_notice(cx, now, id, Ok(()));
+        }
+    }
+
+    pub(crate) fn drop_credential_notices(&mut self, cx: &mut Context, now: Moment) {
+        for id in self.notices_where(Notice::waits_for_credentials) {
+            self.end_notice(cx, now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
+        }
+    }
+
+    /// There will be no connection: nothing can be told to anybody.
+    pub(crate) fn drop_link_notices(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
+        for id in self.notices_where(Notice::waits_for_link) {
+            self.end_notice(cx, now, id, Err(ending.clone()));
+        }
+    }
+
+    /// There will be no session: nothing can be told to it.
+    pub(crate) fn drop_session_notices(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
+        for id in self.notices_where(Notice::waits_for_session) {
+            self.end_notice(cx, now, id, Err(ending.clone()));
+        }
+    }
+
+    /// What is left of them while the link closes has little time.
+    pub(crate) fn hurry_notices(&mut self, cx: &mut Context, now: Moment) {
+        for id in self.notices_where(|_| true) {
+            cx.timers.set(Timer::Notice(id), Some(now + LAST_WORD));
+        }
+    }
+
+    pub(crate) fn notices_where(&self, matches: impl Fn(&Notice) -> bool) -> Vec<NoticeId> {
+        self.notices.iter().filter(|(_, notice)| matches(notice)).map(|(id, _)| *id).collect()
+    }
+}
 
 impl Link {
     /// One notification less is out: the next ones in line go.
@@ -20,83 +80,23 @@ impl Link {
 
     /// The connection is back: what waited for it goes out.
     pub(crate) fn release_link_notices(&mut self, now: Moment) {
-        for id in self.notices_where(Notice::waits_for_link) {
+        for id in self.outbound.notices_where(Notice::waits_for_link) {
             self.send_notice(now, id);
         }
         self.fill_turns(now);
     }
 
     pub(crate) fn release_session_notices(&mut self, now: Moment) {
-        for id in self.notices_where(Notice::waits_for_session) {
+        for id in self.outbound.notices_where(Notice::waits_for_session) {
             self.send_notice(now, id);
         }
         self.fill_turns(now);
     }
 
     pub(crate) fn release_credential_notices(&mut self, now: Moment) {
-        for id in self.notices_where(Notice::waits_for_credentials) {
+        for id in self.outbound.notices_where(Notice::waits_for_credentials) {
             self.send_notice(now, id);
         }
-    }
-
-    pub(crate) fn drop_credential_notices(&mut self, now: Moment) {
-        for id in self.notices_where(Notice::waits_for_credentials) {
-            self.end_notice(now, id, Err(Ending::new(Kind::Unauthorized, Reason::Nothing)));
-        }
-    }
-
-    /// There will be no connection: nothing can be told to anybody.
-    pub(crate) fn drop_link_notices(&mut self, now: Moment, ending: &Ending) {
-        for id in self.notices_where(Notice::waits_for_link) {
-            self.end_notice(now, id, Err(ending.clone()));
-        }
-    }
-
-    /// There will be no session: nothing can be told to it.
-    pub(crate) fn drop_session_notices(&mut self, now: Moment, ending: &Ending) {
-        for id in self.notices_where(Notice::waits_for_session) {
-            self.end_notice(now, id, Err(ending.clone()));
-        }
-    }
-
-    /// Answers are for the session, and the exchange, that asked.
-    pub(crate) fn drop_answers(
-        &mut self,
-        now: Moment,
-        is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
-    ) {
-        let void = self.notices_where(|notice| match notice.content {
-            Content::Answer { ref to, exchange, .. } => is_void(to.generation, exchange),
-            _ => false,
-        });
-        for id in void {
-            self.end_notice(now, id, Ok(()));
-        }
-    }
-
-    /// The link is closed under all of them, but for the word that a call is not wanted: the server
-    /// may be at work for nobody.
-    pub(crate) fn close_notices(&mut self, now: Moment) {
-        for id in self.notices_where(|notice| !matches!(notice.content, Content::Cancelled { .. }))
-        {
-            self.end_notice(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
-        }
-    }
-
-    /// What is left of them while the link closes has little time.
-    pub(crate) fn hurry_notices(&mut self, now: Moment) {
-        for id in self.notices_where(|_| true) {
-            self.timers.set(Timer::Notice(id), Some(now + LAST_WORD));
-        }
-    }
-
-    fn notices_where(&self, matches: impl Fn(&Notice) -> bool) -> Vec<NoticeId> {
-        self.outbound
-            .notices
-            .iter()
-            .filter(|(_, notice)| matches(notice))
-            .map(|(id, _)| *id)
-            .collect()
     }
 }
 

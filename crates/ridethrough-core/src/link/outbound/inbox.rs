@@ -3,15 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use super::Outbound;
 use crate::era::Era;
 use crate::event::Event;
 use crate::exchange::Exchange;
 use crate::ids::{AttemptId, ExchangeId, Generation, QuestionId};
 use crate::link::Link;
 use crate::link::attempts::Owner;
+use crate::link::context::Context;
 use crate::message::{Answer, Id, Json, Message, with_caller_token};
 use crate::moment::Moment;
-use crate::output::{Delivered, Output};
+use crate::output::Delivered;
 
 /// A request of the server that waits for the application's answer.
 #[derive(Clone, Debug)]
@@ -27,6 +29,35 @@ pub(crate) struct Source {
     pub(crate) generation: Generation,
     pub(crate) exchange: Option<ExchangeId>,
     pub(crate) attempt: Option<AttemptId>,
+}
+
+impl Outbound {
+    /// The server takes a question back.
+    pub(crate) fn question_cancelled(
+        &mut self,
+        cx: &mut Context,
+        generation: Generation,
+        params: Option<&Json>,
+    ) {
+        let Some(named) = params.and_then(|params| params.member("requestId")) else { return };
+        self.withdraw_questions(cx, |question| {
+            question.generation == generation && *question.id.json() == named
+        });
+    }
+
+    /// Nobody wants these answers any more: whoever works on them can stop.
+    pub(crate) fn withdraw_questions(
+        &mut self,
+        cx: &mut Context,
+        is_void: impl Fn(&Question) -> bool,
+    ) {
+        let void: Vec<QuestionId> =
+            self.questions.iter().filter(|(_, each)| is_void(each)).map(|(id, _)| *id).collect();
+        for question in void {
+            self.questions.remove(&question);
+            cx.deliver(Delivered::Withdrawn { question });
+        }
+    }
 }
 
 impl Link {
@@ -77,7 +108,7 @@ impl Link {
         };
         match exchange.and_then(|id| self.calls.get(id)).filter(|each| is_same_session(each)) {
             Some(exchange) => self.answered(now, exchange.id, answer, source.attempt),
-            None => self.tell(Event::StrayAnswer),
+            None => self.cx.tell(Event::StrayAnswer),
         }
     }
 
@@ -85,13 +116,13 @@ impl Link {
         match &*method {
             "notifications/progress" => return self.progressed(now, method, params),
             "notifications/cancelled" => {
-                self.question_cancelled(source.generation, params.as_ref())
+                self.outbound.question_cancelled(&mut self.cx, source.generation, params.as_ref())
             }
             "notifications/tools/list_changed" => self.calls.forget_tools(),
             _ => {}
         }
         let exchange = source.exchange;
-        self.deliver(Delivered::Notification { exchange, method, params });
+        self.cx.deliver(Delivered::Notification { exchange, method, params });
     }
 
     /// Progress goes to the call whose token it names, with the caller's own token in it.
@@ -106,7 +137,7 @@ impl Link {
         let id = exchange.id;
         let params = Some(with_caller_token(params, exchange.params.caller_token.as_ref()));
         self.set_alarm(id);
-        self.deliver(Delivered::Notification { exchange: Some(id), method, params });
+        self.cx.deliver(Delivered::Notification { exchange: Some(id), method, params });
     }
 
     fn asked(
@@ -118,7 +149,7 @@ impl Link {
         params: Option<Json>,
     ) {
         let asker = source.exchange.and_then(|id| self.calls.get(id));
-        if asker.map_or_else(|| self.era(), |it| it.era()) == Era::Modern {
+        if asker.map_or_else(|| self.session.era(), |it| it.era()) == Era::Modern {
             return self.ignore_question(method);
         }
         let question = Question { id, generation: source.generation, exchange: source.exchange };
@@ -138,30 +169,7 @@ impl Link {
         let number = self.outbound.next_question();
         let exchange = source.exchange;
         self.outbound.questions.insert(number, question);
-        self.deliver(Delivered::Question { question: number, exchange, method, params });
-    }
-
-    /// The server takes a question back.
-    fn question_cancelled(&mut self, generation: Generation, params: Option<&Json>) {
-        let Some(named) = params.and_then(|params| params.member("requestId")) else { return };
-        self.withdraw_questions(|question| {
-            question.generation == generation && *question.id.json() == named
-        });
-    }
-
-    /// Nobody wants these answers any more: whoever works on them can stop.
-    pub(crate) fn withdraw_questions(&mut self, is_void: impl Fn(&Question) -> bool) {
-        let void: Vec<QuestionId> = self
-            .outbound
-            .questions
-            .iter()
-            .filter(|(_, each)| is_void(each))
-            .map(|(id, _)| *id)
-            .collect();
-        for question in void {
-            self.outbound.questions.remove(&question);
-            self.deliver(Delivered::Withdrawn { question });
-        }
+        self.cx.deliver(Delivered::Question { question: number, exchange, method, params });
     }
 
     /// What an answered call teaches the link. Returns what is to be handed over in place of the answer,
@@ -182,7 +190,7 @@ impl Link {
         let is_first = cursor.is_none_or(|Cursor { cursor }| cursor.is_none());
         let learnt = self.calls.learn_tools(result, is_first);
         if learnt.is_changed {
-            self.tell(Event::ToolsChanged);
+            self.cx.tell(Event::ToolsChanged);
         }
         if exchange.era() == Era::Legacy || learnt.unfit.is_empty() {
             return None;
@@ -190,13 +198,9 @@ impl Link {
         let names: BTreeSet<_> = learnt.unfit.iter().map(|(name, _)| name.as_str()).collect();
         let kept = without_tools(result, &names);
         for (name, why) in learnt.unfit {
-            self.tell(Event::ToolDropped { tool: name.into(), why });
+            self.cx.tell(Event::ToolDropped { tool: name.into(), why });
         }
         Some(Answer::Result(kept))
-    }
-
-    fn deliver(&mut self, delivered: Delivered) {
-        self.outbox.push_back(Output::Deliver(delivered));
     }
 }
 

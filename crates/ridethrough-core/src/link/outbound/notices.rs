@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::Outbound;
 use super::inbox::Question;
 use crate::answer::status;
 use crate::event::Event;
@@ -18,7 +19,8 @@ use crate::head::AnswerHead;
 use crate::headers::Headers;
 use crate::ids::{AttemptId, CredentialsId, ExchangeId, Generation, NoticeId};
 use crate::link::Link;
-use crate::link::attempts::Owner;
+use crate::link::attempts::{NewRequest, Owner};
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
@@ -87,6 +89,54 @@ impl Notice {
     }
 }
 
+impl Outbound {
+    pub(super) fn add_notice(&mut self, now: Moment, content: Content, call: CallName) -> NoticeId {
+        let id = self.next_notice();
+        let state = State::Paused { until: now };
+        let (attempts, resends, delivery) = (0, 0, Delivery::NotSent);
+        let notice = Notice { content, call, began: now, attempts, resends, delivery, state };
+        self.answers += usize::from(notice.is_answer());
+        self.notices.insert(id, notice);
+        id
+    }
+
+    /// The one place where a message that we owe ends.
+    pub(super) fn end_notice(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        id: NoticeId,
+        outcome: Result<(), Ending>,
+    ) {
+        let Some(notice) = self.notices.remove(&id) else { return };
+        self.turns.leave(id);
+        self.answers -= usize::from(notice.is_answer());
+        cx.timers.set(Timer::Notice(id), None);
+        if let State::Out { attempt, .. } = notice.state {
+            cx.abort(attempt);
+        }
+        if !matches!(notice.content, Content::Notification { .. }) {
+            return;
+        }
+        if let Err(ending) = &outcome {
+            cx.tell(Event::NotificationDropped { reason: ending.reason.clone() });
+        }
+        let outcome = outcome.map_err(|ending| CallError {
+            kind: ending.kind,
+            delivery: notice.delivery,
+            call: notice.call,
+            attempts: notice.attempts,
+            handshakes: 0,
+            elapsed: now.since(notice.began),
+            retry_after: ending.retry_after,
+            reason: ending.reason,
+            said: None,
+            is_repeatable: false,
+        });
+        cx.put(Output::Noticed { notice: id, outcome });
+    }
+}
+
 impl Link {
     /// Tells the server something. Ends by exactly one [`Output::Noticed`].
     pub fn notify(
@@ -96,9 +146,15 @@ impl Link {
         params: Option<&Json>,
     ) -> NoticeId {
         let call = CallName { method: method.into(), tool: None };
-        let id = self.add_notice(now, Content::Notification { params: params.cloned() }, call);
+        let id =
+            self.outbound.add_notice(now, Content::Notification { params: params.cloned() }, call);
         match self.closing.is_begun() {
-            true => self.end_notice(now, id, Err(Ending::new(Kind::Closed, Reason::Nothing))),
+            true => self.outbound.end_notice(
+                &mut self.cx,
+                now,
+                id,
+                Err(Ending::new(Kind::Closed, Reason::Nothing)),
+            ),
             false => self.send_notice(now, id),
         }
         id
@@ -108,7 +164,7 @@ impl Link {
     /// notice everything.
     pub(crate) fn send_own_answer(&mut self, now: Moment, question: &Question, answer: &Answer) {
         match self.outbound.answers >= MOST_ANSWERS {
-            true => self.tell(Event::ServerFloods),
+            true => self.cx.tell(Event::ServerFloods),
             false => self.send_answer(now, question, answer),
         }
     }
@@ -122,7 +178,7 @@ impl Link {
         let Some(to) = asked_by.cloned() else { return };
         let call = CallName { method: "answer".into(), tool: None };
         let body = answer_body(&question.id, answer);
-        let id = self.add_notice(now, Content::Answer { to, exchange, body }, call);
+        let id = self.outbound.add_notice(now, Content::Answer { to, exchange, body }, call);
         self.send_notice(now, id);
     }
 
@@ -131,18 +187,9 @@ impl Link {
         let params = Json::new(params).expect("made of valid JSON");
         let call = CallName { method: "notifications/cancelled".into(), tool: None };
         let body = notification_body(&call.method, Some(&params));
-        let id = self.add_notice(now, Content::Cancelled { to: sent.to.clone(), body }, call);
+        let id =
+            self.outbound.add_notice(now, Content::Cancelled { to: sent.to.clone(), body }, call);
         self.send_notice(now, id);
-    }
-
-    fn add_notice(&mut self, now: Moment, content: Content, call: CallName) -> NoticeId {
-        let id = self.outbound.next_notice();
-        let state = State::Paused { until: now };
-        let (attempts, resends, delivery) = (0, 0, Delivery::NotSent);
-        let notice = Notice { content, call, began: now, attempts, resends, delivery, state };
-        self.outbound.answers += usize::from(notice.is_answer());
-        self.outbound.notices.insert(id, notice);
-        id
     }
 
     pub(super) fn send_notice(&mut self, now: Moment, id: NoticeId) {
@@ -168,13 +215,14 @@ impl Link {
                     return self.notice_waits(id, State::AwaitTurn);
                 }
                 let method = &notice.call.method;
-                let body = self.notification(method, params.as_ref());
-                (ready.address.clone(), LIMIT, body, self.own_headers(method))
+                let body = self.session.notification(method, params.as_ref());
+                (ready.address.clone(), LIMIT, body, self.session.own_headers(method))
             }
         };
         let lane = if notice.is_notification() { Lane::Notice } else { Lane::Control };
         let owner = Owner::Notice(id);
-        let attempt = self.request_in(lane, owner, Verb::Post { body }, to, headers);
+        let request = NewRequest::new(owner, Verb::Post { body }, to);
+        let attempt = self.cx.send(NewRequest { headers, lane, ..request });
         if let Some(notice) = self.outbound.notices.get_mut(&id) {
             notice.attempts += 1;
         }
@@ -182,7 +230,7 @@ impl Link {
     }
 
     fn notice_waits(&mut self, id: NoticeId, state: State) {
-        let patience = self.patience();
+        let patience = self.reach.patience(&self.cx.policy);
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         notice.state = state;
         match state {
@@ -197,7 +245,7 @@ impl Link {
             _ if notice.is_answer() => None,
             _ => Some(notice.began + patience),
         };
-        self.timers.set(Timer::Notice(id), alarm);
+        self.cx.timers.set(Timer::Notice(id), alarm);
     }
 
     pub(crate) fn notice_due(&mut self, now: Moment, id: NoticeId) {
@@ -205,19 +253,24 @@ impl Link {
         match notice.state {
             State::Paused { .. } => self.send_notice(now, id),
             State::Out { attempt, .. } => {
-                self.abort(attempt);
+                self.cx.abort(attempt);
                 self.notice_failed(now, id, Failure::unknown(Cause::TimedOut));
                 self.fill_turns(now);
                 self.closing_progressed(now);
             }
             State::AwaitTurn => {
                 let reason = Reason::Rule("the server takes notifications too slowly");
-                self.end_notice(now, id, Err(Ending::new(Kind::DeadlinePassed, reason)));
+                self.outbound.end_notice(
+                    &mut self.cx,
+                    now,
+                    id,
+                    Err(Ending::new(Kind::DeadlinePassed, reason)),
+                );
             }
             State::AwaitCredentials | State::AwaitLink | State::AwaitSession => {
                 let reason = self.reach.last_failure().map(|(_, reason)| reason.clone());
                 let ending = Ending::new(Kind::Unreachable, reason.unwrap_or(Reason::Nothing));
-                self.end_notice(now, id, Err(ending));
+                self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
             }
         }
     }
@@ -233,7 +286,7 @@ impl Link {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         let status = head.status;
         if status.is_success() || matches!(notice.content, Content::Cancelled { .. }) {
-            return self.end_notice(now, id, Ok(()));
+            return self.outbound.end_notice(&mut self.cx, now, id, Ok(()));
         }
         let is_deferral = status::asks_to_come_back(head);
         let is_proven = is_deferral || status::is_not_carried_out(status);
@@ -241,7 +294,7 @@ impl Link {
             notice.delivery.max(if is_proven { Delivery::Refused } else { Delivery::Unknown });
         if status::is_unauthorized(status)
             && notice.is_answer()
-            && notice.resends < self.policy.resends
+            && notice.resends < self.cx.policy.resends
         {
             // The server still waits for this answer; it only wants to know us better.
             notice.resends += 1;
@@ -251,12 +304,12 @@ impl Link {
         let is_trouble = status.is_server_error() || status::is_outage(status);
         let may_repeat = match notice.is_answer() {
             true => is_deferral || is_trouble,
-            false => is_deferral && notice.resends < self.policy.resends,
+            false => is_deferral && notice.resends < self.cx.policy.resends,
         };
         let is_too_late = !notice.is_answer()
             && head
                 .retry_after
-                .is_some_and(|hint| now + hint > notice.began + self.policy.patience);
+                .is_some_and(|hint| now + hint > notice.began + self.cx.policy.patience);
         if may_repeat && !is_too_late {
             return self.repeat_notice(now, id, head.retry_after);
         }
@@ -271,7 +324,7 @@ impl Link {
         };
         let ending =
             Ending { retry_after: head.retry_after, ..Ending::new(kind, Reason::Status(status)) };
-        self.end_notice(now, id, Err(ending));
+        self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
         if is_lost {
             self.check_generation(now, generation);
         }
@@ -281,11 +334,13 @@ impl Link {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         notice.delivery = notice.delivery.max(failure.delivery);
         match (&notice.content, failure.delivery) {
-            (Content::Cancelled { .. }, _) => self.end_notice(now, id, Ok(())),
+            (Content::Cancelled { .. }, _) => {
+                self.outbound.end_notice(&mut self.cx, now, id, Ok(()))
+            }
             (_, Delivery::NotSent) if failure.cause.is_lasting(self.reach.connected_before()) => {
                 // Nothing will be dialed for it: it ends, like the calls that meet such a fault.
                 let ending = Ending::new(Kind::Unreachable, Reason::Transport(failure));
-                self.end_notice(now, id, Err(ending));
+                self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
             }
             (_, Delivery::NotSent) => {
                 self.notice_waits(id, State::AwaitLink);
@@ -294,46 +349,16 @@ impl Link {
             (Content::Answer { .. }, _) => self.repeat_notice(now, id, None),
             (Content::Notification { .. }, _) => {
                 let ending = Ending::new(Kind::Interrupted, Reason::Transport(failure));
-                self.end_notice(now, id, Err(ending));
+                self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
             }
         }
     }
 
     fn repeat_notice(&mut self, now: Moment, id: NoticeId, hint: Option<Duration>) {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
-        let backoff = self.policy.backoff.full_jitter(notice.resends, &mut self.dice);
+        let backoff = self.cx.policy.backoff.full_jitter(notice.resends, &mut self.cx.dice);
         notice.resends += 1;
         self.notice_waits(id, State::Paused { until: now + hint.unwrap_or(backoff) });
-    }
-
-    /// The one place where a message that we owe ends.
-    pub(super) fn end_notice(&mut self, now: Moment, id: NoticeId, outcome: Result<(), Ending>) {
-        let Some(notice) = self.outbound.notices.remove(&id) else { return };
-        self.outbound.turns.leave(id);
-        self.outbound.answers -= usize::from(notice.is_answer());
-        self.timers.set(Timer::Notice(id), None);
-        if let State::Out { attempt, .. } = notice.state {
-            self.abort(attempt);
-        }
-        if !matches!(notice.content, Content::Notification { .. }) {
-            return;
-        }
-        if let Err(ending) = &outcome {
-            self.tell(Event::NotificationDropped { reason: ending.reason.clone() });
-        }
-        let outcome = outcome.map_err(|ending| CallError {
-            kind: ending.kind,
-            delivery: notice.delivery,
-            call: notice.call,
-            attempts: notice.attempts,
-            handshakes: 0,
-            elapsed: now.since(notice.began),
-            retry_after: ending.retry_after,
-            reason: ending.reason,
-            said: None,
-            is_repeatable: false,
-        });
-        self.outbox.push_back(Output::Noticed { notice: id, outcome });
     }
 }
 

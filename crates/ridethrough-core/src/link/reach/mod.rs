@@ -8,9 +8,12 @@
 mod dial;
 mod steer;
 
+use std::time::Duration;
+
 use crate::breaker::Incident;
 use crate::moment::Moment;
 use crate::outcome::Reason;
+use crate::policy::RecoveryPolicy;
 
 use dial::{Dial, State};
 
@@ -57,6 +60,11 @@ impl Reach {
 
     pub(crate) const fn connected_before(&self) -> bool {
         self.dial.connected_before()
+    }
+
+    /// How long a call may wait for a connection or a session, in all.
+    pub(crate) const fn patience(&self, policy: &RecoveryPolicy) -> Duration {
+        if self.connected_before() { policy.patience } else { policy.first_patience }
     }
 
     /// Since when there is an outage, if there is one.

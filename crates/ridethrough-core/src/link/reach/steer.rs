@@ -2,30 +2,44 @@
 
 use std::time::Duration;
 
+use super::Reach;
 use super::dial::State as DialState;
 use crate::breaker;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::failure::{Cause, Delivery, Failure};
-use crate::ids::{AttemptId, ExchangeId, Generation};
+use crate::ids::{AttemptId, ExchangeId};
 use crate::link::Link;
 use crate::link::attempts::Owner;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::output::Action;
+
+impl Reach {
+    pub(crate) fn begin_outage(&mut self) {
+        if !self.in_outage {
+            self.in_outage = true;
+            self.outages += 1;
+        }
+    }
+}
 
 impl Link {
     /// The connect loop has come back with a connection, or without.
-    pub fn handle_connect(&mut self, now: Moment, attempt: AttemptId, result: Result<(), Failure>) {
-        if !self.attempts.get(attempt).is_some_and(|known| known.owner == Owner::Dial) {
+    pub(crate) fn connect_ended(
+        &mut self,
+        now: Moment,
+        attempt: AttemptId,
+        result: Result<(), Failure>,
+    ) {
+        if !self.cx.attempts.get(attempt).is_some_and(|known| known.owner == Owner::Dial) {
             return;
         }
-        self.attempts.remove(attempt);
+        self.cx.attempts.remove(attempt);
         match result {
             Ok(()) => {
                 self.reach.dial.connected(now);
-                self.hurry_listener(now);
+                self.listening.hurry_listener(&mut self.cx, now);
                 self.resume_renewal(now);
                 self.dial_due(now);
             }
@@ -35,10 +49,10 @@ impl Link {
                 self.fail_unreachable(now, &failure);
             }
             Err(failure) => {
-                let next = self.reach.dial.failed(now, &mut self.dice);
-                self.begin_outage();
+                let next = self.reach.dial.failed(now, &mut self.cx.dice);
+                self.reach.begin_outage();
                 self.reach.note_failure(now, Reason::Transport(failure.clone()));
-                self.tell(Event::ConnectFailed { failure, next });
+                self.cx.tell(Event::ConnectFailed { failure, next });
                 self.breaker_probe_failed_unsent(now);
                 self.end_impatient(now);
                 self.drive_dial(now);
@@ -56,14 +70,14 @@ impl Link {
         if failure.cause.is_misbehaviour() || failure.cause == Cause::ConnectionGone {
             return;
         }
-        self.begin_outage();
+        self.reach.begin_outage();
         let is_unsent = failure.delivery == Delivery::NotSent;
         if is_unsent && failure.cause.is_lasting(self.reach.dial.connected_before()) {
             return;
         }
         // A fresh connection that carried no response counts as a failed connect.
         if is_unsent || (is_headless && !self.reach.dial.is_proven()) {
-            self.reach.dial.lost(now, self.attempts.last(), &mut self.dice);
+            self.reach.dial.lost(now, self.cx.attempts.last(), &mut self.cx.dice);
             self.drive_dial(now);
         }
     }
@@ -73,17 +87,10 @@ impl Link {
         self.reach.in_outage = false;
         self.health.heard();
         if let Some(outage) = self.reach.dial.answered(now, attempt) {
-            self.tell(Event::Connected { outage });
-            self.hurry_listener(now);
+            self.cx.tell(Event::Connected { outage });
+            self.listening.hurry_listener(&mut self.cx, now);
             self.resume_renewal(now);
             self.dial_due(now);
-        }
-    }
-
-    pub(crate) fn begin_outage(&mut self) {
-        if !self.reach.in_outage {
-            self.reach.in_outage = true;
-            self.reach.outages += 1;
         }
     }
 
@@ -95,9 +102,7 @@ impl Link {
         let alarm = match self.reach.dial.state() {
             DialState::Pausing { until } if self.somebody_waits() => {
                 if until <= now {
-                    let attempt = self.new_attempt(Owner::Dial, Generation::default());
-                    self.reach.dial.dialing(attempt);
-                    self.act(Action::Dial { attempt });
+                    self.reach.dial.dialing(self.cx.dial());
                     None
                 } else {
                     Some(until)
@@ -106,7 +111,7 @@ impl Link {
             DialState::Ramping { next, .. } => Some(next),
             DialState::Pausing { .. } | DialState::Dialing { .. } | DialState::Up => None,
         };
-        self.timers.set(Timer::Dial, alarm);
+        self.cx.timers.set(Timer::Dial, alarm);
     }
 
     /// A pause is over, or the next group of the ramp may go.
@@ -153,13 +158,8 @@ impl Link {
             self.end(now, id, Ending::new(Kind::Unreachable, reason.clone()));
         }
         let ending = Ending::new(Kind::Unreachable, reason);
-        self.drop_link_notices(now, &ending);
+        self.outbound.drop_link_notices(&mut self.cx, now, &ending);
         self.fail_session_waiters(now, &ending);
-    }
-
-    /// Whether this call has waited for a connection or a session for as long as it may.
-    pub(crate) fn is_impatient(&self, now: Moment, exchange: &Exchange) -> bool {
-        exchange.waited(now) >= self.patience()
     }
 
     /// A call has waited for a connection long enough. An outage that ended in the last pause of the connect
@@ -167,15 +167,16 @@ impl Link {
     /// does.
     pub(crate) fn try_once_more(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get(id) else { return };
-        let left = (self.patience() + LAST_TRY).saturating_sub(exchange.waited(now));
+        let left =
+            (self.reach.patience(&self.cx.policy) + LAST_TRY).saturating_sub(exchange.waited(now));
         // Whoever comes to wait without any patience left has had its last connect.
-        let has_tried = exchange.ledger.waited >= self.patience();
+        let has_tried = exchange.ledger.waited >= self.reach.patience(&self.cx.policy);
         if has_tried || left.is_zero() {
             let ending = self.out_of_patience(id);
             return self.end_waiter(now, id, ending);
         }
         let until = exchange.deadline.at.min(now + left);
-        self.timers.set(Timer::Exchange(id), Some(until));
+        self.cx.timers.set(Timer::Exchange(id), Some(until));
         self.reach.dial.hurry(now);
         self.drive_dial(now);
     }
@@ -184,23 +185,17 @@ impl Link {
     fn end_impatient(&mut self, now: Moment) {
         let awaits_link = self.session.awaits_link();
         let impatient = self.calls.ids_where(|exchange| match exchange.state {
-            State::Waiting(Waiting::Link { .. }) => self.is_impatient(now, exchange),
+            State::Waiting(Waiting::Link { .. }) => {
+                exchange.waited(now) >= self.reach.patience(&self.cx.policy)
+            }
             State::Waiting(Waiting::Session { .. }) => {
-                awaits_link && self.is_impatient(now, exchange)
+                awaits_link && exchange.waited(now) >= self.reach.patience(&self.cx.policy)
             }
             _ => false,
         });
         for id in impatient {
             let ending = self.out_of_patience(id);
             self.end_waiter(now, id, ending);
-        }
-    }
-
-    /// How long a call may wait for a connection or a session, in all.
-    pub(crate) fn patience(&self) -> Duration {
-        match self.reach.dial.connected_before() {
-            true => self.policy.patience,
-            false => self.policy.first_patience,
         }
     }
 

@@ -21,6 +21,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Sessions;
 use super::last_resort::LastResort;
 use super::renewal::{Opening, Opens, Ready, Session, Stage};
 use crate::answer::discovery::{self, Verdict};
@@ -32,6 +33,7 @@ use crate::head::AnswerHead;
 use crate::ids::Generation;
 use crate::link::Link;
 use crate::link::attempts::Owner;
+use crate::link::context::Context;
 use crate::message::Answer;
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::moment::Moment;
@@ -138,6 +140,90 @@ impl KnownEra {
     }
 }
 
+impl Sessions {
+    /// Whether there may be another session than the one in force.
+    pub(crate) fn can_lose_session(&self) -> bool {
+        self.era.allowed == Eras::Either || self.era().has_sessions()
+    }
+
+    /// The era of the session in force, or of the one that is expected.
+    pub(crate) fn era(&self) -> Era {
+        self.ready().map_or_else(|| self.era.era(), |ready| ready.version.era())
+    }
+
+    /// What to ask about a refusal that only a server of the other era would give.
+    pub(crate) fn era_doubt(
+        &self,
+        sent: &Sent,
+        head: &AnswerHead,
+        answer: &PostAnswer,
+    ) -> Option<EraDoubt> {
+        let reading = &answer.reading;
+        if !self.is_from_the_other_era(&sent.to, head, reading) {
+            return None;
+        }
+        let refusal = RefusedBy::new(head, reading);
+        // These refuse the form of a request, before anybody looked at what it asks.
+        let is_form = answer.named.is_some()
+            && matches!(refusal.code, Some(HEADER_MISMATCH | UNSUPPORTED_VERSION));
+        let is_proof = is_form || status::is_not_carried_out(head.status);
+        Some(EraDoubt { otherwise: reading.clone(), refusal, is_proof })
+    }
+
+    pub(crate) fn is_from_the_other_era(
+        &self,
+        to: &Address,
+        head: &AnswerHead,
+        reading: &PostReading,
+    ) -> bool {
+        let answer = match reading {
+            PostReading::Answer(answer) => Some(answer),
+            PostReading::Rejected(_) => None,
+            _ => return false,
+        };
+        let is_pinned = self.era.allowed != Eras::Either;
+        !is_pinned && is_from_the_other_era(to.era(), head.status, answer)
+    }
+
+    /// Whether an answer shows that the server has left the era that a request was sent in.
+    pub(crate) fn met_the_other_era(
+        &mut self,
+        to: &Address,
+        head: &AnswerHead,
+        reading: &PostReading,
+    ) -> bool {
+        if !self.is_from_the_other_era(to, head, reading) {
+            return false;
+        }
+        let is_current = self.ready().map(Ready::generation) == Some(to.generation);
+        if is_current {
+            self.era.forget();
+        }
+        true
+    }
+
+    pub(crate) fn opening_place(&mut self) -> Option<(Generation, Option<Arc<str>>)> {
+        let renewal = self.renewal()?;
+        match &renewal.stage {
+            Stage::Opening(Opening { generation, .. }) => {
+                Some((*generation, renewal.target.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn found_era(&mut self, cx: &mut Context, now: Moment, era: Era) {
+        if let Some(renewal) = self.renewal() {
+            renewal.is_discovered = true;
+        }
+        let before = self.era.found(now, era);
+        cx.tell(Event::EraFound { era });
+        if (before, era) == (Some(Era::Modern), Era::Legacy) {
+            cx.tell(Event::EraDowngraded);
+        }
+    }
+}
+
 impl Link {
     /// What to speak to a server that speaks both eras, from the next handshake on; [`Era::Modern`] unless
     /// this is said. A server that has no sessions is spoken to without, and one that knows nothing else with
@@ -160,71 +246,11 @@ impl Link {
         let ready = self.session.ready().filter(|ready| ready.is_guessed)?;
         let is_call = |owner: &Owner| matches!(owner, Owner::Exchange(_));
         let is_used = self
+            .cx
             .attempts
             .iter()
             .any(|attempt| attempt.generation == ready.generation() && is_call(&attempt.owner));
         (!is_used && !self.session.era.is_guessed()).then(|| ready.address.clone())
-    }
-
-    /// The era of the session in force, or of the one that is expected.
-    pub(crate) fn era(&self) -> Era {
-        self.session.ready().map_or_else(|| self.session.era.era(), |ready| ready.version.era())
-    }
-
-    /// Whether there may be another session than the one in force.
-    pub(crate) fn can_lose_session(&self) -> bool {
-        self.session.era.allowed == Eras::Either || self.era().has_sessions()
-    }
-
-    /// What to ask about a refusal that only a server of the other era would give.
-    pub(crate) fn era_doubt(
-        &self,
-        sent: &Sent,
-        head: &AnswerHead,
-        answer: &PostAnswer,
-    ) -> Option<EraDoubt> {
-        let reading = &answer.reading;
-        if !self.is_from_the_other_era(&sent.to, head, reading) {
-            return None;
-        }
-        let refusal = RefusedBy::new(head, reading);
-        // These refuse the form of a request, before anybody looked at what it asks.
-        let is_form = answer.named.is_some()
-            && matches!(refusal.code, Some(HEADER_MISMATCH | UNSUPPORTED_VERSION));
-        let is_proof = is_form || status::is_not_carried_out(head.status);
-        Some(EraDoubt { otherwise: reading.clone(), refusal, is_proof })
-    }
-
-    fn is_from_the_other_era(
-        &self,
-        to: &Address,
-        head: &AnswerHead,
-        reading: &PostReading,
-    ) -> bool {
-        let answer = match reading {
-            PostReading::Answer(answer) => Some(answer),
-            PostReading::Rejected(_) => None,
-            _ => return false,
-        };
-        let is_pinned = self.session.era.allowed != Eras::Either;
-        !is_pinned && is_from_the_other_era(to.era(), head.status, answer)
-    }
-
-    /// Whether an answer shows that the server has left the era that a request was sent in.
-    pub(crate) fn met_the_other_era(
-        &mut self,
-        to: &Address,
-        head: &AnswerHead,
-        reading: &PostReading,
-    ) -> bool {
-        if !self.is_from_the_other_era(to, head, reading) {
-            return false;
-        }
-        let is_current = self.session.ready().map(Ready::generation) == Some(to.generation);
-        if is_current {
-            self.session.era.forget();
-        }
-        true
     }
 
     /// Makes of an answer to `server/discover` what it means.
@@ -238,14 +264,14 @@ impl Link {
         match (discovery::verdict_of(head, named.as_ref(), reading.answer()), &named) {
             (Verdict::Modern(version), Some(Answer::Result(server))) => {
                 let server = Some(server.clone());
-                self.found_era(now, Era::Modern);
-                let Some((generation, target)) = self.opening_place() else { return };
+                self.session.found_era(&mut self.cx, now, Era::Modern);
+                let Some((generation, target)) = self.session.opening_place() else { return };
                 let address = Address { generation, target, ..Address::default() };
                 self.become_ready(now, Ready::new(version, address, server));
             }
             (Verdict::Modern(_), _) => self.ask_once_more(now, reading.answer().cloned()),
             (Verdict::Legacy, _) => {
-                self.found_era(now, Era::Legacy);
+                self.session.found_era(&mut self.cx, now, Era::Legacy);
                 self.try_handshake(now);
             }
             (Verdict::Disjoint { supported }, _) => {
@@ -296,7 +322,7 @@ impl Link {
     /// `initialize` was refused: perhaps the server has left its era. Returns whether it is asked again:
     /// not if it has just been asked.
     pub(crate) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
-        let Some(renewal) = self.session.session.renewal() else { return false };
+        let Some(renewal) = self.session.state.renewal() else { return false };
         let is_new = renewal.is_discovered;
         let is_refused = match reading {
             PostReading::Answer(answer) => answer.error().is_some(),
@@ -331,17 +357,6 @@ impl Link {
         true
     }
 
-    pub(crate) fn found_era(&mut self, now: Moment, era: Era) {
-        if let Some(renewal) = self.session.renewal() {
-            renewal.is_discovered = true;
-        }
-        let before = self.session.era.found(now, era);
-        self.tell(Event::EraFound { era });
-        if (before, era) == (Some(Era::Modern), Era::Legacy) {
-            self.tell(Event::EraDowngraded);
-        }
-    }
-
     /// A modern server refused the revision that it names itself: perhaps it was in passing.
     fn ask_once_more(&mut self, now: Moment, answer: Option<Answer>) {
         let Some(renewal) = self.session.renewal() else { return };
@@ -356,16 +371,6 @@ impl Link {
         let words = self.credentials.secrets().masked(&words);
         let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
         self.fail_session_waiters(now, &ending);
-    }
-
-    fn opening_place(&mut self) -> Option<(Generation, Option<Arc<str>>)> {
-        let renewal = self.session.renewal()?;
-        match &renewal.stage {
-            Stage::Opening(Opening { generation, .. }) => {
-                Some((*generation, renewal.target.clone()))
-            }
-            _ => None,
-        }
     }
 }
 

@@ -9,6 +9,7 @@
 
 use http::StatusCode;
 
+use super::Sessions;
 use super::renewal::{Opens, Refusal};
 use crate::answer::{PostReading, discovery, is_told_in_modern_words};
 use crate::era::{Carrier, Era};
@@ -45,16 +46,18 @@ impl LastResort {
     }
 }
 
-impl Link {
+impl Sessions {
     /// What the next handshake begins with.
     pub(crate) fn opens(&mut self, now: Moment) -> Opens {
-        let is_last_resort = self.session.renewal().is_some_and(|it| it.refusal.is_some());
+        let is_last_resort = self.renewal().is_some_and(|it| it.refusal.is_some());
         match is_last_resort {
             true => Opens::Initialize(Carrier::HttpSse),
-            false => self.session.era.opens(now),
+            false => self.era.opens(now),
         }
     }
+}
 
+impl Link {
     /// `initialize` over Streamable HTTP was answered.
     pub(crate) fn first_try_answered(
         &mut self,
@@ -93,7 +96,7 @@ impl Link {
             && matches!(answer, Answer::Result(_))
         {
             self.session.era.last_resort.found = Some(now);
-            self.tell(Event::FellBack { to: Carrier::HttpSse });
+            self.cx.tell(Event::FellBack { to: Carrier::HttpSse });
         }
         self.initialize_answered(now, head, reading);
     }

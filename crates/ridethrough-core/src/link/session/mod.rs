@@ -3,6 +3,7 @@
 //! ```text
 //!   renewal       what a session is, and one that is being made
 //!   handshake     making one for all who wait
+//!   initialize    what its first request may be answered with
 //!   turnover      one begins, one is lost, one cannot be had
 //!   restore       what the next one must be told again
 //!   eras          which era the server belongs to
@@ -12,6 +13,7 @@
 
 mod eras;
 mod handshake;
+mod initialize;
 mod last_resort;
 mod renewal;
 mod restore;
@@ -19,17 +21,24 @@ mod stateless;
 mod turnover;
 
 pub(crate) use renewal::{LIMIT, Ready};
+pub(crate) use stateless::headers_of;
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::era::{Eras, Version};
 use crate::exchange::{Exchange, RefusedBy};
-use crate::ids::Generation;
+use crate::headers::Headers;
+use crate::ids::{AttemptId, Generation};
 use crate::message::Json;
 use crate::moment::Moment;
 use crate::outcome::Reason;
+use crate::output::{Address, Verb};
 
 use super::Identity;
+use super::attempts::{NewRequest, Owner};
+use super::context::Context;
 use eras::KnownEra;
 use renewal::{Renewal, Session, Stage};
 use restore::Restore;
@@ -37,7 +46,7 @@ use restore::Restore;
 /// The session in force, and what is needed to make the next one.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    session: Session,
+    state: Session,
     era: KnownEra,
     restore: Restore,
     identity: Identity,
@@ -57,7 +66,7 @@ impl Sessions {
     pub(crate) fn new(eras: Eras, identity: Identity) -> Self {
         let era = KnownEra::new(eras);
         Self {
-            session: era.first_session(),
+            state: era.first_session(),
             era,
             restore: Restore::default(),
             identity,
@@ -96,8 +105,11 @@ impl Sessions {
         self.handshakes
     }
 
-    pub(crate) const fn count_handshake(&mut self) {
+    /// Sends a request for the sake of a session.
+    fn send(&mut self, cx: &mut Context, body: Bytes, to: Address, headers: Headers) -> AttemptId {
         self.handshakes = self.handshakes.saturating_add(1);
+        let request = NewRequest::new(Owner::Handshake, Verb::Post { body }, to);
+        cx.send(NewRequest { headers, ..request })
     }
 
     /// One of them was not sent after all.
@@ -112,7 +124,7 @@ impl Sessions {
 
     /// The session in force.
     pub(crate) const fn ready(&self) -> Option<&Ready> {
-        self.session.ready()
+        self.state.ready()
     }
 
     pub(crate) const fn had_session(&self) -> bool {
@@ -182,13 +194,13 @@ impl Sessions {
     }
 
     fn pending(&self) -> Option<&Renewal> {
-        match &self.session {
+        match &self.state {
             Session::Renewing(renewal) => Some(renewal),
             _ => None,
         }
     }
 
     const fn renewal(&mut self) -> Option<&mut Renewal> {
-        self.session.renewal()
+        self.state.renewal()
     }
 }

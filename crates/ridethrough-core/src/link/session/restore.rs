@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::Sessions;
 use crate::event::Event;
 use crate::exchange::{Exchange, Origin, Purpose};
 use crate::link::Link;
 use crate::link::calls::OwnRequest;
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
@@ -76,6 +78,12 @@ impl Restore {
     }
 }
 
+impl Sessions {
+    pub(crate) fn restore_failed(&mut self, cx: &mut Context, call: CallName) {
+        cx.tell(Event::RestoreFailed { call });
+    }
+}
+
 impl Link {
     /// Tells the new session what the old one knew. Nobody waits for it and nothing fails by it.
     pub(crate) fn restore_session(&mut self, now: Moment) {
@@ -109,26 +117,22 @@ impl Link {
             free -= 1;
         }
         let is_more = !self.session.restore.pending.is_empty();
-        self.timers.set(Timer::Restore, is_more.then_some(now + STEP));
+        self.cx.timers.set(Timer::Restore, is_more.then_some(now + STEP));
     }
 
     /// One of them is over.
     pub(crate) fn restored(&mut self, _: Moment, exchange: &Exchange, answer: Option<&Answer>) {
         if !matches!(answer, Some(Answer::Result(_))) {
-            self.restore_failed(exchange.call.clone());
+            self.session.restore_failed(&mut self.cx, exchange.call.clone());
         }
-    }
-
-    pub(crate) fn restore_failed(&mut self, call: CallName) {
-        self.tell(Event::RestoreFailed { call });
     }
 
     /// The session is gone: the next one is told from the start.
     pub(crate) fn stop_restoring(&mut self) {
         self.session.restore.pending.clear();
-        self.timers.set(Timer::Restore, None);
+        self.cx.timers.set(Timer::Restore, None);
         for id in self.calls.ids_where(is_restoring) {
-            self.drop_own(id);
+            self.calls.drop_own(&mut self.cx, id);
         }
     }
 }

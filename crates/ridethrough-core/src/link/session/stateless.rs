@@ -4,18 +4,19 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::Sessions;
 use crate::era::{Era, Version};
+use crate::exchange::Exchange;
 use crate::headers::Headers;
-use crate::ids::{AttemptId, ExchangeId};
+use crate::ids::AttemptId;
 use crate::link::CONNECT;
 use crate::link::Identity;
-use crate::link::Link;
-use crate::link::attempts::Owner;
+use crate::link::context::Context;
 use crate::message::{Json, Meta, Params, notification_body, stateless_notification_body};
-use crate::mirror;
-use crate::output::{Address, Verb};
+use crate::mirror::{self, Mirrors};
+use crate::output::Address;
 
-impl Link {
+impl Sessions {
     /// A request in the form of the era.
     pub(crate) fn body(&self, era: Era, params: &Params, wire_id: u64, method: &str) -> Bytes {
         match era {
@@ -24,57 +25,25 @@ impl Link {
         }
     }
 
-    /// A notification in the form of the era.
-    pub(crate) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
-        match self.era() {
-            Era::Legacy => notification_body(method, params),
-            Era::Modern => stateless_notification_body(method, params, &self.meta()),
-        }
-    }
-
     /// The members of `_meta` that a stateless server wants with every request, and the log level that the
     /// application asked for.
-    fn meta(&self) -> Meta {
-        let Identity { info, capabilities } = &self.session.identity;
+    pub(crate) fn meta(&self) -> Meta {
+        let Identity { info, capabilities } = &self.identity;
         let version = Version::V2026_07_28;
         let always = format!(
             r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}"#,
             capabilities.as_str(),
             info.as_str()
         );
-        Meta { always, log_level: self.session.restore.log_level() }
+        Meta { always, log_level: self.restore.log_level() }
     }
 
-    /// Asks the server what it speaks, in the words of the stateless era.
-    pub(crate) fn send_discover(&mut self, wire_id: u64, to: Address) -> AttemptId {
-        let ours = self.meta();
-        let body = Params::new(None, false).stateless_body(wire_id, DISCOVER, &ours);
-        let mut headers = HeaderMap::new();
-        put_routing(&mut headers, DISCOVER);
-        let to = Address { version: Some(Version::V2026_07_28), ..to };
-        self.request_with(Owner::Handshake, Verb::Post { body }, to, headers.into())
-    }
-
-    /// The headers of a call: its own and, in the stateless era, those that say what it is about.
-    pub(crate) fn headers_of(&self, id: ExchangeId) -> Headers {
-        let Some(exchange) = self.calls.get(id) else { return Headers::default() };
-        // Of the era it was sent in: what is left of a stream is asked for in the old session.
-        if exchange.era() == Era::Legacy {
-            return exchange.headers.clone();
+    /// A notification in the form of the era.
+    pub(crate) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
+        match self.era() {
+            Era::Legacy => notification_body(method, params),
+            Era::Modern => stateless_notification_body(method, params, &self.meta()),
         }
-        let (method, params) = (on_the_wire(&exchange.call.method), exchange.params.text());
-        let mut headers: HeaderMap =
-            exchange.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        put_routing(&mut headers, method);
-        if let Some(name) = mirror::name(method, params) {
-            headers.insert(NAME, name);
-        }
-        let mirrors = exchange.call.tool.as_ref().and_then(|tool| self.calls.mirrors(tool));
-        let arguments = params.and_then(|params| params.member("arguments"));
-        if let Some((mirrors, arguments)) = mirrors.zip(arguments) {
-            headers.extend(mirrors.headers(&arguments));
-        }
-        headers.into()
     }
 
     /// The headers of a request that the link makes for itself.
@@ -86,6 +55,41 @@ impl Link {
         put_routing(&mut headers, method);
         headers.into()
     }
+
+    /// Asks the server what it speaks, in the words of the stateless era.
+    pub(crate) fn send_discover(
+        &mut self,
+        cx: &mut Context,
+        wire_id: u64,
+        to: Address,
+    ) -> AttemptId {
+        let ours = self.meta();
+        let body = Params::new(None, false).stateless_body(wire_id, DISCOVER, &ours);
+        let mut headers = HeaderMap::new();
+        put_routing(&mut headers, DISCOVER);
+        let to = Address { version: Some(Version::V2026_07_28), ..to };
+        self.send(cx, body, to, headers.into())
+    }
+}
+
+/// The headers of a call: its own and, in the stateless era, those that say what it is about.
+pub(crate) fn headers_of(exchange: &Exchange, mirrors: Option<&Mirrors>) -> Headers {
+    // Of the era it was sent in: what is left of a stream is asked for in the old session.
+    if exchange.era() == Era::Legacy {
+        return exchange.headers.clone();
+    }
+    let (method, params) = (on_the_wire(&exchange.call.method), exchange.params.text());
+    let mut headers: HeaderMap =
+        exchange.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    put_routing(&mut headers, method);
+    if let Some(name) = mirror::name(method, params) {
+        headers.insert(NAME, name);
+    }
+    let arguments = params.and_then(|params| params.member("arguments"));
+    if let Some((mirrors, arguments)) = mirrors.zip(arguments) {
+        headers.extend(mirrors.headers(&arguments));
+    }
+    headers.into()
 }
 
 fn put_routing(headers: &mut HeaderMap, method: &str) {

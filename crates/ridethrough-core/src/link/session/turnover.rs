@@ -1,18 +1,97 @@
 //! The turnover of sessions: one begins, one is lost, one cannot be had.
 
+use super::Sessions;
 use super::renewal::{self, Opening, Ready, Session, Stage};
 use crate::era::Carrier;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::ids::{AttemptId, ExchangeId, Generation};
 use crate::link::Link;
-use crate::link::attempts::Owner;
+use crate::link::attempts::{NewRequest, Owner};
+use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::{Address, Verb};
 use crate::session::SessionId;
+
+impl Sessions {
+    /// What a stateless server said of itself, which needed no handshake.
+    pub(crate) fn note_server(&mut self, answer: Option<&Answer>) {
+        if let (Session::Ready(ready), Some(Answer::Result(server))) = (&mut self.state, answer) {
+            ready.server.get_or_insert_with(|| server.clone());
+        }
+    }
+
+    /// Stops listening to those who had time enough, and sets the alarm for the others.
+    pub(crate) fn forget_abandoned(&mut self, cx: &mut Context, now: Moment) {
+        let patience = |owner: &Owner| match owner {
+            Owner::Abandoned { until, .. } | Owner::Delete { until } => Some(*until),
+            _ => None,
+        };
+        for attempt in
+            cx.attempts.ids_where(|owner| patience(owner).is_some_and(|until| until <= now))
+        {
+            cx.abort(attempt);
+        }
+        let next = cx.attempts.iter().filter_map(|each| patience(&each.owner)).min();
+        cx.timers.set(Timer::Abandoned, next);
+    }
+
+    /// A handshake took too long. Its session may come into being after all; then it is deleted.
+    pub(crate) fn abandon(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        attempt: AttemptId,
+        carrier: Carrier,
+    ) {
+        let until = now + renewal::ABANDONED_LIMIT;
+        cx.attempts.give_to(attempt, Owner::Abandoned { until, carrier });
+        self.forget_abandoned(cx, now);
+    }
+
+    /// The session that is to be deleted, if there is one.
+    pub(crate) fn end_session(&mut self, cx: &mut Context, now: Moment) -> Option<Address> {
+        let ready = match std::mem::replace(&mut self.state, Session::Absent) {
+            Session::Absent => return None,
+            Session::Ready(ready) => ready,
+            Session::Renewing(renewal) => match renewal.stage {
+                Stage::Initialized { ready, .. } => ready,
+                // The session may come into being while we leave: then it is deleted, too.
+                Stage::Opening(Opening { attempt, opens, .. }) => {
+                    self.abandon(cx, now, attempt, opens.carrier());
+                    return None;
+                }
+                _ => return None,
+            },
+        };
+        Some(ready.address).filter(|to| to.session.is_some())
+    }
+
+    /// An `initialize` that was given up on is answered after all.
+    pub(crate) fn abandoned_answered(
+        &mut self,
+        cx: &mut Context,
+        now: Moment,
+        generation: Generation,
+        carrier: Carrier,
+        session: Option<SessionId>,
+    ) {
+        if session.is_some() {
+            let to = Address { generation, session, carrier, ..Address::default() };
+            self.say_goodbye(cx, now, to);
+        }
+    }
+
+    /// Deletes a session, without waiting for long.
+    pub(crate) fn say_goodbye(&mut self, cx: &mut Context, now: Moment, to: Address) {
+        let until = now + renewal::LIMIT;
+        cx.send(NewRequest::new(Owner::Delete { until }, Verb::Delete, to));
+        self.forget_abandoned(cx, now);
+    }
+}
 
 impl Link {
     pub(crate) fn session_is_wanted(&self) -> bool {
@@ -42,7 +121,7 @@ impl Link {
 
     /// Ends a call; one that waited for a session has what the server said last to the handshake.
     pub(crate) fn end_waiter(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
-        if let Session::Renewing(renewal) = &self.session.session
+        if let Session::Renewing(renewal) = &self.session.state
             && let Some(exchange) = self.calls.get_mut(id)
             && waits_for_session(exchange)
         {
@@ -53,11 +132,11 @@ impl Link {
 
     /// Why a call that waits for a session need not wait any longer.
     fn waits_in_vain(&self, now: Moment, exchange: &Exchange) -> Option<Ending> {
-        let Session::Renewing(renewal) = &self.session.session else { return None };
+        let Session::Renewing(renewal) = &self.session.state else { return None };
         if !waits_for_session(exchange) || renewal.is_under_way() {
             return None;
         }
-        let left = self.patience().saturating_sub(exchange.waited(now));
+        let left = self.reach.patience(&self.cx.policy).saturating_sub(exchange.waited(now));
         let end = exchange.deadline.at.min(now + left);
         if renewal.asked_until > end
             && let Reason::Status(status) = renewal.last
@@ -72,13 +151,13 @@ impl Link {
     /// The handshake cannot succeed: everybody who waits for it learns why.
     pub(crate) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
         let mut said = None;
-        if let Session::Renewing(renewal) = &mut self.session.session {
+        if let Session::Renewing(renewal) = &mut self.session.state {
             said = renewal.said.take();
             let attempt = renewal.attempt();
-            self.session.session = Session::Absent;
-            self.timers.set(Timer::Renewal, None);
+            self.session.state = Session::Absent;
+            self.cx.timers.set(Timer::Renewal, None);
             if let Some(attempt) = attempt {
-                self.abort(attempt);
+                self.cx.abort(attempt);
             }
         }
         for id in self.calls.ids_where(waits_for_session) {
@@ -87,20 +166,20 @@ impl Link {
             }
             self.end(now, id, ending.clone());
         }
-        self.drop_session_notices(now, ending);
+        self.outbound.drop_session_notices(&mut self.cx, now, ending);
         self.breaker_probe_failed_unsent(now);
     }
 
     pub(crate) fn become_ready(&mut self, now: Moment, ready: Ready) {
         let generation = ready.generation();
-        self.timers.set(Timer::Renewal, None);
+        self.cx.timers.set(Timer::Renewal, None);
         self.session.had_session = true;
-        self.tell(Event::SessionReady { generation, version: ready.version });
+        self.cx.tell(Event::SessionReady { generation, version: ready.version });
         if self.session.restore.is_another_server(ready.server.as_ref()) {
-            self.tell(Event::ServerChanged);
+            self.cx.tell(Event::ServerChanged);
         }
         let is_guessed = self.session.era.is_guessed();
-        self.session.session = Session::Ready(Ready { since: now, is_guessed, ..ready });
+        self.session.state = Session::Ready(Ready { since: now, is_guessed, ..ready });
         self.listen_in_new_session(now);
         self.restore_session(now);
         for id in self.calls.ids_where(waits_for_session) {
@@ -113,96 +192,27 @@ impl Link {
         }
     }
 
-    /// What a stateless server said of itself, which needed no handshake.
-    pub(crate) fn note_server(&mut self, answer: Option<&Answer>) {
-        if let (Session::Ready(ready), Some(Answer::Result(server))) =
-            (&mut self.session.session, answer)
-        {
-            ready.server.get_or_insert_with(|| server.clone());
-        }
-    }
-
     /// This session is gone; a late word about an older one changes nothing.
     pub(crate) fn lose_session(&mut self, now: Moment, generation: Generation) {
         let is_current = self.session.ready().is_some_and(|ready| ready.generation() == generation);
-        if !is_current || !self.can_lose_session() {
+        if !is_current || !self.session.can_lose_session() {
             return;
         }
         let unwanted = self.guessed_in_vain();
-        self.session.session = Session::Absent;
+        self.session.state = Session::Absent;
         self.stop_restoring();
-        self.tell(Event::SessionLost { generation });
-        self.stop_listener(now);
-        self.withdraw_questions(|question| question.generation == generation);
-        self.drop_answers(now, |asked, _| asked == generation);
+        self.cx.tell(Event::SessionLost { generation });
+        self.listening.stop_listener(&mut self.cx, now);
+        self.outbound
+            .withdraw_questions(&mut self.cx, |question| question.generation == generation);
+        self.outbound.drop_answers(&mut self.cx, now, |asked, _| asked == generation);
         if let Some(session) = unwanted {
-            self.leave_unused(now, session);
+            self.session.leave_unused(&mut self.cx, now, session);
         }
         self.release_subscribers(now);
         if self.reach.keeps_connected() {
             self.ensure_session(now);
         }
-    }
-
-    /// The session that is to be deleted, if there is one.
-    pub(crate) fn end_session(&mut self, now: Moment) -> Option<Address> {
-        let ready = match std::mem::replace(&mut self.session.session, Session::Absent) {
-            Session::Absent => return None,
-            Session::Ready(ready) => ready,
-            Session::Renewing(renewal) => match renewal.stage {
-                Stage::Initialized { ready, .. } => ready,
-                // The session may come into being while we leave: then it is deleted, too.
-                Stage::Opening(Opening { attempt, opens, .. }) => {
-                    self.abandon(now, attempt, opens.carrier());
-                    return None;
-                }
-                _ => return None,
-            },
-        };
-        Some(ready.address).filter(|to| to.session.is_some())
-    }
-
-    /// A handshake took too long. Its session may come into being after all; then it is deleted.
-    pub(crate) fn abandon(&mut self, now: Moment, attempt: AttemptId, carrier: Carrier) {
-        let until = now + renewal::ABANDONED_LIMIT;
-        self.attempts.give_to(attempt, Owner::Abandoned { until, carrier });
-        self.forget_abandoned(now);
-    }
-
-    /// An `initialize` that was given up on is answered after all.
-    pub(crate) fn abandoned_answered(
-        &mut self,
-        now: Moment,
-        generation: Generation,
-        carrier: Carrier,
-        session: Option<SessionId>,
-    ) {
-        if session.is_some() {
-            let to = Address { generation, session, carrier, ..Address::default() };
-            self.say_goodbye(now, to);
-        }
-    }
-
-    /// Deletes a session, without waiting for long.
-    pub(crate) fn say_goodbye(&mut self, now: Moment, to: Address) {
-        let until = now + renewal::LIMIT;
-        self.request(Owner::Delete { until }, Verb::Delete, to);
-        self.forget_abandoned(now);
-    }
-
-    /// Stops listening to those who had time enough, and sets the alarm for the others.
-    pub(crate) fn forget_abandoned(&mut self, now: Moment) {
-        let patience = |owner: &Owner| match owner {
-            Owner::Abandoned { until, .. } | Owner::Delete { until } => Some(*until),
-            _ => None,
-        };
-        for attempt in
-            self.attempts.ids_where(|owner| patience(owner).is_some_and(|until| until <= now))
-        {
-            self.abort(attempt);
-        }
-        let next = self.attempts.iter().filter_map(|each| patience(&each.owner)).min();
-        self.timers.set(Timer::Abandoned, next);
     }
 }
 

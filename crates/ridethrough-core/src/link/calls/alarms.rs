@@ -1,0 +1,81 @@
+//! When an exchange is looked at again: its deadline, the end of its wait, its silence.
+
+use crate::exchange::{Ending, Exchange, State, Waiting};
+use crate::ids::ExchangeId;
+use crate::link::Link;
+use crate::link::timers::Timer;
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+
+impl Link {
+    /// Something of this exchange is due: its deadline, its wait, or a look at its silence.
+    pub(crate) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
+        let Some(exchange) = self.calls.get(id) else { return };
+        if now >= exchange.deadline.at {
+            let gate = self.admission.held(&exchange.call).filter(|_| exchange.waits_at_gate());
+            let retry_after = gate.map(|(until, _)| until.since(now));
+            let reason = gate.map(|(_, status)| Reason::Status(status));
+            let reason = reason.unwrap_or_else(|| self.awaited(exchange));
+            let ending = Ending::new(Kind::DeadlinePassed, reason);
+            return self.end_waiter(now, id, Ending { retry_after, ..ending });
+        }
+        match exchange.state {
+            State::Accepted { until } if now >= until => {
+                let reason = Reason::Rule("accepted, but no answer followed");
+                self.end(now, id, Ending::new(Kind::PeerMisbehaved, reason));
+            }
+            State::Waiting(Waiting::Until { at, then }) if now >= at => self.let_out(now, id, then),
+            State::Waiting(Waiting::Link { .. })
+                if exchange.waited(now) >= self.reach.patience(&self.cx.policy) =>
+            {
+                self.try_once_more(now, id);
+            }
+            State::Waiting(Waiting::Session { .. }) => self.review_session_waiter(now, id),
+            State::Live(_) => {
+                self.ask_about_silence(now);
+                self.set_alarm(id);
+            }
+            _ => self.set_alarm(id),
+        }
+    }
+
+    /// What a call has waited for in vain.
+    fn awaited(&self, exchange: &Exchange) -> Reason {
+        match exchange.state {
+            State::Waiting(Waiting::Credentials(_)) => Reason::Rule("it waited for credentials"),
+            State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }) => {
+                self.out_of_patience(exchange.id).reason
+            }
+            State::Waiting(Waiting::Acknowledgement) => {
+                Reason::Rule("the server did not acknowledge the subscription")
+            }
+            State::Waiting(Waiting::Input) => Reason::Rule("it waited for input for the server"),
+            State::Waiting(Waiting::Place) => NO_PLACE,
+            _ => Reason::Nothing,
+        }
+    }
+
+    /// Sets the moment at which an exchange must be looked at again.
+    pub(crate) fn set_alarm(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.calls.get(id) else { return };
+        let own = match &exchange.state {
+            State::Accepted { until } => Some(*until),
+            State::Waiting(Waiting::Until { at, .. }) => Some(*at),
+            State::Waiting(Waiting::Session { .. }) if self.session.is_under_way() => None,
+            State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => Some(
+                *since
+                    + self.reach.patience(&self.cx.policy).saturating_sub(exchange.ledger.waited),
+            ),
+            State::Live(live) if exchange.origin.is_application() => {
+                self.health.next_look(live.last_sign)
+            }
+            _ => None,
+        };
+        let deadline = exchange.deadline.at;
+        self.cx
+            .timers
+            .set(Timer::Exchange(id), Some(own.map_or(deadline, |own| own.min(deadline))));
+    }
+}
+
+const NO_PLACE: Reason = Reason::Rule("it waited for a place among the calls in flight");

@@ -1,0 +1,100 @@
+//! What every part of a link works with: the rules, the timers, and the way out.
+
+use std::collections::VecDeque;
+
+use crate::dice::Dice;
+use crate::event::Event;
+use crate::ids::{AttemptId, CredentialsId, Generation};
+use crate::output::{Action, Delivered, Outgoing, Output};
+use crate::policy::RecoveryPolicy;
+
+use super::attempts::{Attempt, Attempts, NewRequest, Owner};
+use super::timers::Timers;
+
+/// The rules, the timers, the requests that are out, and the outbox.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) policy: RecoveryPolicy,
+    pub(crate) dice: Dice,
+    pub(crate) timers: Timers,
+    pub(crate) attempts: Attempts,
+    /// The credentials in force.
+    pub(crate) credentials: CredentialsId,
+    outbox: VecDeque<Output>,
+}
+
+impl Context {
+    pub(crate) fn new(policy: RecoveryPolicy, seed: u64) -> Self {
+        Self {
+            policy,
+            dice: Dice::new(seed),
+            timers: Timers::default(),
+            attempts: Attempts::default(),
+            credentials: CredentialsId::default(),
+            outbox: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn put(&mut self, output: Output) {
+        self.outbox.push_back(output);
+    }
+
+    /// The driver is to do this.
+    pub(crate) fn act(&mut self, action: Action) {
+        self.put(Output::Act(action));
+    }
+
+    /// Whoever watches is told this.
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.put(Output::Tell(event));
+    }
+
+    /// The application is handed this.
+    pub(crate) fn deliver(&mut self, delivered: Delivered) {
+        self.put(Output::Deliver(delivered));
+    }
+
+    pub(crate) fn next_output(&mut self) -> Option<Output> {
+        self.outbox.pop_front()
+    }
+
+    /// Makes a request, with the credentials in force.
+    pub(crate) fn send(&mut self, request: NewRequest) -> AttemptId {
+        let NewRequest { owner, verb, to, headers, lane, route } = request;
+        let attempt = self.new_attempt(owner, to.generation);
+        let credentials = self.credentials;
+        self.act(Action::Send(Outgoing { attempt, verb, to, credentials, headers, lane, route }));
+        attempt
+    }
+
+    /// Makes a connection.
+    pub(crate) fn dial(&mut self) -> AttemptId {
+        let attempt = self.new_attempt(Owner::Dial, Generation::default());
+        self.act(Action::Dial { attempt });
+        attempt
+    }
+
+    fn new_attempt(&mut self, owner: Owner, generation: Generation) -> AttemptId {
+        let credentials = self.credentials;
+        self.attempts.add(Attempt { owner, credentials, generation })
+    }
+
+    /// Stops an attempt that nobody wants to hear of any more.
+    pub(crate) fn abort(&mut self, attempt: AttemptId) {
+        if self.attempts.remove(attempt).is_some() {
+            self.act(Action::Abort { attempt });
+        }
+    }
+
+    /// Reads the rest of an answer for the sake of its connection.
+    pub(crate) fn drain(&mut self, attempt: AttemptId) {
+        if self.attempts.remove(attempt).is_some() {
+            self.act(Action::Drain { attempt, within: DRAIN_TIME, bytes: DRAIN_BYTES });
+        }
+    }
+}
+
+/// Row 15: how long a stream is read behind its answer,
+const DRAIN_TIME: std::time::Duration = std::time::Duration::from_secs(2);
+/// and how many bytes of it.
+const DRAIN_BYTES: usize = 64 * 1024;

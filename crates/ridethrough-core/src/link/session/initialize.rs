@@ -1,0 +1,151 @@
+//! What `initialize` may be answered with, and what follows from it.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::Sessions;
+use super::renewal::{self, Opening, Ready, Session, Stage};
+use crate::answer::{PostReading, status};
+use crate::exchange::{Ending, MOST_STEP_UPS, follow};
+use crate::head::{AnswerHead, Content, Redirect};
+use crate::link::Link;
+use crate::message::Answer;
+use crate::moment::Moment;
+use crate::outcome::{Kind, Reason};
+use crate::output::Address;
+
+impl Sessions {
+    /// Whether a refused `initialize` is worth another try. A server that was here comes back; where none
+    /// ever was, the path is wrong.
+    pub(crate) fn may_pass(&self, status: StatusCode) -> bool {
+        let has_spoken = matches!(&self.state, Session::Renewing(renewal) if renewal.has_spoken);
+        match status::is_no_server_here(status) {
+            true => self.had_session || has_spoken,
+            false => status.is_server_error(),
+        }
+    }
+}
+
+impl Link {
+    /// What `initialize` may meet.
+    pub(crate) fn initialize_answered(
+        &mut self,
+        now: Moment,
+        head: &AnswerHead,
+        reading: PostReading,
+    ) {
+        let may_tell = !head.status.is_server_error() && !status::is_guard(head.status);
+        if may_tell && self.doubts_era(now, &reading) {
+            return;
+        }
+        match reading {
+            PostReading::Answer(Answer::Error(_)) if head.status.is_server_error() => {
+                self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
+            }
+            PostReading::Answer(Answer::Error(_)) if status::is_guard(head.status) => {
+                let ending = Ending::new(Kind::rejected(head.status), Reason::Status(head.status));
+                self.fail_session_waiters(now, &ending);
+            }
+            PostReading::Answer(answer) => self.initialize_replied(now, head, &answer),
+            PostReading::Deferred { status, hint, .. } => {
+                self.handshake_deferred(now, status, hint);
+            }
+            PostReading::Interrupted { status, hint } => {
+                self.handshake_failed(now, hint, Reason::Status(status));
+            }
+            PostReading::Rejected(status) if self.session.may_pass(status) => {
+                if status::is_not_found(status) {
+                    // Nobody knows who says so: the next try begins with the era.
+                    self.session.era.forget();
+                }
+                self.handshake_failed(now, head.retry_after, Reason::Status(status));
+            }
+            PostReading::Suspected(_) => {
+                self.handshake_failed(now, None, Reason::Status(head.status));
+            }
+            PostReading::Unauthorized { .. } => self.handshake_unauthorized(now, head, 1),
+            PostReading::NeedsScope { .. } => {
+                self.handshake_unauthorized(now, head, MOST_STEP_UPS);
+            }
+            PostReading::Redirected(to, status) => self.handshake_redirected(now, to, status),
+            PostReading::Rejected(status) => {
+                let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+                self.fail_session_waiters(now, &ending);
+            }
+            PostReading::Accepted => {
+                let reason = Reason::Rule("`initialize` was accepted but not answered");
+                self.fail_session_waiters(now, &Ending::new(Kind::PeerMisbehaved, reason));
+            }
+            PostReading::Misbehaved(why) => {
+                let why = if head.content == Content::Html { "it is a web page" } else { why };
+                let ending = Ending::new(Kind::PeerMisbehaved, Reason::Rule(why));
+                self.fail_session_waiters(now, &ending);
+            }
+        }
+    }
+
+    fn initialize_replied(&mut self, now: Moment, head: &AnswerHead, answer: &Answer) {
+        let Some(renewal) = self.session.renewal() else { return };
+        let Stage::Opening(Opening { generation, opens, .. }) = renewal.stage else { return };
+        let (target, carrier) = (renewal.target.clone(), opens.carrier());
+        let session = head.session.clone();
+        let address = Address { generation, session, version: None, target, carrier };
+        match renewal::agreed_version(answer) {
+            Ok(version) => {
+                self.session.era.gave_a_session();
+                let server = Some(answer.json().clone());
+                let ready = Ready::new(version, address, server);
+                self.send_initialized(now, Ready { home: head.connection, ..ready });
+            }
+            Err(words) => {
+                self.session.leave_unused(&mut self.cx, now, address);
+                if self.agreed_on_no_session(now, answer) {
+                    return;
+                }
+                let words = self.credentials.secrets().masked(&words);
+                let ending = Ending::new(Kind::Incompatible, Reason::Said(words.into()));
+                self.fail_session_waiters(now, &ending);
+            }
+        }
+    }
+
+    fn handshake_deferred(&mut self, now: Moment, status: StatusCode, hint: Option<Duration>) {
+        let Some(renewal) = self.session.renewal() else { return };
+        renewal.deferrals += 1;
+        let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
+        let ending = Ending { retry_after: hint, ..ending };
+        let is_limited = !status::is_unavailable(status);
+        if is_limited && renewal.deferrals > renewal::MOST_DEFERRALS {
+            return self.fail_session_waiters(now, &ending);
+        }
+        self.handshake_failed(now, hint, Reason::Status(status));
+    }
+
+    fn handshake_unauthorized(&mut self, now: Moment, head: &AnswerHead, most_rounds: u32) {
+        let Some(renewal) = self.session.renewal() else { return };
+        let Stage::Opening(Opening { credentials, .. }) = renewal.stage else { return };
+        if renewal.credential_rounds >= most_rounds {
+            let ending = Ending::new(Kind::Unauthorized, Reason::Status(head.status));
+            return self.fail_session_waiters(now, &ending);
+        }
+        renewal.credential_rounds += 1;
+        self.enter_stage(now, Stage::AwaitCredentials);
+        self.renew_credentials(now, credentials, head.challenge.clone());
+    }
+
+    fn handshake_redirected(&mut self, now: Moment, to: Option<Redirect>, status: StatusCode) {
+        let Some(renewal) = self.session.renewal() else { return };
+        match follow(to, status, renewal.redirects) {
+            Ok(path) => {
+                renewal.redirects += 1;
+                renewal.target = Some(path);
+                self.try_handshake(now);
+            }
+            Err(reason) => {
+                let ending = Ending::new(Kind::rejected(status), reason);
+                self.fail_session_waiters(now, &ending);
+            }
+        }
+    }
+}
