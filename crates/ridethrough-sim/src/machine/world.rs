@@ -1,6 +1,7 @@
 //! One world: a machine, a server, and time that jumps from one happening to the next.
 
 mod application;
+mod happening;
 mod plan;
 
 use std::cmp::Reverse;
@@ -10,9 +11,11 @@ use std::time::Duration;
 use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Json;
 use ridethrough_core::{
-    Action, AttemptId, Cause, CredentialsId, Delivered, ExchangeId, Failure, Identity, Lane, Link,
-    Moment, NoCredentials, Outcome, Outgoing, Output, QuestionId, RecoveryPolicy, Verb,
+    Action, AttemptId, Cause, Delivered, ExchangeId, Failure, Identity, Lane, Link, Moment,
+    NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Verb,
 };
+
+use happening::{Connection, Happening};
 
 use crate::machine::eras::Setting;
 use crate::machine::faults::Faults;
@@ -42,31 +45,6 @@ pub(crate) struct World {
     pub(crate) faults_met: u64,
     is_healed: bool,
     is_closed: bool,
-}
-
-#[derive(Debug)]
-enum Happening {
-    Answer(QuestionId, bool),
-    Begin,
-    Cancel(ExchangeId),
-    Credentials(CredentialsId, bool),
-    Connected(AttemptId, bool),
-    FleetChanges,
-    News(AttemptId, News),
-    OutageBegins(Outage, Duration),
-    OutageEnds,
-    Restart,
-    Run(AttemptId, u64),
-}
-
-/// A request that is out.
-#[derive(Debug)]
-struct Connection {
-    call: Option<u64>,
-    is_handshake: bool,
-    /// The generation whose era is asked for, which pings of a stateless server do likewise.
-    asks_era_of: Option<u64>,
-    listens: Option<u64>,
 }
 
 impl World {

@@ -16,6 +16,7 @@ mod certain;
 mod computer;
 mod dialect;
 mod faults;
+mod history;
 mod host;
 mod life;
 mod lines;

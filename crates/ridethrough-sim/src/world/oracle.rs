@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::certain::Certain;
 use super::faults::Fault;
+use super::history::{Call, Client};
 use super::told::Told;
 use super::trace::Trace;
 use crate::Violation;
@@ -32,49 +33,6 @@ pub(super) struct Oracle {
     pub(super) faults: u64,
     /// How often the server forgot its sessions.
     forgets: u64,
-}
-
-/// One call, from all that is known.
-#[derive(Debug)]
-struct Call {
-    client: usize,
-    is_safe: bool,
-    began: Instant,
-    deadline: Duration,
-    executions: u32,
-    lies: u32,
-    arrivals: u32,
-    /// Arrivals that the carrier itself refused: those may be repeated as often as it does so.
-    excused: u32,
-    /// How often the server did not know its session or its token.
-    unknown: u32,
-    resumes: u32,
-    last_resume: Option<Instant>,
-    /// The server asked to be left alone with this call until then.
-    not_before: Option<Instant>,
-    /// What it met last makes a repeat draw on the budget.
-    is_budgeted: bool,
-    ended: Option<Instant>,
-    is_taken_back: bool,
-    /// It ended with the claim that the server has not run it.
-    is_denied: bool,
-    /// The server called its session lost after it ran.
-    is_called_lost: bool,
-    /// How often the server had forgotten its sessions when the call last arrived.
-    forgets: u64,
-}
-
-/// One client's manners towards the server.
-#[derive(Debug, Default)]
-struct Client {
-    calls: u32,
-    in_flight: u32,
-    most_in_flight: u32,
-    repeats: u32,
-    handshakes: VecDeque<Instant>,
-    listens: VecDeque<Instant>,
-    /// Standing streams in all.
-    streams: u32,
 }
 
 impl Oracle {

@@ -246,7 +246,7 @@ impl Link {
         }
         let is_granted = |uri: &str| granted.resource_subscriptions.contains(uri);
         for id in self.calls.ids_where(waits_for_acknowledgement) {
-            let uri = self.calls.get(id).and_then(|it| subject(it));
+            let uri = self.calls.get(id).and_then(subject);
             if uri.is_some_and(|uri| is_granted(&uri)) {
                 self.finish(now, id, Ok(Answer::Result(Json::empty_object())), None);
             }
@@ -334,7 +334,7 @@ impl Link {
 
     fn subscribers_uris(&self) -> impl Iterator<Item = Box<str>> {
         let waiting = self.calls.iter().filter(|it| waits_for_acknowledgement(it));
-        waiting.filter_map(|it| subject(it))
+        waiting.filter_map(subject)
     }
 
     /// A request of a stateless server stands against its own rules: it gets no answer.

@@ -147,7 +147,7 @@ impl Link {
         };
         self.reach.keeps_connected
             || self.health.breaker() == breaker::State::Probing
-            || self.calls.iter().any(|it| waits(it))
+            || self.calls.iter().any(waits)
             || self.outbound.awaits_link()
     }
 

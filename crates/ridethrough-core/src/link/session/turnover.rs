@@ -97,7 +97,7 @@ impl Link {
     pub(crate) fn session_is_wanted(&self) -> bool {
         self.reach.keeps_connected()
             || self.health.is_probing()
-            || self.calls.iter().any(|it| waits_for_session(it))
+            || self.calls.iter().any(waits_for_session)
             || self.outbound.awaits_session()
     }
 

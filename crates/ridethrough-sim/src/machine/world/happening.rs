@@ -1,0 +1,34 @@
+//! What may happen in a world, and the requests that it happens to.
+
+use std::time::Duration;
+
+use ridethrough_core::{AttemptId, CredentialsId, ExchangeId, QuestionId};
+
+use crate::machine::script::News;
+use crate::machine::server::Outage;
+
+/// Something that is due at a moment.
+#[derive(Debug)]
+pub(super) enum Happening {
+    Answer(QuestionId, bool),
+    Begin,
+    Cancel(ExchangeId),
+    Credentials(CredentialsId, bool),
+    Connected(AttemptId, bool),
+    FleetChanges,
+    News(AttemptId, News),
+    OutageBegins(Outage, Duration),
+    OutageEnds,
+    Restart,
+    Run(AttemptId, u64),
+}
+
+/// A request that is out.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) call: Option<u64>,
+    pub(super) is_handshake: bool,
+    /// The generation whose era is asked for, which pings of a stateless server do likewise.
+    pub(super) asks_era_of: Option<u64>,
+    pub(super) listens: Option<u64>,
+}
