@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 /// A doubling window, from `first` to `most`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +25,14 @@ impl Window {
     }
 
     /// A wait anywhere in the window.
-    pub fn full_jitter(self, failures: u32, dice: &mut Dice) -> Duration {
-        dice.between(Duration::ZERO, self.width(failures))
+    pub fn full_jitter(self, failures: u32, rng: &mut Rng) -> Duration {
+        rng.between(Duration::ZERO, self.width(failures))
     }
 
     /// A wait in the upper half of the window, for loops that must not come in bursts.
-    pub fn half_jitter(self, failures: u32, dice: &mut Dice) -> Duration {
+    pub fn half_jitter(self, failures: u32, rng: &mut Rng) -> Duration {
         let width = self.width(failures);
-        dice.between(width / 2, width)
+        rng.between(width / 2, width)
     }
 }
 
@@ -40,11 +40,11 @@ impl Window {
 ///
 /// Gaps stay under 250 ms for the first 5 s, since most outages are restarts, and then double
 /// to 5 s; `late` counts the tries after those first seconds.
-pub(crate) fn gap(age: Duration, late: u32, dice: &mut Dice) -> Duration {
+pub(crate) fn gap(age: Duration, late: u32, rng: &mut Rng) -> Duration {
     if age < YOUNG {
-        return dice.between(SHORTEST, SHORT);
+        return rng.between(SHORTEST, SHORT);
     }
-    Window { first: SHORT, most: LONGEST }.half_jitter(late.saturating_add(1), dice)
+    Window { first: SHORT, most: LONGEST }.half_jitter(late.saturating_add(1), rng)
 }
 
 /// How long an outage counts as young.
@@ -77,15 +77,15 @@ mod tests {
 
     #[test]
     fn gaps_stay_under_250_ms_for_5_s_and_then_double_to_5_s() {
-        let mut dice = Dice::new(3);
+        let mut rng = Rng::new(3);
 
         for age in [0, 1000, 4999] {
-            assert!(gap(Duration::from_millis(age), 0, &mut dice) <= SHORT);
+            assert!(gap(Duration::from_millis(age), 0, &mut rng) <= SHORT);
         }
         for late in 0..20 {
-            let wait = gap(YOUNG, late, &mut dice);
+            let wait = gap(YOUNG, late, &mut rng);
             assert!(wait >= SHORT && wait <= LONGEST, "{late}: {wait:?}");
         }
-        assert!(gap(YOUNG, 19, &mut dice) >= LONGEST / 2);
+        assert!(gap(YOUNG, 19, &mut rng) >= LONGEST / 2);
     }
 }

@@ -14,8 +14,8 @@
 use std::time::Duration;
 
 use crate::backoff::Window;
-use crate::dice::Dice;
 use crate::moment::Moment;
+use crate::rng::Rng;
 
 /// Counts strikes and decides whether new calls may go out.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Breaker {
     }
 
     /// A call ended without an answer for a transport reason. Returns whether that opened it.
-    pub fn strike(&mut self, now: Moment, incident: Incident, dice: &mut Dice) -> bool {
+    pub fn strike(&mut self, now: Moment, incident: Incident, rng: &mut Rng) -> bool {
         if incident != Incident::Alone && self.last_strike == Some(incident) {
             return false;
         }
@@ -77,7 +77,7 @@ impl Breaker {
         self.strikes = (self.strikes + 1).min(LIMIT);
         let opens = self.state == State::Closed && self.strikes == LIMIT;
         if opens {
-            self.open(now, dice);
+            self.open(now, rng);
         }
         opens
     }
@@ -104,13 +104,13 @@ impl Breaker {
     }
 
     /// The probe got no JSON-RPC reply: open for longer.
-    pub fn probe_failed(&mut self, now: Moment, dice: &mut Dice) {
-        self.open(now, dice);
+    pub fn probe_failed(&mut self, now: Moment, rng: &mut Rng) {
+        self.open(now, rng);
     }
 
-    fn open(&mut self, now: Moment, dice: &mut Dice) {
+    fn open(&mut self, now: Moment, rng: &mut Rng) {
         let wait =
-            if self.openings == 0 { PAUSE.first } else { PAUSE.half_jitter(self.openings, dice) };
+            if self.openings == 0 { PAUSE.first } else { PAUSE.half_jitter(self.openings, rng) };
         self.openings = self.openings.saturating_add(1);
         self.state = State::Open { until: now + wait };
     }
@@ -131,12 +131,12 @@ mod tests {
 
     #[test]
     fn five_strikes_open_it_for_1_s_and_failed_probes_for_longer_up_to_60_s() {
-        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
+        let (mut breaker, mut rng) = (Breaker::new(), Rng::new(1));
         for _ in 0..4 {
-            assert!(!breaker.strike(Moment::START, Incident::Alone, &mut dice));
+            assert!(!breaker.strike(Moment::START, Incident::Alone, &mut rng));
         }
 
-        assert!(breaker.strike(Moment::START, Incident::Alone, &mut dice));
+        assert!(breaker.strike(Moment::START, Incident::Alone, &mut rng));
 
         assert_eq!(breaker.state(), State::Open { until: Moment::secs(1) });
         let pauses: Vec<_> = (0..10).map(|_| pause_after_failed_probe(&mut breaker)).collect();
@@ -146,10 +146,10 @@ mod tests {
 
     #[test]
     fn calls_lost_in_one_outage_are_one_strike() {
-        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
+        let (mut breaker, mut rng) = (Breaker::new(), Rng::new(1));
 
         for _ in 0..100 {
-            breaker.strike(Moment::START, Incident::Outage(7), &mut dice);
+            breaker.strike(Moment::START, Incident::Outage(7), &mut rng);
         }
 
         assert_eq!((breaker.strikes(), breaker.state()), (1, State::Closed));
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn an_answer_clears_the_strikes() {
-        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
-        (0..4).for_each(|_| _ = breaker.strike(Moment::START, Incident::Alone, &mut dice));
+        let (mut breaker, mut rng) = (Breaker::new(), Rng::new(1));
+        (0..4).for_each(|_| _ = breaker.strike(Moment::START, Incident::Alone, &mut rng));
 
         breaker.answered();
 
@@ -167,19 +167,19 @@ mod tests {
 
     #[test]
     fn a_probes_answer_closes_it_with_four_strikes_standing() {
-        let (mut breaker, mut dice) = (Breaker::new(), Dice::new(1));
-        (0..5).for_each(|_| _ = breaker.strike(Moment::START, Incident::Alone, &mut dice));
+        let (mut breaker, mut rng) = (Breaker::new(), Rng::new(1));
+        (0..5).for_each(|_| _ = breaker.strike(Moment::START, Incident::Alone, &mut rng));
         breaker.probe_began();
 
         breaker.probe_answered();
 
         assert_eq!((breaker.state(), breaker.strikes()), (State::Closed, 4));
-        assert!(breaker.strike(Moment::secs(2), Incident::Alone, &mut dice), "the fifth opens it");
+        assert!(breaker.strike(Moment::secs(2), Incident::Alone, &mut rng), "the fifth opens it");
     }
 
     fn pause_after_failed_probe(breaker: &mut Breaker) -> Duration {
         breaker.probe_began();
-        breaker.probe_failed(Moment::START, &mut Dice::new(1));
+        breaker.probe_failed(Moment::START, &mut Rng::new(1));
         match breaker.state() {
             State::Open { until } => until.since(Moment::START),
             other => panic!("{other:?}"),

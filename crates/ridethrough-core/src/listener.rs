@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use crate::answer::status;
 use crate::backoff::Window;
-use crate::dice::Dice;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId};
 use crate::moment::Moment;
+use crate::rng::Rng;
 use crate::sse::EventId;
 
 /// The standing stream of the current session.
@@ -176,10 +176,10 @@ impl Listener {
 
     /// Sits out a pause before the first stream of a session, if those of the last few sessions were lost with
     /// them soon. Returns whether it does.
-    pub(crate) fn rests_in_new_session(&mut self, now: Moment, dice: &mut Dice) -> bool {
+    pub(crate) fn rests_in_new_session(&mut self, now: Moment, rng: &mut Rng) -> bool {
         let is_tired = self.lost_with_session > QUICK_SESSIONS;
         if is_tired {
-            let pause = PAUSE.half_jitter(self.lost_with_session - QUICK_SESSIONS - 1, dice);
+            let pause = PAUSE.half_jitter(self.lost_with_session - QUICK_SESSIONS - 1, rng);
             self.state = State::Waiting { until: now + pause };
         }
         is_tired
@@ -254,7 +254,7 @@ impl Listener {
     }
 
     /// The server answered the GET.
-    pub(crate) fn answered(&mut self, now: Moment, head: &AnswerHead, dice: &mut Dice) -> Verdict {
+    pub(crate) fn answered(&mut self, now: Moment, head: &AnswerHead, rng: &mut Rng) -> Verdict {
         if head.is_stream()
             && let Some(attempt) = self.attempt()
         {
@@ -276,14 +276,14 @@ impl Listener {
             // Perhaps it is the event id that the server does not know any more.
             self.last_event_id = None;
         }
-        Verdict::Wait { until: self.back_off(now, head.retry_after, dice) }
+        Verdict::Wait { until: self.back_off(now, head.retry_after, rng) }
     }
 
     /// The server says that it does not know the session: is that so? A server that denies every new
     /// session is asked after a pause only.
-    pub(crate) fn session_denied(&mut self, now: Moment, dice: &mut Dice) -> Verdict {
+    pub(crate) fn session_denied(&mut self, now: Moment, rng: &mut Rng) -> Verdict {
         if self.failures > 0 && !self.has_waited {
-            return Verdict::Wait { until: self.back_off(now, None, dice) };
+            return Verdict::Wait { until: self.back_off(now, None, rng) };
         }
         self.failures = self.failures.saturating_add(1);
         self.refusal = None;
@@ -296,7 +296,7 @@ impl Listener {
     }
 
     /// The stream ended, was cut, or could not be opened. Returns when to try again.
-    pub(crate) fn ended(&mut self, now: Moment, stable_after: Duration, dice: &mut Dice) -> Moment {
+    pub(crate) fn ended(&mut self, now: Moment, stable_after: Duration, rng: &mut Rng) -> Moment {
         if let State::Open { .. } = self.state {
             self.lost_at = Some(now);
             if self.has_lasted(now, stable_after) {
@@ -304,7 +304,7 @@ impl Listener {
                 self.credentials_renewed = false;
             }
         }
-        self.back_off(now, None, dice)
+        self.back_off(now, None, rng)
     }
 
     /// Accepted is not good: only a stream that lasted proves that the next one may.
@@ -313,14 +313,14 @@ impl Listener {
     }
 
     /// The session was asked about and is there: try again later.
-    pub(crate) fn session_is_alive(&mut self, now: Moment, dice: &mut Dice) -> Option<Moment> {
-        (self.state == State::Checking).then(|| self.back_off(now, None, dice))
+    pub(crate) fn session_is_alive(&mut self, now: Moment, rng: &mut Rng) -> Option<Moment> {
+        (self.state == State::Checking).then(|| self.back_off(now, None, rng))
     }
 
     /// The server can be reached again: no need to sit out a pause that an outage made long.
-    pub(crate) fn link_is_back(&mut self, now: Moment, dice: &mut Dice) {
+    pub(crate) fn link_is_back(&mut self, now: Moment, rng: &mut Rng) {
         if let State::Waiting { until } = self.state {
-            let soon = now + PAUSE.half_jitter(0, dice);
+            let soon = now + PAUSE.half_jitter(0, rng);
             self.state = State::Waiting { until: until.min(soon) };
         }
     }
@@ -361,8 +361,8 @@ impl Listener {
         Verdict::Unsupported
     }
 
-    fn back_off(&mut self, now: Moment, hint: Option<Duration>, dice: &mut Dice) -> Moment {
-        let pause = PAUSE.half_jitter(self.failures, dice);
+    fn back_off(&mut self, now: Moment, hint: Option<Duration>, rng: &mut Rng) -> Moment {
+        let pause = PAUSE.half_jitter(self.failures, rng);
         let hint = hint.max(self.retry).unwrap_or_default();
         self.failures = self.failures.saturating_add(1);
         self.lost_at = self.lost_at.or(Some(now));

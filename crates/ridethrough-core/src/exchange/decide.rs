@@ -1,7 +1,7 @@
 //! The decision table: from what happened to the next step.
 //!
 //! One method per thing that can happen, each naming its rows. Nothing here reads a clock, sends
-//! a byte or knows the link; what it may spend is in the [`Ledger`](super::Ledger).
+//! a byte or knows the link; what it may spend is in the [`Counters`](super::Counters).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,6 @@ use http::StatusCode;
 
 use super::{Doubt, Exchange, Phase, Then, Via};
 use crate::answer::{PostReading, status};
-use crate::dice::Dice;
 use crate::era::Era;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::{Challenge, Redirect};
@@ -18,6 +17,7 @@ use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::policy::RecoveryPolicy;
+use crate::rng::Rng;
 
 /// What to do next for an exchange.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) now: Moment,
     pub(crate) era: Era,
     pub(crate) policy: &'a RecoveryPolicy,
-    pub(crate) dice: &'a mut Dice,
+    pub(crate) rng: &'a mut Rng,
     /// Whether the request may be sent again once it may have arrived.
     pub(crate) is_safe: bool,
     /// Whether a connect of this link has ever succeeded.
@@ -98,7 +98,7 @@ impl Exchange {
         let Some(live) = self.live() else { return stop(Kind::Interrupted, Reason::Nothing) };
         let (via, is_asked) = (live.via, matches!(live.phase, Phase::Asked));
         if failure.cause.is_misbehaviour() {
-            self.ledger.note(Delivery::Unknown);
+            self.counters.note(Delivery::Unknown);
             return Ending::of_misbehaviour(failure).into();
         }
         if is_asked && failure.delivery == Delivery::NotSent {
@@ -109,7 +109,7 @@ impl Exchange {
             (Via::Resume, _) => self.resume_later(rules, None, Reason::Transport(failure)),
             // Row 3 before the head, row 7 within a body: the same doubt, the same answer.
             (Via::Post, _) => {
-                self.ledger.note(Delivery::Unknown);
+                self.counters.note(Delivery::Unknown);
                 self.repeat_or_stop(rules, Kind::Interrupted, None, Reason::Transport(failure))
             }
         }
@@ -117,7 +117,7 @@ impl Exchange {
 
     /// Rows 1 and 1p: nothing was sent.
     fn not_connected(&mut self, rules: &Rules<'_>, via: Via, failure: Failure) -> Step {
-        self.ledger.note(Delivery::NotSent);
+        self.counters.note(Delivery::NotSent);
         if failure.cause.is_lasting(rules.connected_before) {
             return stop(Kind::Unreachable, Reason::Transport(failure));
         }
@@ -132,7 +132,7 @@ impl Exchange {
     pub(crate) fn post_answered(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
             PostReading::Accepted => {
-                self.ledger.note(Delivery::Unknown);
+                self.counters.note(Delivery::Unknown);
                 if rules.era == Era::Modern {
                     // No other stream could bring it.
                     return stop(Kind::PeerMisbehaved, Reason::Rule("accepted, but not answered"));
@@ -144,17 +144,17 @@ impl Exchange {
                 or_answer(self.deferred(rules, status, hint), answer)
             }
             PostReading::Interrupted { status, hint } => {
-                self.ledger.note(Delivery::Unknown);
+                self.counters.note(Delivery::Unknown);
                 self.repeat_or_stop(rules, Kind::Interrupted, hint, Reason::Status(status))
             }
             PostReading::Misbehaved(why) => {
-                self.ledger.note(Delivery::Unknown);
+                self.counters.note(Delivery::Unknown);
                 stop(Kind::PeerMisbehaved, Reason::Rule(why))
             }
             PostReading::NeedsScope { scope, answer } => or_answer(self.needs_scope(scope), answer),
             PostReading::Redirected(to, status) => self.redirected(to, status, Then::Send),
             PostReading::Rejected(status) => {
-                self.ledger.note(delivery_of(status));
+                self.counters.note(delivery_of(status));
                 stop(Kind::rejected(status), Reason::Status(status))
             }
             PostReading::Suspected(suspicion) => Step::Doubt(Doubt::Session(*suspicion)),
@@ -169,7 +169,7 @@ impl Exchange {
     pub(crate) fn refusal_broke(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
             PostReading::Rejected(status) if status.is_client_error() => {
-                self.ledger.note(delivery_of(status));
+                self.counters.note(delivery_of(status));
                 self.repeat_or_stop(rules, Kind::rejected(status), None, Reason::Status(status))
             }
             // The connection that could be asked is gone, and whoever answers on another may be somebody else.
@@ -185,12 +185,12 @@ impl Exchange {
         status: StatusCode,
         hint: Option<Duration>,
     ) -> Step {
-        self.ledger.note(Delivery::Refused);
+        self.counters.note(Delivery::Refused);
         let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
-        let backoff = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice);
+        let backoff = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng);
         let wait = match hint {
             // A server that says "at once" again and again is not taken at its word for ever.
-            Some(hint) if self.ledger.resends >= rules.policy.resends => hint.max(backoff),
+            Some(hint) if self.counters.resends >= rules.policy.resends => hint.max(backoff),
             Some(hint) => hint,
             None => backoff,
         };
@@ -213,7 +213,7 @@ impl Exchange {
         because: Reason,
     ) -> Step {
         let hint = hint.unwrap_or_default();
-        let wait = rules.policy.backoff.full_jitter(self.ledger.resends, rules.dice).max(hint);
+        let wait = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng).max(hint);
         let is_over = !rules.is_safe || !self.is_patient(rules, wait);
         if !is_over && rules.now + hint < self.deadline.at {
             return Step::Resend { at: rules.now + wait, because, deferral: None };
@@ -225,19 +225,19 @@ impl Exchange {
     /// Whether the call may be sent again after this wait. Patience is time; but a few re-sends are always
     /// tried, for a call that first met trouble long ago.
     fn is_patient(&mut self, rules: &Rules<'_>, wait: Duration) -> bool {
-        let since = *self.ledger.troubled_since.get_or_insert(rules.now);
+        let since = *self.counters.troubled_since.get_or_insert(rules.now);
         let is_in_time = rules.now + wait <= since + rules.policy.patience;
-        rules.policy.resends > 0 && (is_in_time || self.ledger.resends < rules.policy.resends)
+        rules.policy.resends > 0 && (is_in_time || self.counters.resends < rules.policy.resends)
     }
 
     /// Row 5: the server has refused the call, for its session is lost. Once per call; a loss after that
     /// ends it and renews nothing.
     pub(crate) fn session_lost(&mut self) -> Step {
-        self.ledger.note(Delivery::Refused);
-        if self.ledger.session_renewed {
+        self.counters.note(Delivery::Refused);
+        if self.counters.session_renewed {
             return stop(Kind::SessionLost, Reason::Rule("lost again after it was renewed"));
         }
-        self.ledger.session_renewed = true;
+        self.counters.session_renewed = true;
         Step::RenewSession
     }
 
@@ -248,8 +248,8 @@ impl Exchange {
         rules: &mut Rules<'_>,
         otherwise: PostReading,
     ) -> Step {
-        self.ledger.note(Delivery::Unknown);
-        let is_repeated = std::mem::replace(&mut self.ledger.session_renewed, true);
+        self.counters.note(Delivery::Unknown);
+        let is_repeated = std::mem::replace(&mut self.counters.session_renewed, true);
         match rules.is_safe && !is_repeated {
             true => Step::RenewSession,
             false => self.post_answered(rules, otherwise),
@@ -258,24 +258,24 @@ impl Exchange {
 
     /// Row 22: once per call.
     pub(super) fn unauthorized(&mut self, then: Then, challenge: Option<Challenge>) -> Step {
-        self.ledger.note(Delivery::Refused);
-        if self.ledger.credentials_renewed {
+        self.counters.note(Delivery::Refused);
+        if self.counters.credentials_renewed {
             return stop(
                 Kind::Unauthorized,
                 Reason::Rule("refused again with renewed credentials"),
             );
         }
-        self.ledger.credentials_renewed = true;
+        self.counters.credentials_renewed = true;
         Step::RenewCredentials { then, challenge }
     }
 
     /// Row 23: at most two rounds.
     fn needs_scope(&mut self, scope: Arc<str>) -> Step {
-        self.ledger.note(Delivery::Refused);
-        if self.ledger.step_ups >= MOST_STEP_UPS {
+        self.counters.note(Delivery::Refused);
+        if self.counters.step_ups >= MOST_STEP_UPS {
             return stop(Kind::Unauthorized, Reason::Said(scope));
         }
-        self.ledger.step_ups += 1;
+        self.counters.step_ups += 1;
         Step::RenewCredentials { then: Then::Send, challenge: Some(Challenge::Scope(scope)) }
     }
 
@@ -286,10 +286,10 @@ impl Exchange {
         status: StatusCode,
         then: Then,
     ) -> Step {
-        self.ledger.note(delivery_of(status));
-        match follow(to, status, self.ledger.redirects) {
+        self.counters.note(delivery_of(status));
+        match follow(to, status, self.counters.redirects) {
             Ok(path) => {
-                self.ledger.redirects += 1;
+                self.counters.redirects += 1;
                 self.target = Some(path);
                 Step::Again(then)
             }

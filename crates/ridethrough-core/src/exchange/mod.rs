@@ -15,20 +15,20 @@
 //! What the link itself asks is an exchange too, with another [`Origin`]. The exchange decides its own next [`Step`] from what happened to its attempt and never acts:
 //! connections, sessions, gates and credentials belong to the link, which carries the step out.
 
+mod counters;
 mod decide;
-mod ledger;
 mod origin;
 mod resume;
+mod resume_state;
 mod round;
 mod state;
-mod trail;
 
+pub(crate) use counters::Counters;
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
-pub(crate) use ledger::Ledger;
 pub(crate) use origin::{Origin, Purpose};
+pub(crate) use resume_state::{Novelty, ResumeState};
 pub(crate) use round::{Reply, Round, Wanted};
 pub(crate) use state::{Doubt, EraDoubt, Live, Phase, RefusedBy, State, Then, Via, Waiting};
-pub(crate) use trail::{Novelty, Trail};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,8 +57,8 @@ pub(crate) struct Exchange {
     pub(crate) began: Moment,
     pub(crate) deadline: Deadline,
     pub(crate) state: State,
-    pub(crate) ledger: Ledger,
-    pub(crate) trail: Trail,
+    pub(crate) counters: Counters,
+    pub(crate) resume_state: ResumeState,
     /// The last send; its id is the one the answer must name.
     pub(crate) sent: Option<Sent>,
     /// Row 5: only a session newer than this one will do.
@@ -136,8 +136,8 @@ impl Exchange {
             began: now,
             deadline,
             state: State::Waiting(Waiting::Place),
-            ledger: Ledger::default(),
-            trail: Trail::default(),
+            counters: Counters::default(),
+            resume_state: ResumeState::default(),
             sent: None,
             newer_than: None,
             target: None,
@@ -186,7 +186,7 @@ impl Exchange {
     pub(crate) fn may_have_arrived(&self) -> bool {
         let is_posted = self.live().is_some_and(|live| live.via == Via::Post)
             || matches!(self.state, State::Accepted { .. } | State::Doubted(_));
-        is_posted || self.ledger.delivery() == Delivery::Unknown
+        is_posted || self.counters.delivery() == Delivery::Unknown
     }
 
     /// Whether the caller wants a task for it (2025-11-25). What makes one is never cancelled by a
@@ -199,7 +199,7 @@ impl Exchange {
     /// Notes that nobody will hear of the attempt that is out: the server may have the request.
     pub(crate) fn gave_up(&mut self) {
         if self.may_have_arrived() {
-            self.ledger.note(Delivery::Unknown);
+            self.counters.note(Delivery::Unknown);
         }
     }
 
@@ -211,12 +211,12 @@ impl Exchange {
             }
             _ => Duration::ZERO,
         };
-        self.ledger.waited.saturating_add(current)
+        self.counters.waited.saturating_add(current)
     }
 
     /// Moves to another state, booking the patience that a wait has used.
     pub(crate) fn enter(&mut self, now: Moment, state: State) {
-        self.ledger.waited = self.waited(now);
+        self.counters.waited = self.waited(now);
         self.state = state;
     }
 
@@ -225,7 +225,7 @@ impl Exchange {
     pub(crate) fn heard(&mut self, attempt: AttemptId, novelty: Novelty, is_news: bool) -> bool {
         let is_progress = is_news && novelty == Novelty::Fresh;
         if is_progress {
-            self.ledger.progressed();
+            self.counters.progressed();
         }
         let State::Live(live) = &mut self.state else { return false };
         let is_own = live.attempt == attempt;
@@ -242,7 +242,7 @@ impl Exchange {
         let Some(mut old) = live.replaces.take() else { return false };
         if live.attempt != attempt {
             // What the old stream brought may be replayed on the new one.
-            self.trail.stream_ended();
+            self.resume_state.stream_ended();
         } else {
             // The resume was turned away: the old stream is looked at again in a while.
             old.last_sign = now;
@@ -282,9 +282,9 @@ impl Exchange {
     pub(crate) fn error(&self, now: Moment, ending: Ending, is_repeatable: bool) -> CallError {
         CallError {
             kind: ending.kind,
-            delivery: self.ledger.delivery(),
+            delivery: self.counters.delivery(),
             call: self.call.clone(),
-            attempts: self.ledger.attempts,
+            attempts: self.counters.attempts,
             handshakes: 0,
             elapsed: now.since(self.began),
             retry_after: ending.retry_after.or_else(|| self.hinted()),

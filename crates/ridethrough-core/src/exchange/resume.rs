@@ -20,7 +20,7 @@ impl Exchange {
 
     /// Rows 6, 7, 12, 12s and 13.
     pub(super) fn stream_broke(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
-        self.ledger.note(Delivery::Unknown);
+        self.counters.note(Delivery::Unknown);
         let Some(live) = self.live() else { return stop(Kind::Interrupted, because) };
         let (via, (opened, fruitful)) = (
             live.via,
@@ -29,18 +29,18 @@ impl Exchange {
                 _ => (rules.now, false),
             },
         );
-        self.trail.stream_ended();
-        if !rules.era.resumes_streams() || self.trail.last_event_id().is_none() {
-            let retry = self.trail.retry();
+        self.resume_state.stream_ended();
+        if !rules.era.resumes_streams() || self.resume_state.last_event_id().is_none() {
+            let retry = self.resume_state.retry();
             return self.repeat_or_stop(rules, Kind::Interrupted, retry, because);
         }
-        let is_polling = self.trail.retry().is_some();
+        let is_polling = self.resume_state.retry().is_some();
         let was_stable = rules.now.since(opened) >= rules.policy.stable_after;
         if via == Via::Resume && !fruitful {
             if is_polling {
-                self.ledger.empty_polls += 1;
+                self.counters.empty_polls += 1;
             } else if !was_stable {
-                self.ledger.fruitless += 1;
+                self.counters.fruitless += 1;
             }
         }
         if is_polling { self.poll_again(rules, because) } else { self.resume_again(rules, because) }
@@ -48,11 +48,11 @@ impl Exchange {
 
     /// Row 13: the server claims to poll, so its pace is kept and costs nothing.
     fn poll_again(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
-        let asked = self.trail.retry().unwrap_or_default();
-        let doublings = self.ledger.empty_polls.saturating_sub(PATIENT_POLLS).min(16);
+        let asked = self.resume_state.retry().unwrap_or_default();
+        let doublings = self.counters.empty_polls.saturating_sub(PATIENT_POLLS).min(16);
         let slowed = asked.max(SHORTEST_POLL).saturating_mul(1 << doublings);
         let pace = slowed.min(LONGEST_POLL).max(asked).max(SHORTEST_POLL);
-        let wait = rules.dice.between(pace, pace.saturating_add(POLL_JITTER));
+        let wait = rules.rng.between(pace, pace.saturating_add(POLL_JITTER));
         if rules.now + asked >= self.deadline.at {
             return Ending::new(Kind::DeadlinePassed, because).with_retry_after(asked).into();
         }
@@ -61,10 +61,10 @@ impl Exchange {
 
     /// Rows 6 and 12: by backoff, until too many resumes in a row led nowhere.
     fn resume_again(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
-        if self.ledger.fruitless >= rules.policy.resumes {
+        if self.counters.fruitless >= rules.policy.resumes {
             return stop(Kind::Exhausted, because);
         }
-        let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
+        let wait = rules.policy.backoff.full_jitter(self.counters.fruitless, rules.rng);
         self.resume_at(rules.now + wait, because)
     }
 
@@ -75,21 +75,21 @@ impl Exchange {
         hint: Option<Duration>,
         because: Reason,
     ) -> Step {
-        self.ledger.fruitless += 1;
-        let hint = hint.max(self.trail.retry()).unwrap_or_default();
-        if self.ledger.fruitless >= rules.policy.resumes {
+        self.counters.fruitless += 1;
+        let hint = hint.max(self.resume_state.retry()).unwrap_or_default();
+        if self.counters.fruitless >= rules.policy.resumes {
             return self.repeat_or_stop(rules, Kind::Exhausted, Some(hint), because);
         }
         if rules.now + hint >= self.deadline.at {
             return Ending::new(Kind::Exhausted, because).with_retry_after(hint).into();
         }
-        let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
+        let wait = rules.policy.backoff.full_jitter(self.counters.fruitless, rules.rng);
         self.resume_at(rules.now + wait.max(hint), because)
     }
 
     /// Row 14: not more than 1,000 times, whatever led to them.
     pub(crate) const fn may_resume(&self) -> bool {
-        self.ledger.resumes < MOST_RESUMES
+        self.counters.resumes < MOST_RESUMES
     }
 
     /// Row 14: no exchange resumes without end, nor twice within 100 ms.
@@ -102,7 +102,7 @@ impl Exchange {
 
     /// Row 14: not twice within 100 ms, whatever led to the second one.
     pub(crate) fn earliest_resume(&self) -> Moment {
-        self.ledger.resumed_at.map_or(Moment::START, |last| last + SHORTEST_POLL)
+        self.counters.resumed_at.map_or(Moment::START, |last| last + SHORTEST_POLL)
     }
 
     /// The answer to a resume was read, and it is no stream.
@@ -129,12 +129,12 @@ impl Exchange {
     /// Row 9: the server forgot the stream, or a proxy had a gap in its routes.
     fn stream_gone(&mut self, rules: &mut Rules<'_>, spoken: bool) -> Step {
         let because = Reason::Rule("the server has forgotten the stream");
-        if !spoken && !self.ledger.gap_waited && self.ledger.fruitless < rules.policy.resumes {
-            self.ledger.gap_waited = true;
-            let wait = rules.policy.backoff.full_jitter(self.ledger.fruitless, rules.dice);
+        if !spoken && !self.counters.gap_waited && self.counters.fruitless < rules.policy.resumes {
+            self.counters.gap_waited = true;
+            let wait = rules.policy.backoff.full_jitter(self.counters.fruitless, rules.rng);
             return self.resume_at(rules.now + wait, because);
         }
-        let is_repeated = std::mem::replace(&mut self.ledger.repeated_after_gone, rules.is_safe);
+        let is_repeated = std::mem::replace(&mut self.counters.repeated_after_gone, rules.is_safe);
         match rules.is_safe && !is_repeated && rules.policy.resends > 0 {
             true => Step::CheckSession,
             false => stop(Kind::Interrupted, because),

@@ -137,7 +137,7 @@ impl Exchange {
     pub(crate) fn leave_rounds_to_caller(&mut self) {
         self.round.is_callers = true;
         if self.is_later_round() {
-            self.ledger.note(Delivery::Unknown);
+            self.counters.note(Delivery::Unknown);
         }
     }
 

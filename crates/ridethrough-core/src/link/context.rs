@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::dice::Dice;
 use crate::event::Event;
 use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::output::{Action, Delivered, Outgoing, Output};
 use crate::policy::RecoveryPolicy;
+use crate::rng::Rng;
 
 use super::attempts::{Attempt, Attempts, NewRequest, Owner};
 use super::timers::Timers;
@@ -15,7 +15,7 @@ use super::timers::Timers;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) policy: RecoveryPolicy,
-    pub(crate) dice: Dice,
+    pub(crate) rng: Rng,
     pub(crate) timers: Timers,
     pub(crate) attempts: Attempts,
     /// The credentials in force.
@@ -27,7 +27,7 @@ impl Context {
     pub(crate) fn new(policy: RecoveryPolicy, seed: u64) -> Self {
         Self {
             policy,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             timers: Timers::default(),
             attempts: Attempts::default(),
             credentials: CredentialsId::default(),

@@ -1,6 +1,6 @@
 //! Who speaks which era in a world, and how that changes.
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_core::{Era, Eras};
 
 /// The eras of a world.
@@ -37,26 +37,26 @@ impl Setting {
     }
 
     /// The eras of a seed's world.
-    pub fn draw(dice: &mut Dice) -> Self {
-        let client = match dice.below(6) {
+    pub fn draw(rng: &mut Rng) -> Self {
+        let client = match rng.below(6) {
             0 => Eras::Only(Era::Legacy),
             1 => Eras::Only(Era::Modern),
             _ => Eras::Either,
         };
-        let changes = [0, 1, 4, 20][dice.below(4) as usize];
-        let rounds = if dice.below(2) == 0 { 0 } else { 1 + dice.below(400) };
-        let (fleet, listens) = (Fleet::draw(dice), dice.below(2) == 0);
+        let changes = [0, 1, 4, 20][rng.below(4) as usize];
+        let rounds = if rng.below(2) == 0 { 0 } else { 1 + rng.below(400) };
+        let (fleet, listens) = (Fleet::draw(rng), rng.below(2) == 0);
         Self { client, fleet, changes, rounds, listens }
     }
 
     /// What stands there once nothing goes wrong any more: something that the machine may speak to.
-    pub(crate) fn healed(&self, dice: &mut Dice) -> Fleet {
+    pub(crate) fn healed(&self, rng: &mut Rng) -> Fleet {
         match self.client {
             Eras::Only(era) if self.changes == 0 && self.fleet == Fleet::All(era) => self.fleet,
-            Eras::Only(era) => [Fleet::All(era), Fleet::Both][dice.below(2) as usize],
+            Eras::Only(era) => [Fleet::All(era), Fleet::Both][rng.below(2) as usize],
             Eras::Either => {
                 let all = [Fleet::All(Era::Legacy), Fleet::All(Era::Modern), Fleet::Both];
-                all[dice.below(3) as usize]
+                all[rng.below(3) as usize]
             }
         }
     }
@@ -64,21 +64,21 @@ impl Setting {
 
 impl Fleet {
     /// Any of them.
-    pub(crate) fn draw(dice: &mut Dice) -> Self {
-        match dice.below(8) {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        match rng.below(8) {
             0 => Self::Both,
-            1 => Self::Mixed(100 + dice.below(800)),
+            1 => Self::Mixed(100 + rng.below(800)),
             2..5 => Self::All(Era::Legacy),
             _ => Self::All(Era::Modern),
         }
     }
 
     /// The era of whoever takes a request in.
-    pub(crate) fn meets(self, asked: Era, dice: &mut Dice) -> Era {
+    pub(crate) fn meets(self, asked: Era, rng: &mut Rng) -> Era {
         match self {
             Self::All(era) => era,
             Self::Both => asked,
-            Self::Mixed(modern) if dice.below(1000) < modern => Era::Modern,
+            Self::Mixed(modern) if rng.below(1000) < modern => Era::Modern,
             Self::Mixed(_) => Era::Legacy,
         }
     }

@@ -3,7 +3,7 @@
 //! Each seed draws a subset: a world where everything happens at once hides what two faults do
 //! together, because calls rarely live long enough to meet both.
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 
 /// Chances in a thousand, each per request unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Faults {
     }
 
     /// The world of a seed.
-    pub fn draw(dice: &mut Dice) -> Self {
-        let mut rate = |most: u64| if dice.below(2) == 0 { 0 } else { 1 + dice.below(most) };
+    pub fn draw(rng: &mut Rng) -> Self {
+        let mut rate = |most: u64| if rng.below(2) == 0 { 0 } else { 1 + rng.below(most) };
         Self {
             unsent: rate(150),
             cut_before: rate(100),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ridethrough_core::Moment;
-use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Answer;
+use ridethrough_core::rng::Rng;
 
 use crate::Violation;
 use crate::machine::eras::Setting;
@@ -46,7 +46,7 @@ impl Worlds {
     /// The eras of a seed's world.
     pub fn setting(self, seed: u64) -> Setting {
         match self {
-            Self::Both => Setting::draw(&mut Dice::new(seed ^ 0x0e7a_5eed)),
+            Self::Both => Setting::draw(&mut Rng::new(seed ^ 0x0e7a_5eed)),
             Self::Legacy => Setting::legacy(),
         }
     }
@@ -118,7 +118,7 @@ pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
 
 /// Lives through the world that a seed draws.
 pub fn run_seed(seed: u64, worlds: Worlds, calls: u64) -> Summary {
-    let faults = Faults::draw(&mut Dice::new(seed ^ 0xfa17_5eed));
+    let faults = Faults::draw(&mut Rng::new(seed ^ 0xfa17_5eed));
     run_world(seed, faults, worlds.setting(seed), calls)
 }
 

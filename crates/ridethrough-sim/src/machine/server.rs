@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::dice::Dice;
 use ridethrough_core::head::Content;
+use ridethrough_core::rng::Rng;
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{Cause, Era, Moment, Outgoing, Verb};
 
@@ -22,7 +22,7 @@ use crate::machine::streams::Streams;
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) faults: Faults,
-    pub(crate) dice: Dice,
+    pub(crate) rng: Rng,
     pub(crate) outage: Option<Outage>,
     sessions: BTreeSet<u64>,
     next_session: u64,
@@ -65,7 +65,7 @@ impl Server {
     pub(crate) fn new(faults: Faults, setting: &Setting, seed: u64) -> Self {
         Self {
             faults,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             outage: None,
             sessions: BTreeSet::new(),
             next_session: 0,
@@ -74,7 +74,7 @@ impl Server {
             elsewhere: Vec::new(),
             fleet: setting.fleet,
             rounds: setting.rounds,
-            manner: Dice::new(!seed).roll(),
+            manner: Rng::new(!seed).next_u64(),
             states: 0,
             runs: Vec::new(),
         }
@@ -110,7 +110,7 @@ impl Server {
             self.required_credentials = request.credentials.number() + 1;
         }
         let asked = request.to.era();
-        match (asked, self.fleet.meets(asked, &mut self.dice)) {
+        match (asked, self.fleet.meets(asked, &mut self.rng)) {
             (Era::Legacy, Era::Legacy) => self.in_session(now, latency, request, oracle),
             (Era::Legacy, Era::Modern) => self.too_old(request, oracle),
             (Era::Modern, Era::Legacy) => self.too_new(now, request, oracle),
@@ -205,7 +205,7 @@ impl Server {
                 r#"{{"jsonrpc":"2.0","id":{wire_id},"error":{{"code":-32000,"message":"{message}"}}}}"#
             )
         };
-        match self.dice.below(6) {
+        match self.rng.below(6) {
             0 => Script::status(latency, 410),
             1 => Script::json(latency, 400, error("Bad Request: No valid session ID provided")),
             2 => Script::json(latency, 401, error("Session expired")),
@@ -230,7 +230,7 @@ impl Server {
             return Script::status(latency, self.gateway_status());
         }
         if self.hits(faults.black_hole) {
-            if self.dice.below(2) == 0 {
+            if self.rng.below(2) == 0 {
                 self.run(call, latency, oracle);
             }
             return Script::silence();
@@ -291,7 +291,7 @@ impl Server {
             return script;
         }
         if self.hits(faults.accepted) {
-            if let Some(session) = call.session.filter(|_| self.dice.below(2) == 0) {
+            if let Some(session) = call.session.filter(|_| self.rng.below(2) == 0) {
                 self.elsewhere.push((now + after, session, text));
             }
             return Script::status(latency, 202);
@@ -300,16 +300,16 @@ impl Server {
             return Script::json(after, 200, text);
         }
         let times = (now, now + after);
-        let drawn = (&faults, &mut self.dice);
+        let drawn = (&faults, &mut self.rng);
         let number = self.streams.plan(call.number, call.session, times, text, drawn);
         let stream = self.streams.get(number).expect("just planned");
-        stream.play(now, 0, &faults, &mut self.dice)
+        stream.play(now, 0, &faults, &mut self.rng)
     }
 
     pub(crate) fn defer(&mut self, latency: Duration) -> Script {
-        let hint = self.dice.between(Duration::from_millis(10), Duration::from_secs(3));
-        let status = [429, 425, 503][self.dice.below(3) as usize];
-        if status != 503 && self.dice.below(3) == 0 {
+        let hint = self.rng.between(Duration::from_millis(10), Duration::from_secs(3));
+        let status = [429, 425, 503][self.rng.below(3) as usize];
+        if status != 503 && self.rng.below(3) == 0 {
             return Script::status(latency, status);
         }
         Script::busy(latency, status, hint)
@@ -325,11 +325,11 @@ impl Server {
             return Script::reset(latency);
         }
         if self.hits(faults.resume_busy) {
-            let status = [408, 409, 425, 429, 500, 502, 503, 504][self.dice.below(8) as usize];
+            let status = [408, 409, 425, 429, 500, 502, 503, 504][self.rng.below(8) as usize];
             return Script::status(latency, status);
         }
         if self.hits(faults.resume_refused) {
-            return Script::status(latency, [400, 405, 406][self.dice.below(3) as usize]);
+            return Script::status(latency, [400, 405, 406][self.rng.below(3) as usize]);
         }
         let is_gone = self.hits(faults.resume_gone);
         let is_dropped = self.hits(faults.cut_stream);
@@ -337,10 +337,10 @@ impl Server {
             Some((stream, place)) if stream.session == session_number(request) => {
                 match is_dropped {
                     true => self.drop_resume(latency),
-                    false => stream.play(now, place, &faults, &mut self.dice),
+                    false => stream.play(now, place, &faults, &mut self.rng),
                 }
             }
-            _ if self.dice.below(2) == 0 => Script::status(latency, 404),
+            _ if self.rng.below(2) == 0 => Script::status(latency, 404),
             _ => self.lost(latency, 0),
         }
     }
@@ -348,13 +348,13 @@ impl Server {
     /// Accepts the resume and drops it: the server of the first report.
     fn drop_resume(&mut self, latency: Duration) -> Script {
         let mut script = Script::stream(latency);
-        let lasts = self.dice.between(Duration::ZERO, Duration::from_secs(8));
+        let lasts = self.rng.between(Duration::ZERO, Duration::from_secs(8));
         script.push(latency + lasts, News::End);
         script
     }
 
     fn listen(&mut self, latency: Duration) -> Script {
-        match self.dice.below(4) {
+        match self.rng.below(4) {
             0 => Script::status(latency, 405),
             1 => Script::status(latency, 503),
             _ => Script::stream(latency),
@@ -362,20 +362,20 @@ impl Server {
     }
 
     pub(crate) fn gateway_status(&mut self) -> u16 {
-        [502, 503, 504, 408][self.dice.below(4) as usize]
+        [502, 503, 504, 408][self.rng.below(4) as usize]
     }
 
     pub(crate) fn latency(&mut self) -> Duration {
-        self.dice.between(Duration::from_micros(200), Duration::from_millis(30))
+        self.rng.between(Duration::from_micros(200), Duration::from_millis(30))
     }
 
     fn work(&mut self) -> Duration {
         let most = if self.hits(self.faults.slow) { 200_000 } else { 800 };
-        self.dice.between(Duration::ZERO, Duration::from_millis(most))
+        self.rng.between(Duration::ZERO, Duration::from_millis(most))
     }
 
     pub(crate) fn hits(&mut self, rate: u64) -> bool {
-        rate > 0 && self.dice.below(1000) < rate
+        rate > 0 && self.rng.below(1000) < rate
     }
 }
 

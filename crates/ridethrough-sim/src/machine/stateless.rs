@@ -54,7 +54,7 @@ impl Server {
             return self.defer(latency);
         }
         if self.hits(faults.broken) {
-            return Script::status(latency, [403, 500][self.dice.below(2) as usize]);
+            return Script::status(latency, [403, 500][self.rng.below(2) as usize]);
         }
         if self.hits(faults.black_hole) {
             return Script::silence();
@@ -72,7 +72,7 @@ impl Server {
 
     /// The standing stream: acknowledged, and open until it is cut.
     fn subscribe(&mut self, latency: Duration, wire_id: u64) -> Script {
-        if self.dice.below(3) == 0 {
+        if self.rng.below(3) == 0 {
             return Script::json(latency, 404, error(wire_id, -32601, "Method not found"));
         }
         let mut script = Script::stream(latency);
@@ -81,8 +81,8 @@ impl Server {
         );
         script.push(latency, event(None, &acknowledged, None));
         if self.hits(self.faults.cut_stream) {
-            let lasts = self.dice.between(latency, Duration::from_secs(20));
-            if self.dice.below(2) == 0 {
+            let lasts = self.rng.between(latency, Duration::from_secs(20));
+            if self.rng.below(2) == 0 {
                 script.push(lasts, event(None, &answer(wire_id, "{}"), None));
             }
             script.push(lasts, News::End);
@@ -94,11 +94,11 @@ impl Server {
     pub(crate) fn input_required(&mut self, latency: Duration, call: Call) -> Script {
         self.states += 1;
         let mut members = vec![r#""resultType":"input_required""#.to_owned()];
-        let questions = self.dice.below(3);
-        if questions == 0 || self.dice.below(2) == 0 {
+        let questions = self.rng.below(3);
+        if questions == 0 || self.rng.below(2) == 0 {
             // Escapes and numbers that a reader would write otherwise.
             let state = self.states;
-            members.push(match self.dice.below(3) {
+            members.push(match self.rng.below(3) {
                 0 => format!(r#""requestState":"{state}\u004a\/ ==""#),
                 1 => format!(r#""requestState":"{state} \" \\ é""#),
                 _ => format!(r#""requestState":"{state}""#),
@@ -110,7 +110,7 @@ impl Server {
             members.push(format!(r#""inputRequests":{{{}}}"#, asked.join(",")));
         }
         let text = answer(call.wire_id, &format!("{{{}}}", members.join(",")));
-        if self.dice.below(2) == 0 {
+        if self.rng.below(2) == 0 {
             return Script::json(latency, 200, text);
         }
         let mut script = Script::stream(latency);
@@ -134,7 +134,7 @@ impl Server {
         }
         if let Some(number) = number_after(text, r#""call":"#)
             && self.faults.sessionless
-            && self.dice.below(2) == 0
+            && self.rng.below(2) == 0
         {
             let generation = request.to.generation.number();
             let era = Era::Legacy;

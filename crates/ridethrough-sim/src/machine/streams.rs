@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ridethrough_core::Moment;
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 
 use crate::machine::faults::Faults;
 use crate::machine::script::{News, Script, event};
@@ -36,15 +36,15 @@ impl Streams {
         session: Option<u64>,
         (now, done): (Moment, Moment),
         answer: String,
-        (faults, dice): (&Faults, &mut Dice),
+        (faults, rng): (&Faults, &mut Rng),
     ) -> u64 {
         self.next += 1;
-        let has_ids = dice.below(1000) < faults.resumable;
-        let polls = has_ids && dice.below(1000) < faults.polling;
-        let retry = polls.then(|| Duration::from_millis(dice.below(400)));
+        let has_ids = rng.below(1000) < faults.resumable;
+        let polls = has_ids && rng.below(1000) < faults.polling;
+        let retry = polls.then(|| Duration::from_millis(rng.below(400)));
         let mut events = vec![(now, String::new())];
-        for step in 0..dice.below(4) {
-            let at = now + dice.between(Duration::ZERO, done.since(now));
+        for step in 0..rng.below(4) {
+            let at = now + rng.between(Duration::ZERO, done.since(now));
             events.push((at, notification(call, step)));
         }
         events.sort_by_key(|(at, _)| *at);
@@ -73,24 +73,18 @@ impl Streams {
 
 impl Stream {
     /// What a connection hears of this stream from event `from` on, and perhaps not to its end.
-    pub(crate) fn play(
-        &self,
-        now: Moment,
-        from: usize,
-        faults: &Faults,
-        dice: &mut Dice,
-    ) -> Script {
-        let latency = dice.between(Duration::from_micros(200), Duration::from_millis(20));
+    pub(crate) fn play(&self, now: Moment, from: usize, faults: &Faults, rng: &mut Rng) -> Script {
+        let latency = rng.between(Duration::from_micros(200), Duration::from_millis(20));
         let mut script = Script::stream(latency);
-        let is_cut = dice.below(1000) < faults.cut_stream;
+        let is_cut = rng.below(1000) < faults.cut_stream;
         let rest = self.events.len().saturating_sub(from);
-        let heard = if is_cut { dice.below(rest as u64) as usize } else { rest };
+        let heard = if is_cut { rng.below(rest as u64) as usize } else { rest };
         let mut at = latency;
         for place in from..from + heard {
             let (known, data) = &self.events[place];
             at = at.max(known.since(now) + latency);
-            if dice.below(1000) < faults.odd_event {
-                script.push(at, self.oddity(place, dice));
+            if rng.below(1000) < faults.odd_event {
+                script.push(at, self.oddity(place, rng));
             }
             let id = self.has_ids.then(|| format!("{}-{}", self.number, place + 1));
             script.push(at, event(id.as_deref(), data, self.retry.filter(|_| place == 0)));
@@ -100,14 +94,14 @@ impl Stream {
             let id = format!("{}-1", self.number);
             script.push(at, event(Some(&id), "", self.retry));
         }
-        let end = at + dice.between(Duration::ZERO, Duration::from_millis(50));
-        script.push(end, self.ending(is_cut, dice));
+        let end = at + rng.between(Duration::ZERO, Duration::from_millis(50));
+        script.push(end, self.ending(is_cut, rng));
         script
     }
 
     /// Something that a stream should not say, and that must change nothing.
-    fn oddity(&self, place: usize, dice: &mut Dice) -> News {
-        match dice.below(4) {
+    fn oddity(&self, place: usize, rng: &mut Rng) -> News {
+        match rng.below(4) {
             0 => event(None, "this is not JSON", None),
             1 => event(None, r#"{"jsonrpc":"2.0","id":99999999,"result":{}}"#, None),
             2 => News::Comment,
@@ -119,10 +113,10 @@ impl Stream {
         }
     }
 
-    fn ending(&self, is_cut: bool, dice: &mut Dice) -> News {
+    fn ending(&self, is_cut: bool, rng: &mut Rng) -> News {
         use ridethrough_core::{Cause, Failure};
 
-        match is_cut && dice.below(2) == 0 {
+        match is_cut && rng.below(2) == 0 {
             true => News::Failure(Failure::unknown(Cause::Reset)),
             false => News::End,
         }

@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use ridethrough_core::dice::Dice;
 use ridethrough_core::message::Json;
+use ridethrough_core::rng::Rng;
 use ridethrough_core::{
     Action, AttemptId, Cause, Delivered, ExchangeId, Failure, Identity, Lane, Link, Moment,
     NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Verb,
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) oracle: Oracle,
     server: Server,
     setting: Setting,
-    dice: Dice,
+    rng: Rng,
     /// The newest session generation that something was sent under.
     generation: u64,
     happenings: BinaryHeap<Reverse<(Moment, u64)>>,
@@ -49,20 +49,20 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(seed: u64, faults: Faults, setting: Setting) -> Self {
-        let mut dice = Dice::new(seed);
+        let mut rng = Rng::new(seed);
         let identity = Identity {
             info: Json::new(r#"{"name":"sim","version":"1"}"#).expect("valid"),
             capabilities: Json::empty_object(),
         };
         let policy = RecoveryPolicy::default();
-        let link = Link::new(Moment::START, setting.client, identity, policy, dice.roll());
+        let link = Link::new(Moment::START, setting.client, identity, policy, rng.next_u64());
         Self {
             link,
             now: Moment::START,
             oracle: Oracle::new(seed, setting.client),
-            server: Server::new(faults, &setting, dice.roll()),
+            server: Server::new(faults, &setting, rng.next_u64()),
             setting,
-            dice,
+            rng,
             generation: 0,
             happenings: BinaryHeap::new(),
             pending: BTreeMap::new(),
@@ -95,7 +95,7 @@ impl World {
         self.server.faults = Faults { sessionless, ..Faults::none() };
         self.server.outage = None;
         self.server.rounds = 0;
-        self.server.fleet = self.setting.healed(&mut self.dice);
+        self.server.fleet = self.setting.healed(&mut self.rng);
     }
 
     /// Makes one call and lives until it has ended.
@@ -184,7 +184,7 @@ impl World {
             }
             Happening::Run(attempt, call) => {
                 // Who is closed upon may stop, or hear of it too late.
-                if self.open.contains_key(&attempt) || self.dice.below(2) == 0 {
+                if self.open.contains_key(&attempt) || self.rng.below(2) == 0 {
                     self.oracle.executed(call);
                 }
             }
@@ -206,7 +206,7 @@ impl World {
     fn news(&mut self, attempt: AttemptId, news: News) {
         if !self.open.contains_key(&attempt) {
             // Late news, of an attempt that was given up: legal, and must change nothing.
-            if self.dice.below(2) == 0 {
+            if self.rng.below(2) == 0 {
                 return;
             }
         }
@@ -264,8 +264,8 @@ impl World {
                 self.schedule(self.now + wait, Happening::Connected(attempt, is_up));
             }
             Action::RenewCredentials { rejected, .. } => {
-                let works = self.dice.below(10) > 0 || self.is_healed;
-                let wait = self.dice.between(Duration::ZERO, Duration::from_secs(2));
+                let works = self.rng.below(10) > 0 || self.is_healed;
+                let wait = self.rng.between(Duration::ZERO, Duration::from_secs(2));
                 self.schedule(self.now + wait, Happening::Credentials(rejected, works));
             }
             Action::Send(request) => self.send(&request),

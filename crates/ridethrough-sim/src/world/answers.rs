@@ -41,7 +41,7 @@ pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
             defer(host, ask, order).await;
         }
         Fault::LyingLoss => {
-            let dialect = Dialect::draw(&mut host.chance().dice);
+            let dialect = Dialect::draw(&mut host.chance().rng);
             match dialect.status {
                 // If its words are lost on the way, the status alone says that nothing was run (E3).
                 401 => host.oracle().lied(order.call),

@@ -1,6 +1,6 @@
 //! The ways in which servers say that a session is gone.
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 
 /// One server's words for a lost session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ enum Words {
 }
 
 impl Dialect {
-    pub(super) fn draw(dice: &mut Dice) -> Self {
-        let index = usize::try_from(dice.below(DIALECTS.len() as u64)).unwrap_or_default();
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        let index = usize::try_from(rng.below(DIALECTS.len() as u64)).unwrap_or_default();
         DIALECTS[index]
     }
 

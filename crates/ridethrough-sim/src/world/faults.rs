@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Index;
 use std::str::FromStr;
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 
 macro_rules! faults {
     ($($(#[$meta:meta])* $name:ident $word:literal $most:literal,)*) => {
@@ -183,11 +183,11 @@ impl Faults {
     }
 
     /// The subset of a seed.
-    pub fn draw(dice: &mut Dice) -> Self {
+    pub fn draw(rng: &mut Rng) -> Self {
         // Some worlds have few faults and some have many.
-        let density = 1 + dice.below(5);
-        let rate = |fault: &Fault| match dice.below(6) < density {
-            true => 1 + dice.below(fault.most()),
+        let density = 1 + rng.below(5);
+        let rate = |fault: &Fault| match rng.below(6) < density {
+            true => 1 + rng.below(fault.most()),
             false => 0,
         };
         Self(Fault::ALL.iter().map(rate).collect())
@@ -211,10 +211,10 @@ impl Faults {
         Fault::ALL.iter().copied().filter(|fault| self[*fault] > 0)
     }
 
-    /// Whether this one happens now. The dice are rolled in any case, so that a world without one of its faults
+    /// Whether this one happens now. A number is drawn in any case, so that a world without one of its faults
     /// goes on much like the one with it.
-    pub fn happens(&self, fault: Fault, dice: &mut Dice) -> bool {
-        dice.below(1000) < self[fault]
+    pub fn happens(&self, fault: Fault, rng: &mut Rng) -> bool {
+        rng.below(1000) < self[fault]
     }
 
     /// Whether any of these happens here.
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_written_down_is_read_again() {
         for seed in 0..50 {
-            let faults = Faults::draw(&mut Dice::new(seed));
+            let faults = Faults::draw(&mut Rng::new(seed));
             assert_eq!(faults.to_string().parse(), Ok(faults));
         }
         assert_eq!("none".parse(), Ok(Faults::none()));
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn seeds_draw_subsets_and_every_fault_is_in_some() {
-        let worlds: Vec<_> = (0..200).map(|seed| Faults::draw(&mut Dice::new(seed))).collect();
+        let worlds: Vec<_> = (0..200).map(|seed| Faults::draw(&mut Rng::new(seed))).collect();
 
         for fault in Fault::ALL {
             let having = worlds.iter().filter(|faults| faults[*fault] > 0).count();

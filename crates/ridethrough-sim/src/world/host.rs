@@ -1,4 +1,4 @@
-//! The server of a world: what it does with each request, by what the dice say.
+//! The server of a world: what it does with each request, by what its random numbers say.
 //!
 //! It is the lab's well-behaved MCP server with one rule that takes everything: a request that meets no fault
 //! is passed on to it, a call of a tool is answered here.
@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Ask, Mcp, Times, What, When};
 
 use super::answers;
@@ -33,17 +33,17 @@ pub(super) type Shared<T> = Arc<Mutex<T>>;
 /// The faults that may happen, and what decides whether they do.
 #[derive(Debug)]
 pub(super) struct Chance {
-    pub(super) dice: Dice,
+    pub(super) rng: Rng,
     pub(super) faults: Faults,
 }
 
 impl Chance {
     pub(super) fn happens(&mut self, fault: Fault) -> bool {
-        self.faults.happens(fault, &mut self.dice)
+        self.faults.happens(fault, &mut self.rng)
     }
 
     pub(super) fn millis(&mut self, most: u64) -> Duration {
-        Duration::from_micros(self.dice.below(most * 1000))
+        Duration::from_micros(self.rng.below(most * 1000))
     }
 }
 
@@ -137,7 +137,7 @@ impl Host {
 
     /// Forgets who it talked to, and says so in any dialect.
     pub(super) fn forget_sessions(&self) {
-        let dialect = Dialect::draw(&mut self.chance().dice);
+        let dialect = Dialect::draw(&mut self.chance().rng);
         self.mcp.lost_session(dialect.status, dialect.body("null"));
         self.mcp.forget_sessions();
         self.oracle().sessions_forgotten();
@@ -153,7 +153,7 @@ impl Host {
     }
 
     pub(super) fn below(&self, bound: u64) -> u64 {
-        self.chance().dice.below(bound)
+        self.chance().rng.below(bound)
     }
 
     pub(super) fn millis(&self, most: u64) -> Duration {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use ridethrough::{Client, ClientBuilder};
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Authority, Http2, Mcp, Server};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -33,7 +33,7 @@ pub(super) struct Life {
     faults: Faults,
     calls: u64,
     shape: Shape,
-    dice: Dice,
+    rng: Rng,
     oracle: Shared<Oracle>,
     sites: Vec<Site>,
     networks: Vec<Network>,
@@ -45,8 +45,8 @@ pub(super) struct Life {
 
 impl Life {
     pub(super) async fn begin(world: &World, trace: Trace) -> Self {
-        let mut dice = Dice::new(world.seed);
-        let shape = Shape::draw(&mut dice);
+        let mut rng = Rng::new(world.seed);
+        let shape = Shape::draw(&mut rng);
         let certain = Certain::of(&world.faults, shape.protocol, world.calls, shape.most_at_once);
         let mut oracle = Oracle::new(world.seed, certain, trace);
         oracle.note(|| format!("{shape:?}"));
@@ -54,7 +54,7 @@ impl Life {
             faults: world.faults.clone(),
             calls: world.calls,
             shape,
-            dice,
+            rng,
             oracle: Arc::new(Mutex::new(oracle)),
             sites: Vec::new(),
             networks: Vec::new(),
@@ -93,14 +93,14 @@ impl Life {
             faults =
                 faults.without(Fault::Accepted).without(Fault::Expiry).without(Fault::LyingLoss);
         }
-        let chance = Chance { dice: Dice::new(self.dice.roll()), faults };
+        let chance = Chance { rng: Rng::new(self.rng.next_u64()), faults };
         let host = Host::new(mcp, vault, self.oracle.clone(), Arc::new(Mutex::new(chance)));
         Site { server, host, computer: Computer::new(), spoken: self.shape.spoken }
     }
 
     async fn caller(&mut self, number: usize) -> Caller {
         let site = self.sites[number % self.sites.len()].clone();
-        let lines = lines(site.host.clone(), self.dice.roll());
+        let lines = lines(site.host.clone(), self.rng.next_u64());
         let network = Network::new(site.server.clone(), lines);
         self.networks.push(network.clone());
         let client = self.client(number, &site, network);
@@ -122,7 +122,7 @@ impl Life {
             .header(CLIENT_HEADER, number.to_string())
             .message_limit(MESSAGE_LIMIT)
             .sleep_clock(site.computer.clock())
-            .seed(self.dice.roll());
+            .seed(self.rng.next_u64());
         let builder = match self.shape.most_at_once {
             Some(most) => builder.connection_limit(most as usize),
             None => builder,
@@ -144,14 +144,14 @@ impl Life {
     async fn chaos(&mut self) {
         let starts: Vec<Duration> = (0..self.calls)
             .scan(Duration::ZERO, |at, _| {
-                *at += self.dice.between(Duration::ZERO, self.shape.pace);
+                *at += self.rng.between(Duration::ZERO, self.shape.pace);
                 Some(*at)
             })
             .collect();
         let within = starts.last().copied().unwrap_or_default() + Duration::from_secs(5);
         let mut weather = JoinSet::new();
         for site in self.sites.clone() {
-            let forecast = forecast(&mut self.dice, &self.faults, self.calls, within);
+            let forecast = forecast(&mut self.rng, &self.faults, self.calls, within);
             weather.spawn(site.weather(forecast));
         }
         let mut calls = JoinSet::new();
@@ -229,33 +229,33 @@ impl Life {
     }
 
     fn plan(&mut self) -> Plan {
-        let number = self.dice.below(self.callers.len() as u64);
+        let number = self.rng.below(self.callers.len() as u64);
         self.plan_of(usize::try_from(number).unwrap_or_default())
     }
 
     fn plan_of(&mut self, number: usize) -> Plan {
         self.next_call += 1;
-        let (dice, faults) = (&mut self.dice, &self.faults);
-        let mut happens = |fault: Fault| faults.happens(fault, dice);
+        let (rng, faults) = (&mut self.rng, &self.faults);
+        let mut happens = |fault: Fault| faults.happens(fault, rng);
         let is_large = happens(Fault::Large);
         let is_short = happens(Fault::ShortDeadlines);
         let gives_up = happens(Fault::Cancels);
         let wants_progress = happens(Fault::Progress);
         let caller = self.callers[number].clone();
         let is_bridged = matches!(caller, Caller::Host(_));
-        let size = |dice: &mut Dice, most| usize::try_from(dice.below(most)).unwrap_or_default();
-        let wants = if is_large { size(dice, 100_000) } else { size(dice, 200) };
+        let size = |rng: &mut Rng, most| usize::try_from(rng.below(most)).unwrap_or_default();
+        let wants = if is_large { size(rng, 100_000) } else { size(rng, 200) };
         let order = Order {
             call: self.next_call,
-            asks: if dice.below(50) == 0 { size(dice, 40_000) } else { size(dice, 100) },
+            asks: if rng.below(50) == 0 { size(rng, 40_000) } else { size(rng, 100) },
             wants,
-            is_safe: dice.below(2) == 0,
+            is_safe: rng.below(2) == 0,
         };
         let deadline = match is_short && !is_bridged {
-            true => Duration::from_millis(50 + dice.below(3000)),
+            true => Duration::from_millis(50 + rng.below(3000)),
             false => DEADLINE,
         };
-        let gives_up = gives_up.then(|| Duration::from_millis(dice.below(500)));
+        let gives_up = gives_up.then(|| Duration::from_millis(rng.below(500)));
         Plan {
             caller,
             number,

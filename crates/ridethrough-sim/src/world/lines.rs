@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 
 use super::faults::{Fault, Faults};
 use super::host::{Host, lock};
@@ -11,16 +11,16 @@ use crate::net::{Break, Cable, Harm, Line, Way};
 
 /// What each dial of a client leads to.
 pub(super) fn lines(host: Host, seed: u64) -> impl Fn(u64) -> Line + Send + Sync {
-    let dice = Mutex::new(Dice::new(seed));
+    let rng = Mutex::new(Rng::new(seed));
     move |number| {
-        let line = line(&mut lock(&dice), &host.chance().faults);
+        let line = line(&mut lock(&rng), &host.chance().faults);
         host.oracle().note(|| format!("dial {number}: {line:?}"));
         line
     }
 }
 
-fn line(dice: &mut Dice, faults: &Faults) -> Line {
-    let mut happens = |fault: Fault| faults.happens(fault, dice);
+fn line(rng: &mut Rng, faults: &Faults) -> Line {
+    let mut happens = |fault: Fault| faults.happens(fault, rng);
     if happens(Fault::Refused) {
         return Line::Refused;
     }
@@ -31,24 +31,24 @@ fn line(dice: &mut Dice, faults: &Faults) -> Line {
     let (is_cut, stalls, pauses) =
         (happens(Fault::Cut), happens(Fault::Stall), happens(Fault::Pause));
     let breaks = match (is_cut, stalls, pauses) {
-        (true, ..) => Some([Break::Fin, Break::Reset, Break::ResetAtOnce][below(dice, 3)]),
+        (true, ..) => Some([Break::Fin, Break::Reset, Break::ResetAtOnce][below(rng, 3)]),
         (_, true, _) => Some(Break::Stall),
-        (.., true) => Some(Break::Pause(dice.between(Duration::ZERO, Duration::from_secs(40)))),
+        (.., true) => Some(Break::Pause(rng.between(Duration::ZERO, Duration::from_secs(40)))),
         _ => None,
     };
     let harm = breaks.map(|breaks| Harm {
-        way: if dice.below(2) == 0 { Way::ToClient } else { Way::ToServer },
-        after: dice.below(4000),
+        way: if rng.below(2) == 0 { Way::ToClient } else { Way::ToServer },
+        after: rng.below(4000),
         breaks,
     });
     let millis = |count| Duration::from_millis(count);
     Line::Connected(Cable {
-        delay: if is_late { millis(1 + dice.below(200)) } else { Duration::ZERO },
-        slice: if is_sliced { 1 + below(dice, 64) } else { 0 },
+        delay: if is_late { millis(1 + rng.below(200)) } else { Duration::ZERO },
+        slice: if is_sliced { 1 + below(rng, 64) } else { 0 },
         harm,
     })
 }
 
-fn below(dice: &mut Dice, bound: u64) -> usize {
-    usize::try_from(dice.below(bound)).unwrap_or_default()
+fn below(rng: &mut Rng, bound: u64) -> usize {
+    usize::try_from(rng.below(bound)).unwrap_or_default()
 }

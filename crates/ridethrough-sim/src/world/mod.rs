@@ -33,7 +33,7 @@ mod weather;
 
 use std::collections::BTreeMap;
 
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 
 pub use faults::{Fault, Faults, HAPPENINGS};
 pub use soak::{Hour, Soak, Soaked};
@@ -80,19 +80,19 @@ pub struct Lived {
 impl World {
     /// The world of a seed.
     pub fn of_seed(seed: u64, calls: u64) -> Self {
-        let mut dice = Dice::new(seed ^ 0xfa17_5eed);
-        let faults = match dice.below(8) {
+        let mut rng = Rng::new(seed ^ 0xfa17_5eed);
+        let faults = match rng.below(8) {
             // Patience alone is enough here, so everything that may be repeated must succeed.
-            0 => mild(&mut dice),
-            1 => calm(&mut dice),
-            _ => Faults::draw(&mut dice),
+            0 => mild(&mut rng),
+            1 => calm(&mut rng),
+            _ => Faults::draw(&mut rng),
         };
         Self { seed, faults, calls }
     }
 
     /// Whether its clients speak HTTP/2.
     pub fn is_over_http2(&self) -> bool {
-        Shape::draw(&mut Dice::new(self.seed)).protocol.is_http2()
+        Shape::draw(&mut Rng::new(self.seed)).protocol.is_http2()
     }
 
     /// Lives through it.
@@ -116,18 +116,18 @@ impl World {
 }
 
 /// Faults that cost nobody a call.
-fn mild(dice: &mut Dice) -> Faults {
+fn mild(rng: &mut Rng) -> Faults {
     let none = Faults::none();
-    none.with(Fault::Outages, 1 + dice.below(2))
-        .with(Fault::Restarts, dice.below(3))
-        .with(Fault::Streams, dice.below(1000))
-        .with(Fault::Delay, dice.below(500))
-        .with(Fault::Apart, dice.below(500))
+    none.with(Fault::Outages, 1 + rng.below(2))
+        .with(Fault::Restarts, rng.below(3))
+        .with(Fault::Streams, rng.below(1000))
+        .with(Fault::Delay, rng.below(500))
+        .with(Fault::Apart, rng.below(500))
 }
 
 /// Faults that a client rides through without anybody's noticing.
-fn calm(dice: &mut Dice) -> Faults {
-    let drawn = Faults::draw(dice);
+fn calm(rng: &mut Rng) -> Faults {
+    let drawn = Faults::draw(rng);
     let taken_away = Fault::ALL.iter().filter(|fault| !certain::CALM.contains(fault));
     taken_away.fold(drawn, |faults, fault| faults.without(*fault))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ridethrough::{Era, Eras};
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Protocol, Spoken};
 
 /// Drawn from the seed alone, so that a world without one of its faults is still the same world.
@@ -26,15 +26,15 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn draw(dice: &mut Dice) -> Self {
-        let mut one_in = |count: u64| dice.below(count) == 0;
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        let mut one_in = |count: u64| rng.below(count) == 0;
         let protocol = if one_in(4) { Protocol::Http2 } else { Protocol::Http1 };
         let (servers, has_bridge) = (1 + usize::from(one_in(3)), one_in(4));
         let (has_sessions, has_tokens, keeps_connected) = (!one_in(6), one_in(2), one_in(3));
-        let clients = 1 + usize::try_from(dice.below(3)).unwrap_or_default();
-        let pace = Duration::from_millis([1, 30, 200, 2000][index(dice.below(4))]);
-        let most_at_once = (dice.below(3) == 0).then(|| 5 + dice.below(12) as u32);
-        let (eras, spoken) = match dice.below(8) {
+        let clients = 1 + usize::try_from(rng.below(3)).unwrap_or_default();
+        let pace = Duration::from_millis([1, 30, 200, 2000][index(rng.below(4))]);
+        let most_at_once = (rng.below(3) == 0).then(|| 5 + rng.below(12) as u32);
+        let (eras, spoken) = match rng.below(8) {
             0 => (Eras::Only(Era::Modern), Spoken::Modern),
             1 | 2 => (Eras::Either, Spoken::Modern),
             3 => (Eras::Either, Spoken::Both),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ridethrough::{Client, Era};
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Mcp, Protocol, Server};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -108,8 +108,8 @@ impl Soaking {
         let certain = Certain::of(&faults, Protocol::Http1, 0, None);
         let oracle = Oracle::new(soak.seed, certain, Trace::default());
         let oracle = Arc::new(Mutex::new(oracle));
-        let mut dice = Dice::new(soak.seed);
-        let chance = Arc::new(Mutex::new(Chance { dice: Dice::new(dice.roll()), faults }));
+        let mut rng = Rng::new(soak.seed);
+        let chance = Arc::new(Mutex::new(Chance { rng: Rng::new(rng.next_u64()), faults }));
         let vault = Vault::default();
         let (server, host) = serve(&vault, &oracle, &chance);
         let mut soaking = Self {
@@ -127,7 +127,7 @@ impl Soaking {
         };
         let numbers = Arc::new(AtomicU64::new(0));
         for number in 0..soak.sessions {
-            soaking.client(number, dice.roll(), numbers.clone());
+            soaking.client(number, rng.next_u64(), numbers.clone());
         }
         soaking
     }
@@ -148,7 +148,7 @@ impl Soaking {
         let user = User {
             caller: Caller::Direct(client),
             number,
-            dice: Dice::new(!seed),
+            rng: Rng::new(!seed),
             pause: self.soak.pause,
             numbers,
             is_over: self.is_over.clone(),
@@ -232,7 +232,7 @@ fn serve(vault: &Vault, oracle: &Shared<Oracle>, chance: &Shared<Chance>) -> (Se
 struct User {
     caller: Caller,
     number: usize,
-    dice: Dice,
+    rng: Rng,
     pause: Duration,
     numbers: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -243,7 +243,7 @@ struct User {
 impl User {
     async fn live(mut self) -> Option<String> {
         loop {
-            sleep(self.dice.between(Duration::ZERO, self.pause * 2)).await;
+            sleep(self.rng.between(Duration::ZERO, self.pause * 2)).await;
             if self.is_over.load(Ordering::Relaxed) {
                 return self.caller.leave().await;
             }
@@ -256,7 +256,7 @@ impl User {
             call: self.numbers.fetch_add(1, Ordering::Relaxed) + 1,
             asks: 50,
             wants: 100,
-            is_safe: self.dice.below(2) == 0,
+            is_safe: self.rng.below(2) == 0,
         };
         Plan {
             caller: self.caller.clone(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use h2::Reason;
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Mood, Processed, Server, Spoken};
 use tokio::time::Instant;
 
@@ -20,7 +20,7 @@ pub(super) struct Happening {
 
 /// Draws what happens within this time of a world with so many calls, in order.
 pub(super) fn forecast(
-    dice: &mut Dice,
+    rng: &mut Rng,
     faults: &Faults,
     calls: u64,
     within: Duration,
@@ -28,9 +28,9 @@ pub(super) fn forecast(
     let mut happenings = Vec::new();
     for &what in HAPPENINGS {
         let most = faults[what] * calls.max(50) / 100;
-        let times = if most == 0 { 0 } else { 1 + dice.below(most) };
+        let times = if most == 0 { 0 } else { 1 + rng.below(most) };
         for _ in 0..times {
-            happenings.push(Happening { at: dice.between(Duration::ZERO, within), what });
+            happenings.push(Happening { at: rng.between(Duration::ZERO, within), what });
         }
     }
     happenings.sort();

@@ -71,7 +71,7 @@ impl Link {
     ) {
         let Some(exchange) = self.calls.get(id) else { return };
         let Some(key) = Gates::key(status, &exchange.call) else { return };
-        let resends = exchange.ledger.resends;
+        let resends = exchange.counters.resends;
         let backoff = self.cx.policy.backoff.width(resends);
         let wait = match hint.map(|hint| hint.min(LONGEST_GATE)) {
             Some(hint) if resends < self.cx.policy.resends => hint,

@@ -64,7 +64,7 @@ impl Link {
             State::Waiting(Waiting::Session { .. }) if self.session.is_under_way() => None,
             State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => Some(
                 *since
-                    + self.reach.patience(&self.cx.policy).saturating_sub(exchange.ledger.waited),
+                    + self.reach.patience(&self.cx.policy).saturating_sub(exchange.counters.waited),
             ),
             State::Live(live) if exchange.origin.is_application() => {
                 self.health.next_look(live.last_sign)

@@ -25,7 +25,7 @@ impl Calls {
     pub(crate) fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
         let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
         if is_resume && let Some(exchange) = self.get_mut(id) {
-            exchange.ledger.resumed_at = Some(now);
+            exchange.counters.resumed_at = Some(now);
         }
     }
 }
@@ -49,9 +49,9 @@ impl Link {
         let replaced = live.replaces.take();
         if let Some(exchange) = self.calls.get_mut(id) {
             // The credentials were good: should they expire under a long call, that is a new story.
-            exchange.ledger.credentials_renewed = false;
+            exchange.counters.credentials_renewed = false;
             if replaced.is_some() {
-                exchange.trail.stream_ended();
+                exchange.resume_state.stream_ended();
             }
         }
         if let Some(old) = replaced {
@@ -85,7 +85,7 @@ impl Link {
             Via::Post => {
                 let (mut answer, head) = (read_post(head, body, asked), head.clone());
                 exchange.is_named = answer.named.is_some();
-                let (origin, is_asked) = (exchange.origin, exchange.ledger.era_asked);
+                let (origin, is_asked) = (exchange.origin, exchange.counters.era_asked);
                 let said = self.quoted(answer.said.take());
                 if let Some(exchange) = self.calls.get_mut(id) {
                     exchange.said = said;
@@ -196,7 +196,7 @@ impl Link {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let is_resumable = exchange.era().resumes_streams();
         if let Some(retry) = event.retry.filter(|_| is_resumable) {
-            exchange.trail.note_retry(retry);
+            exchange.resume_state.note_retry(retry);
         }
         let is_empty = !event.is_message() || event.data.is_empty();
         let messages = if is_empty {
@@ -210,7 +210,7 @@ impl Link {
             return self.cx.tell(Event::UnreadableEvent);
         };
         let novelty = match is_resumable {
-            true => exchange.trail.advance(event.id.as_ref()),
+            true => exchange.resume_state.advance(event.id.as_ref()),
             false => Novelty::Fresh,
         };
         self.set_alarm(id);

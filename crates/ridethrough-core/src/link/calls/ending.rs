@@ -89,7 +89,7 @@ impl Link {
         let is_safe = || self.calls.tools.is_safe(&exchange.call, exchange.rule, trust);
         let mut outcome = outcome.map_err(|ending| exchange.error(now, ending, is_safe()));
         if let Err(error) = &mut outcome {
-            let before = exchange.ledger.handshakes_before;
+            let before = exchange.counters.handshakes_before;
             error.handshakes = self.session.handshakes().saturating_sub(before);
         }
         if let Some(sent) = &exchange.sent {
@@ -133,7 +133,7 @@ impl Link {
             exchange: id,
             call: exchange.call.clone(),
             kind: outcome.as_ref().err().map(|error| error.kind),
-            attempts: exchange.ledger.attempts,
+            attempts: exchange.counters.attempts,
             elapsed: now.since(exchange.began),
             delivery,
         });

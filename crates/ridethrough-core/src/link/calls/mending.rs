@@ -55,10 +55,10 @@ impl Link {
             Phase::Stream { fruitful, .. } => *fruitful,
         });
         let has_begun = has_begun || exchange.is_later_round();
-        if has_begun || std::mem::replace(&mut exchange.ledger.mended, true) {
+        if has_begun || std::mem::replace(&mut exchange.counters.mended, true) {
             return false;
         }
-        exchange.ledger.note(Delivery::Refused);
+        exchange.counters.note(Delivery::Refused);
         // The server's words may quote what was sent.
         let reason = Reason::Rule("the server refused the form of the request");
         self.hiccup(now, id, reason, Remedy::Resend { at: now });

@@ -148,7 +148,7 @@ impl Link {
         let may_pass = failure.cause != Cause::ConnectionGone
             && !failure.cause.is_misbehaviour()
             && !failure.cause.is_lasting(self.reach.connected_before());
-        match decides && may_pass && (is_unsent || exchange.ledger.attempts < MOST_QUESTIONS) {
+        match decides && may_pass && (is_unsent || exchange.counters.attempts < MOST_QUESTIONS) {
             true => self.let_out(now, id, Then::Send),
             false => self.settle(now, id, Word::Nothing(failure)),
         }

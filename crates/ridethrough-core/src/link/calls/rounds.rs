@@ -82,7 +82,7 @@ impl Link {
             Answer::Error(_) => {
                 let words = answer.error().unwrap_or_default().message;
                 let words = format!("input that the server asked for was not given: {words}");
-                exchange.ledger.note(Delivery::Unknown);
+                exchange.counters.note(Delivery::Unknown);
                 self.end(now, id, Ending::new(Kind::Incompatible, Reason::Said(words.into())));
             }
         }
@@ -130,7 +130,7 @@ impl Link {
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.round = round;
             // It has begun with the call, and nobody knows how far it came.
-            exchange.ledger.note(Delivery::Unknown);
+            exchange.counters.note(Delivery::Unknown);
         }
         self.go_on_if_complete(now, id);
     }
@@ -165,7 +165,7 @@ impl Link {
 
     fn misbehaved(&mut self, now: Moment, id: ExchangeId, why: &'static str) {
         if let Some(exchange) = self.calls.get_mut(id) {
-            exchange.ledger.note(Delivery::Unknown);
+            exchange.counters.note(Delivery::Unknown);
         }
         self.end(now, id, Ending::new(Kind::PeerMisbehaved, Reason::Rule(why)));
     }

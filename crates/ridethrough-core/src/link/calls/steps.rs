@@ -45,7 +45,7 @@ impl Link {
         let id = self.calls.last_id.next();
         let mut exchange = Box::new(Exchange::new(id, call, params, rule, now, deadline));
         let out = u32::from(self.session.is_asking());
-        exchange.ledger.handshakes_before = self.session.handshakes().saturating_sub(out);
+        exchange.counters.handshakes_before = self.session.handshakes().saturating_sub(out);
         self.calls.last_id = id;
         self.calls.exchanges.insert(id, exchange);
         id
@@ -141,7 +141,7 @@ impl Link {
         let body = self.session.body(to.era(), &exchange.params, wire_id, &exchange.call.method);
         let Some(exchange) = self.calls.get_mut(id) else { return };
         (exchange.said, exchange.refused_with) = (None, None);
-        if exchange.ledger.session_renewed && exchange.newer_than.is_some() {
+        if exchange.counters.session_renewed && exchange.newer_than.is_some() {
             // Where the new session was made, it is known.
             let home = self.session.ready().and_then(|ready| ready.home);
             exchange.route = home.map_or(Route::Any, Route::Prefer);
@@ -151,9 +151,9 @@ impl Link {
         }
         let old = exchange.sent.replace(Sent { wire_id, to: to.clone() });
         let is_doubtful =
-            exchange.ledger.delivery() == Delivery::Unknown && !exchange.asks_for_task();
-        exchange.trail.start_over();
-        exchange.ledger.fruitless = 0;
+            exchange.counters.delivery() == Delivery::Unknown && !exchange.asks_for_task();
+        exchange.resume_state.start_over();
+        exchange.counters.fruitless = 0;
         if let Some(old) = old {
             self.calls.wires.remove(&old.wire_id);
             if is_doubtful {
@@ -191,9 +191,9 @@ impl Link {
         if let Some(target) = &exchange.target {
             to.target = Some(target.clone());
         }
-        exchange.ledger.resumes += 1;
-        exchange.ledger.resumed_at = Some(now);
-        let verb = Verb::Get { last_event_id: exchange.trail.last_event_id().cloned() };
+        exchange.counters.resumes += 1;
+        exchange.counters.resumed_at = Some(now);
+        let verb = Verb::Get { last_event_id: exchange.resume_state.last_event_id().cloned() };
         let attempt = self.calls.request(&mut self.cx, id, verb, to);
         self.go_live(now, id, attempt, Via::Resume, replaces);
     }
@@ -208,7 +208,7 @@ impl Link {
     ) {
         let credentials = self.cx.credentials;
         let Some(exchange) = self.calls.get_mut(id) else { return };
-        exchange.ledger.attempts += 1;
+        exchange.counters.attempts += 1;
         let phase = Phase::Asked;
         let connection = None;
         let live = Live { attempt, via, phase, credentials, connection, last_sign: now, replaces };
@@ -230,7 +230,7 @@ impl Link {
             now,
             era: exchange.era(),
             policy: &self.cx.policy,
-            dice: &mut self.cx.dice,
+            rng: &mut self.cx.rng,
             is_safe,
             connected_before: self.reach.connected_before(),
         };
@@ -268,7 +268,7 @@ impl Link {
             Step::RenewSession => self.renew_for(now, id),
             Step::Resend { at, because, deferral: Some(status) } => {
                 if let Some(exchange) = self.calls.get_mut(id) {
-                    exchange.ledger.resends += 1;
+                    exchange.counters.resends += 1;
                 }
                 self.hiccup(now, id, because, Remedy::Resend { at });
                 self.wait_as_asked(now, id, status, at);
@@ -314,11 +314,11 @@ impl Link {
         at: Moment,
     ) -> Option<Moment> {
         let exchange = self.calls.get_mut(id)?;
-        let since = exchange.ledger.troubled_since.unwrap_or(now);
+        let since = exchange.counters.troubled_since.unwrap_or(now);
         let latest = exchange.deadline.at.min(since + self.cx.policy.patience).max(at);
         match self.admission.pay(now, latest) {
             Some(paid) => {
-                exchange.ledger.resends += 1;
+                exchange.counters.resends += 1;
                 Some(paid.max(at))
             }
             None => {

@@ -192,12 +192,12 @@ impl Link {
             let Some(exchange) = self.calls.get_mut(id) else { continue };
             let State::Doubted(doubt) = &exchange.state else { continue };
             let Doubt::Session(suspicion) = &**doubt else { continue };
-            if exchange.ledger.session_renewed || !suspicion.is_confirmed_by(refusal) {
+            if exchange.counters.session_renewed || !suspicion.is_confirmed_by(refusal) {
                 self.resolve(now, id, &Verdict::Unknown);
                 continue;
             }
-            exchange.ledger.session_renewed = true;
-            exchange.ledger.note(Delivery::Refused);
+            exchange.counters.session_renewed = true;
+            exchange.counters.note(Delivery::Refused);
             exchange.route = Route::Prefer(home);
             self.let_out(now, id, Then::Send);
         }
@@ -283,7 +283,7 @@ impl Link {
 
     fn have_all_renewed(&self, suspects: &[ExchangeId]) -> bool {
         let has_renewed =
-            |id: &ExchangeId| self.calls.get(*id).is_some_and(|it| it.ledger.session_renewed);
+            |id: &ExchangeId| self.calls.get(*id).is_some_and(|it| it.counters.session_renewed);
         !suspects.is_empty() && suspects.iter().all(has_renewed)
     }
 

@@ -38,7 +38,7 @@ impl Link {
     pub(crate) fn doubt_era(&mut self, now: Moment, id: ExchangeId, doubt: EraDoubt) {
         self.hiccup(now, id, Reason::Nothing, Remedy::CheckEra);
         let Some(exchange) = self.calls.get_mut(id) else { return };
-        exchange.ledger.era_asked = true;
+        exchange.counters.era_asked = true;
         let generation = exchange.sent.as_ref().map(Sent::generation);
         let connection = exchange.live().and_then(|live| live.connection);
         self.enter(now, id, State::Doubted(Box::new(Doubt::Era(doubt))));
@@ -131,7 +131,7 @@ impl Link {
                 return exchange.post_answered(rules, otherwise);
             }
             exchange.newer_than = newer_than;
-            exchange.ledger.note(if is_refused { Delivery::Refused } else { Delivery::Unknown });
+            exchange.counters.note(if is_refused { Delivery::Refused } else { Delivery::Unknown });
             Step::Again(Then::Send)
         });
     }

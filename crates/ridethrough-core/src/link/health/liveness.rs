@@ -35,7 +35,7 @@ impl Health {
 
     /// A call ended for a transport reason.
     pub(crate) fn strike(&mut self, cx: &mut Context, now: Moment, incident: Incident) {
-        if self.breaker.strike(now, incident, &mut cx.dice) {
+        if self.breaker.strike(now, incident, &mut cx.rng) {
             self.breaker_opened(cx);
         }
     }
@@ -203,7 +203,7 @@ impl Link {
                 self.probe(now);
             }
             _ => {
-                self.health.breaker.probe_failed(now, &mut self.cx.dice);
+                self.health.breaker.probe_failed(now, &mut self.cx.rng);
                 self.health.breaker_opened(&mut self.cx);
             }
         }
@@ -222,7 +222,7 @@ impl Link {
         let is_stuck = |exchange: &Exchange| {
             let live = exchange.live().filter(|live| live.replaces.is_none());
             exchange.era().resumes_streams()
-                && exchange.trail.last_event_id().is_some()
+                && exchange.resume_state.last_event_id().is_some()
                 && exchange.may_resume()
                 && live.is_some_and(|live| {
                     matches!(live.phase, Phase::Stream { .. })

@@ -20,12 +20,12 @@ use bytes::Bytes;
 impl Listening {
     /// Things are better than they were: a pause that was made long ends soon.
     pub(crate) fn hurry_listener(&mut self, cx: &mut Context, now: Moment) {
-        self.listener.link_is_back(now, &mut cx.dice);
+        self.listener.link_is_back(now, &mut cx.rng);
         self.set_listener_alarm(cx);
     }
 
     pub(crate) fn listener_ended(&mut self, cx: &mut Context, now: Moment) {
-        let retry = self.listener.ended(now, cx.policy.stable_after, &mut cx.dice);
+        let retry = self.listener.ended(now, cx.policy.stable_after, &mut cx.rng);
         cx.tell(Event::ListenerLost { retry });
         self.set_listener_alarm(cx);
     }
@@ -39,7 +39,7 @@ impl Listening {
 
     /// Somebody asked whether the session is there, perhaps this stream; it goes on waiting.
     pub(crate) fn listener_session_checked(&mut self, cx: &mut Context, now: Moment) {
-        if let Some(retry) = self.listener.session_is_alive(now, &mut cx.dice) {
+        if let Some(retry) = self.listener.session_is_alive(now, &mut cx.rng) {
             cx.tell(Event::ListenerLost { retry });
             self.set_listener_alarm(cx);
         }
@@ -68,7 +68,7 @@ impl Link {
         for old in self.listening.listener.session_changed(now, self.cx.policy.stable_after) {
             self.cx.abort(old);
         }
-        match self.listening.listener.rests_in_new_session(now, &mut self.cx.dice) {
+        match self.listening.listener.rests_in_new_session(now, &mut self.cx.rng) {
             true => self.listening.set_listener_alarm(&mut self.cx),
             false => self.open_listener(now),
         }
@@ -106,7 +106,7 @@ impl Link {
     pub(crate) fn reopen_listener(&mut self, now: Moment) {
         if let Some(attempt) = self.listening.listener.attempt() {
             self.cx.abort(attempt);
-            self.listening.listener.ended(now, self.cx.policy.stable_after, &mut self.cx.dice);
+            self.listening.listener.ended(now, self.cx.policy.stable_after, &mut self.cx.rng);
         }
         self.open_listener(now);
     }
@@ -134,7 +134,7 @@ impl Link {
         }
         let rejected = self.cx.attempts.get(attempt).map(|each| each.credentials);
         let is_open = head.is_stream();
-        let verdict = self.listening.listener.answered(now, head, &mut self.cx.dice);
+        let verdict = self.listening.listener.answered(now, head, &mut self.cx.rng);
         self.follow(now, verdict, rejected, head);
         if !is_open {
             self.cx.drain(attempt);
@@ -195,8 +195,8 @@ impl Link {
             return self.subscription_refused(now, &head, body);
         }
         let verdict = match get_speaks_of_loss(&head, body) {
-            true => self.listening.listener.session_denied(now, &mut self.cx.dice),
-            false => self.listening.listener.answered(now, &head, &mut self.cx.dice),
+            true => self.listening.listener.session_denied(now, &mut self.cx.rng),
+            false => self.listening.listener.answered(now, &head, &mut self.cx.rng),
         };
         self.follow(now, verdict, Some(rejected), &head);
     }

@@ -100,8 +100,8 @@ impl Link {
         let attempt = self.cx.send(NewRequest { headers, ..request });
         for id in self.calls.ids_where(waits_for_acknowledgement) {
             if let Some(exchange) = self.calls.get_mut(id) {
-                exchange.ledger.note(Delivery::Unknown);
-                exchange.ledger.attempts += 1;
+                exchange.counters.note(Delivery::Unknown);
+                exchange.counters.attempts += 1;
             }
         }
         self.listening.listener.subscribing(attempt, wire_id, now + session::LIMIT, asked);
@@ -128,7 +128,7 @@ impl Link {
             }
             listener::State::Waiting { .. } => {
                 // Somebody waits for it now.
-                self.listening.listener.link_is_back(now, &mut self.cx.dice);
+                self.listening.listener.link_is_back(now, &mut self.cx.rng);
                 return self.listening.set_listener_alarm(&mut self.cx);
             }
             _ => {}
@@ -187,7 +187,7 @@ impl Link {
             }
             PostReading::Answer(answer) => self.listening_is_refused(now, &answer),
             _ => {
-                let verdict = self.listening.listener.answered(now, head, &mut self.cx.dice);
+                let verdict = self.listening.listener.answered(now, head, &mut self.cx.rng);
                 if let listener::Verdict::Wait { until } = verdict {
                     self.cx.tell(Event::ListenerLost { retry: until });
                 }

@@ -356,7 +356,7 @@ impl Link {
 
     fn repeat_notice(&mut self, now: Moment, id: NoticeId, hint: Option<Duration>) {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
-        let backoff = self.cx.policy.backoff.full_jitter(notice.resends, &mut self.cx.dice);
+        let backoff = self.cx.policy.backoff.full_jitter(notice.resends, &mut self.cx.rng);
         notice.resends += 1;
         self.notice_waits(id, State::Paused { until: now + hint.unwrap_or(backoff) });
     }

@@ -12,9 +12,9 @@
 use std::time::Duration;
 
 use crate::backoff::{YOUNG, gap};
-use crate::dice::Dice;
 use crate::ids::AttemptId;
 use crate::moment::Moment;
+use crate::rng::Rng;
 
 /// What is believed about reaching the server.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Dial {
     }
 
     /// A request could not be sent, or its connection carried no response.
-    pub(crate) fn lost(&mut self, now: Moment, last_attempt: AttemptId, dice: &mut Dice) {
+    pub(crate) fn lost(&mut self, now: Moment, last_attempt: AttemptId, rng: &mut Rng) {
         if !self.is_connected() {
             return;
         }
@@ -88,7 +88,7 @@ impl Dial {
             }
             Some(outage) => {
                 (outage.last_attempt, outage.tried) = (last_attempt, now);
-                now + self.next_gap(now, dice)
+                now + self.next_gap(now, rng)
             }
         };
         self.state = State::Pausing { until };
@@ -115,11 +115,11 @@ impl Dial {
     }
 
     /// The connect failed. Returns when the next one is due.
-    pub(crate) fn failed(&mut self, now: Moment, dice: &mut Dice) -> Moment {
+    pub(crate) fn failed(&mut self, now: Moment, rng: &mut Rng) -> Moment {
         let last_attempt = AttemptId::default();
         let outage = Outage { since: now, last_attempt, tried: now, late: 0 };
         self.outage.get_or_insert(outage).tried = now;
-        let until = now + self.next_gap(now, dice);
+        let until = now + self.next_gap(now, rng);
         self.state = State::Pausing { until };
         until
     }
@@ -173,10 +173,10 @@ impl Dial {
         Some(now.since(outage.since))
     }
 
-    fn next_gap(&mut self, now: Moment, dice: &mut Dice) -> Duration {
+    fn next_gap(&mut self, now: Moment, rng: &mut Rng) -> Duration {
         let Some(outage) = &mut self.outage else { return Duration::ZERO };
         let age = now.since(outage.since);
-        let wait = gap(age, outage.late, dice);
+        let wait = gap(age, outage.late, rng);
         if age >= YOUNG {
             outage.late = outage.late.saturating_add(1);
         }

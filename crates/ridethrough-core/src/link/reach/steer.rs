@@ -49,7 +49,7 @@ impl Link {
                 self.fail_unreachable(now, &failure);
             }
             Err(failure) => {
-                let next = self.reach.dial.failed(now, &mut self.cx.dice);
+                let next = self.reach.dial.failed(now, &mut self.cx.rng);
                 self.reach.begin_outage();
                 self.reach.note_failure(now, Reason::Transport(failure.clone()));
                 self.cx.tell(Event::ConnectFailed { failure, next });
@@ -77,7 +77,7 @@ impl Link {
         }
         // A fresh connection that carried no response counts as a failed connect.
         if is_unsent || (is_headless && !self.reach.dial.is_proven()) {
-            self.reach.dial.lost(now, self.cx.attempts.last(), &mut self.cx.dice);
+            self.reach.dial.lost(now, self.cx.attempts.last(), &mut self.cx.rng);
             self.drive_dial(now);
         }
     }
@@ -170,7 +170,7 @@ impl Link {
         let left =
             (self.reach.patience(&self.cx.policy) + LAST_TRY).saturating_sub(exchange.waited(now));
         // Whoever comes to wait without any patience left has had its last connect.
-        let has_tried = exchange.ledger.waited >= self.reach.patience(&self.cx.policy);
+        let has_tried = exchange.counters.waited >= self.reach.patience(&self.cx.policy);
         if has_tried || left.is_zero() {
             let ending = self.out_of_patience(id);
             return self.end_waiter(now, id, ending);

@@ -266,7 +266,7 @@ impl Link {
     /// A try failed in a way that time may heal: again, for as long as somebody waits.
     pub(crate) fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
         let Some(renewal) = self.session.renewal() else { return };
-        let next = renewal.pause(now, hint, reason.clone(), &mut self.cx.dice);
+        let next = renewal.pause(now, hint, reason.clone(), &mut self.cx.rng);
         self.reach.note_failure(now, reason.clone());
         self.cx.tell(Event::SessionRenewalFailed { reason, next });
         self.breaker_probe_failed_unsent(now);

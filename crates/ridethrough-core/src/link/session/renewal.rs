@@ -17,7 +17,6 @@ use serde::Deserialize;
 
 use crate::answer::PostReading;
 use crate::backoff::{Window, YOUNG, gap};
-use crate::dice::Dice;
 use crate::era::{Carrier, Era, Version};
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId, CredentialsId, Generation};
@@ -25,6 +24,7 @@ use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::Address;
+use crate::rng::Rng;
 
 /// The session of a link.
 #[derive(Debug)]
@@ -240,7 +240,7 @@ impl Renewal {
         now: Moment,
         hint: Option<Duration>,
         reason: Reason,
-        dice: &mut Dice,
+        rng: &mut Rng,
     ) -> Moment {
         let age = now.since(self.began);
         let gap = match reason {
@@ -249,9 +249,9 @@ impl Renewal {
             _ if self.asked_in_vain > 0 || matches!(reason, Reason::Status(_)) => {
                 self.refusals = self.refusals.saturating_add(1);
                 let most = if self.had_session { COMES_BACK } else { STRANGER };
-                Window { first: FIRST_PAUSE, most }.half_jitter(self.refusals - 1, dice)
+                Window { first: FIRST_PAUSE, most }.half_jitter(self.refusals - 1, rng)
             }
-            _ => gap(age, self.late, dice),
+            _ => gap(age, self.late, rng),
         };
         if age >= YOUNG {
             self.late = self.late.saturating_add(1);

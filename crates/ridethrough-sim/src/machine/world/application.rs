@@ -19,17 +19,17 @@ impl World {
     pub(super) fn begin(&mut self) {
         self.next_call += 1;
         let call = self.next_call;
-        let is_safe = self.dice.below(2) == 0;
+        let is_safe = self.rng.below(2) == 0;
         let method = if is_safe { "resources/read" } else { "tools/call" };
         let params = Json::new(format!(r#"{{"name":"deploy","arguments":{{"call":{call}}}}}"#));
-        let deadline = Duration::from_secs([5, 30, 60, 300][self.dice.below(4) as usize]);
+        let deadline = Duration::from_secs([5, 30, 60, 300][self.rng.below(4) as usize]);
         let options = CallOptions { deadline: Some(deadline), ..CallOptions::default() };
         let params = Some(params.expect("valid"));
         self.oracle.begun(call, is_safe, self.now, deadline);
         let id = self.link.send(self.now, Request { method: method.into(), params, options });
         self.calls.insert(id, call);
-        if self.dice.below(1000) < self.server.faults.cancel {
-            let at = self.now + self.dice.between(Duration::ZERO, Duration::from_secs(5));
+        if self.rng.below(1000) < self.server.faults.cancel {
+            let at = self.now + self.rng.between(Duration::ZERO, Duration::from_secs(5));
             self.schedule(at, Happening::Cancel(id));
         }
         self.pump();
@@ -47,8 +47,8 @@ impl World {
 
     /// Most questions are answered, some refused, some never looked at.
     pub(super) fn asked(&mut self, question: QuestionId) {
-        let wait = self.dice.between(Duration::ZERO, Duration::from_secs(3));
-        match self.dice.below(16) {
+        let wait = self.rng.between(Duration::ZERO, Duration::from_secs(3));
+        match self.rng.below(16) {
             0 => {}
             drawn => self.schedule(self.now + wait, Happening::Answer(question, drawn > 1)),
         }

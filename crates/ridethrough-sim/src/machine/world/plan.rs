@@ -11,36 +11,36 @@ impl World {
     pub(crate) fn plan(&mut self, calls: u64) {
         let length = Duration::from_millis(calls * 150);
         for _ in 0..calls {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
+            let at = self.now + self.rng.between(Duration::ZERO, length);
             self.schedule(at, Happening::Begin);
         }
         let (outages, restarts) = (self.server.faults.outages, self.server.faults.restarts);
         for _ in 0..outages * calls / 100 {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
-            let lasts = self.dice.between(Duration::from_millis(50), Duration::from_secs(20));
+            let at = self.now + self.rng.between(Duration::ZERO, length);
+            let lasts = self.rng.between(Duration::from_millis(50), Duration::from_secs(20));
             let statuses = [502, 503];
-            let outage = match self.dice.below(4) {
+            let outage = match self.rng.below(4) {
                 0 => Outage::BlackHole,
-                1 => Outage::Status(statuses[self.dice.below(2) as usize]),
+                1 => Outage::Status(statuses[self.rng.below(2) as usize]),
                 _ => Outage::Refusal,
             };
             self.schedule(at, Happening::OutageBegins(outage, lasts));
         }
         for _ in 0..restarts * calls / 100 {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
+            let at = self.now + self.rng.between(Duration::ZERO, length);
             self.schedule(at, Happening::Restart);
         }
         for _ in 0..self.setting.changes * calls / 100 {
-            let at = self.now + self.dice.between(Duration::ZERO, length);
+            let at = self.now + self.rng.between(Duration::ZERO, length);
             self.schedule(at, Happening::FleetChanges);
         }
     }
 
     /// An upgrade or a rollback, seamless or not.
     pub(super) fn change_fleet(&mut self) {
-        self.server.fleet = Fleet::draw(&mut self.dice);
-        self.server.manner = self.dice.roll();
-        if self.dice.below(2) == 0 {
+        self.server.fleet = Fleet::draw(&mut self.rng);
+        self.server.manner = self.rng.next_u64();
+        if self.rng.below(2) == 0 {
             self.server.restart();
             self.cut_all();
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ridethrough_core::backoff::Window;
-use ridethrough_core::dice::Dice;
+use ridethrough_core::rng::Rng;
 use ridethrough_core::{CallOptions, Extension};
 use tokio::time::Instant;
 
@@ -52,12 +52,12 @@ impl Time {
 pub(super) struct Pace {
     asked_for: Duration,
     failures: u32,
-    dice: Dice,
+    rng: Rng,
 }
 
 impl Pace {
     pub(super) const fn new(seed: u64) -> Self {
-        Self { asked_for: USUAL, failures: 0, dice: Dice::new(seed) }
+        Self { asked_for: USUAL, failures: 0, rng: Rng::new(seed) }
     }
 
     /// The server was heard, and wants to be asked this often.
@@ -73,7 +73,7 @@ impl Pace {
 
     /// The same after a question without an answer. Many lose one server at the same moment.
     pub(super) fn after_failure(&mut self, hint: Option<Duration>) -> Duration {
-        let wait = TROUBLE.half_jitter(self.failures, &mut self.dice);
+        let wait = TROUBLE.half_jitter(self.failures, &mut self.rng);
         self.failures = self.failures.saturating_add(1);
         wait.max(self.asked_for).max(hint.unwrap_or_default()).min(SLOWEST)
     }

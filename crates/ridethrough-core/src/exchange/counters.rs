@@ -1,4 +1,4 @@
-//! The books of one exchange: what was tried and what may still be.
+//! What was tried for one exchange, and what may still be.
 //!
 //! Counters that only progress resets, counters that nothing resets, and the one value that only
 //! rises: [`Delivery`].
@@ -10,7 +10,7 @@ use crate::moment::Moment;
 
 /// What one exchange has spent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Counters {
     delivery: Delivery,
     /// Sends and resumes that went out.
     pub(crate) attempts: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Ledger {
     pub(crate) waited: Duration,
 }
 
-impl Ledger {
+impl Counters {
     /// What is known about the server having acted.
     pub(crate) const fn delivery(&self) -> Delivery {
         self.delivery

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 /// A small deterministic generator (SplitMix64).
 #[derive(Clone, Debug)]
-pub struct Dice(u64);
+pub struct Rng(u64);
 
-impl Dice {
-    /// A generator that always rolls the same numbers for the same `seed`.
+impl Rng {
+    /// A generator that always gives the same numbers for the same `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// The next 64 bits.
-    pub fn roll(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +27,7 @@ impl Dice {
     /// A number below `bound`, or zero if `bound` is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         // The high half of a 128-bit product: unbiased enough for jitter and free of division.
-        ((u128::from(self.roll()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A wait between `least` and `most`, both included, in whole microseconds.
@@ -42,22 +42,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_rolls_the_same_numbers() {
-        let rolls = |seed| {
-            let mut dice = Dice::new(seed);
-            [dice.roll(), dice.roll(), dice.roll()]
+    fn the_same_seed_gives_the_same_numbers() {
+        let numbers = |seed| {
+            let mut rng = Rng::new(seed);
+            [rng.next_u64(), rng.next_u64(), rng.next_u64()]
         };
 
-        assert_eq!(rolls(7), rolls(7));
-        assert_ne!(rolls(7), rolls(8));
+        assert_eq!(numbers(7), numbers(7));
+        assert_ne!(numbers(7), numbers(8));
     }
 
     #[test]
     fn a_wait_lies_between_its_bounds_and_reaches_both_halves() {
         let (least, most) = (Duration::from_millis(10), Duration::from_millis(20));
-        let mut dice = Dice::new(1);
+        let mut rng = Rng::new(1);
 
-        let waits: Vec<_> = (0..1000).map(|_| dice.between(least, most)).collect();
+        let waits: Vec<_> = (0..1000).map(|_| rng.between(least, most)).collect();
 
         assert!(waits.iter().all(|wait| (least..=most).contains(wait)));
         assert!(waits.iter().any(|wait| *wait < Duration::from_millis(12)));

@@ -8,7 +8,7 @@ use crate::sse::EventId;
 
 /// The memory of all streams of one exchange.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trail {
+pub(crate) struct ResumeState {
     last_event_id: Option<EventId>,
     /// The server's `retry:`: it claims to poll. Belongs to the exchange and persists.
     retry: Option<Duration>,
@@ -25,7 +25,7 @@ pub(crate) enum Novelty {
     Replayed,
 }
 
-impl Trail {
+impl ResumeState {
     /// Where to resume, if anywhere.
     pub(crate) const fn last_event_id(&self) -> Option<&EventId> {
         self.last_event_id.as_ref()
