@@ -23,7 +23,7 @@ use crate::sse::EventId;
 /// The standing stream of the current session.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
-    state: State,
+    state: ListenerState,
     failures: u32,
     /// Sessions in a row that took their stream with them before it had proved good.
     lost_with_session: u32,
@@ -65,7 +65,7 @@ struct Refusal {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ListenerState {
     /// The session is being asked about.
     Checking,
     #[default]
@@ -86,7 +86,7 @@ pub(crate) enum State {
 
 /// What the link must do about an answer to the GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ListenerVerdict {
     /// A 404 or 405 on a stream that was open before, or words: is the session still there?
     CheckSession,
     /// It is open; the gap to tell, if there was one.
@@ -101,26 +101,28 @@ pub(crate) enum Verdict {
 }
 
 impl Listener {
-    pub(crate) const fn state(&self) -> State {
+    pub(crate) const fn state(&self) -> ListenerState {
         self.state
     }
 
     /// The attempt that is out, if one is.
     pub(crate) const fn attempt(&self) -> Option<AttemptId> {
         match self.state {
-            State::Open { attempt, .. } | State::Opening { attempt } => Some(attempt),
+            ListenerState::Open { attempt, .. } | ListenerState::Opening { attempt } => {
+                Some(attempt)
+            }
             _ => None,
         }
     }
 
     /// Whether the stream that is open holds this connection.
     pub(crate) fn holds(&self, connection: ConnectionId) -> bool {
-        matches!(self.state, State::Open { .. }) && self.connection == Some(connection)
+        matches!(self.state, ListenerState::Open { .. }) && self.connection == Some(connection)
     }
 
     /// Whether it waits for word about its session.
     pub(crate) fn is_checking(&self) -> bool {
-        self.state == State::Checking
+        self.state == ListenerState::Checking
     }
 
     pub(crate) const fn last_event_id(&self) -> Option<&EventId> {
@@ -180,14 +182,14 @@ impl Listener {
         let is_tired = self.lost_with_session > QUICK_SESSIONS;
         if is_tired {
             let pause = PAUSE.half_jitter(self.lost_with_session - QUICK_SESSIONS - 1, rng);
-            self.state = State::Waiting { until: now + pause };
+            self.state = ListenerState::Waiting { until: now + pause };
         }
         is_tired
     }
 
     pub(crate) const fn opening(&mut self, attempt: AttemptId) {
-        self.has_waited = matches!(self.state, State::Waiting { .. });
-        self.state = State::Opening { attempt };
+        self.has_waited = matches!(self.state, ListenerState::Waiting { .. });
+        self.state = ListenerState::Opening { attempt };
     }
 
     /// A stateless server was asked for it.
@@ -198,7 +200,7 @@ impl Listener {
         until: Moment,
         asked: BTreeSet<Box<str>>,
     ) {
-        self.state = State::Opening { attempt };
+        self.state = ListenerState::Opening { attempt };
         self.subscription = Some(Subscription { wire_id, until, asked, is_outdated: false });
     }
 
@@ -206,11 +208,11 @@ impl Listener {
     /// Returns the attempt to abort.
     pub(crate) fn replace(&mut self) -> Option<AttemptId> {
         match self.state {
-            State::Open { attempt, .. } => {
-                self.state = State::Off;
+            ListenerState::Open { attempt, .. } => {
+                self.state = ListenerState::Off;
                 self.replaced.replace(attempt)
             }
-            State::Opening { .. } => {
+            ListenerState::Opening { .. } => {
                 if let Some(subscription) = &mut self.subscription {
                     subscription.is_outdated = true;
                 }
@@ -231,8 +233,8 @@ impl Listener {
         &mut self,
         now: Moment,
     ) -> Option<(Option<AttemptId>, Option<Duration>)> {
-        let State::Opening { attempt } = self.state else { return None };
-        self.state = State::Open { attempt, since: now };
+        let ListenerState::Opening { attempt } = self.state else { return None };
+        self.state = ListenerState::Open { attempt, since: now };
         self.was_open = true;
         let replaced = self.replaced.take();
         let gap = self.lost_at.take().map(|lost| now.since(lost));
@@ -250,54 +252,59 @@ impl Listener {
 
     /// A stateless server does not know the question.
     pub(crate) const fn is_unsupported(&mut self) {
-        self.state = State::Unsupported;
+        self.state = ListenerState::Unsupported;
     }
 
     /// The server answered the GET.
-    pub(crate) fn answered(&mut self, now: Moment, head: &AnswerHead, rng: &mut Rng) -> Verdict {
+    pub(crate) fn answered(
+        &mut self,
+        now: Moment,
+        head: &AnswerHead,
+        rng: &mut Rng,
+    ) -> ListenerVerdict {
         if head.is_stream()
             && let Some(attempt) = self.attempt()
         {
-            self.state = State::Open { attempt, since: now };
+            self.state = ListenerState::Open { attempt, since: now };
             self.was_open = true;
             self.connection = head.connection;
             let gap = self.lost_at.take().map(|lost| now.since(lost));
-            return Verdict::Opened { gap };
+            return ListenerVerdict::Opened { gap };
         }
         if status::is_no_stream_here(head.status) && self.subscription.is_none() {
             return if self.was_open { self.check_session() } else { self.unsupported() };
         }
         if status::is_unauthorized(head.status) && !self.credentials_renewed {
             self.credentials_renewed = true;
-            self.state = State::Off;
-            return Verdict::RenewCredentials;
+            self.state = ListenerState::Off;
+            return ListenerVerdict::RenewCredentials;
         }
         if !status::is_passing_for_the_listener(head.status) {
             // Perhaps it is the event id that the server does not know any more.
             self.last_event_id = None;
         }
-        Verdict::Wait { until: self.back_off(now, head.retry_after, rng) }
+        ListenerVerdict::Wait { until: self.back_off(now, head.retry_after, rng) }
     }
 
     /// The server says that it does not know the session: is that so? A server that denies every new
     /// session is asked after a pause only.
-    pub(crate) fn session_denied(&mut self, now: Moment, rng: &mut Rng) -> Verdict {
+    pub(crate) fn session_denied(&mut self, now: Moment, rng: &mut Rng) -> ListenerVerdict {
         if self.failures > 0 && !self.has_waited {
-            return Verdict::Wait { until: self.back_off(now, None, rng) };
+            return ListenerVerdict::Wait { until: self.back_off(now, None, rng) };
         }
         self.failures = self.failures.saturating_add(1);
         self.refusal = None;
         self.check_session()
     }
 
-    const fn check_session(&mut self) -> Verdict {
-        self.state = State::Checking;
-        Verdict::CheckSession
+    const fn check_session(&mut self) -> ListenerVerdict {
+        self.state = ListenerState::Checking;
+        ListenerVerdict::CheckSession
     }
 
     /// The stream ended, was cut, or could not be opened. Returns when to try again.
     pub(crate) fn ended(&mut self, now: Moment, stable_after: Duration, rng: &mut Rng) -> Moment {
-        if let State::Open { .. } = self.state {
+        if let ListenerState::Open { .. } = self.state {
             self.lost_at = Some(now);
             if self.has_lasted(now, stable_after) {
                 self.failures = 0;
@@ -309,19 +316,19 @@ impl Listener {
 
     /// Accepted is not good: only a stream that lasted proves that the next one may.
     fn has_lasted(&self, now: Moment, stable_after: Duration) -> bool {
-        matches!(self.state, State::Open { since, .. } if now.since(since) >= stable_after)
+        matches!(self.state, ListenerState::Open { since, .. } if now.since(since) >= stable_after)
     }
 
     /// The session was asked about and is there: try again later.
     pub(crate) fn session_is_alive(&mut self, now: Moment, rng: &mut Rng) -> Option<Moment> {
-        (self.state == State::Checking).then(|| self.back_off(now, None, rng))
+        (self.state == ListenerState::Checking).then(|| self.back_off(now, None, rng))
     }
 
     /// The server can be reached again: no need to sit out a pause that an outage made long.
     pub(crate) fn link_is_back(&mut self, now: Moment, rng: &mut Rng) {
-        if let State::Waiting { until } = self.state {
+        if let ListenerState::Waiting { until } = self.state {
             let soon = now + PAUSE.half_jitter(0, rng);
-            self.state = State::Waiting { until: until.min(soon) };
+            self.state = ListenerState::Waiting { until: until.min(soon) };
         }
     }
 
@@ -339,11 +346,11 @@ impl Listener {
         stable_after: Duration,
     ) -> impl Iterator<Item = AttemptId> + use<> {
         let attempt = self.attempt();
-        if let State::Open { .. } = self.state {
+        if let ListenerState::Open { .. } = self.state {
             self.lost_at = Some(now);
         }
         self.note_lost_with_session(now, stable_after);
-        self.state = State::Off;
+        self.state = ListenerState::Off;
         attempt.into_iter().chain(self.replaced.take())
     }
 
@@ -356,9 +363,9 @@ impl Listener {
         }
     }
 
-    fn unsupported(&mut self) -> Verdict {
-        self.state = State::Unsupported;
-        Verdict::Unsupported
+    fn unsupported(&mut self) -> ListenerVerdict {
+        self.state = ListenerState::Unsupported;
+        ListenerVerdict::Unsupported
     }
 
     fn back_off(&mut self, now: Moment, hint: Option<Duration>, rng: &mut Rng) -> Moment {
@@ -368,7 +375,7 @@ impl Listener {
         self.lost_at = self.lost_at.or(Some(now));
         self.refusal = None;
         let until = now + pause.max(hint);
-        self.state = State::Waiting { until };
+        self.state = ListenerState::Waiting { until };
         until
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn read_streamed(answer: Answer, carried: Carried, is_first: bool) ->
 }
 
 /// Puts a suspicion around what an answer would mean otherwise. Who stands before the server is heard first.
-fn doubted(otherwise: PostReading, suspicion: Option<Doubt>) -> PostReading {
+fn doubted(otherwise: PostReading, suspicion: Option<SignsOfLoss>) -> PostReading {
     let is_guarded = match &otherwise {
         PostReading::Deferred { .. } | PostReading::NeedsScope { .. } => true,
         PostReading::Unauthorized { challenge, .. } => {
@@ -130,14 +130,14 @@ fn doubted(otherwise: PostReading, suspicion: Option<Doubt>) -> PostReading {
         _ => false,
     };
     match suspicion {
-        Some(Doubt { code, wants_handshake }) if !is_guarded => {
+        Some(SignsOfLoss { code, wants_handshake }) if !is_guarded => {
             PostReading::Suspected(Box::new(Suspicion { otherwise, code, wants_handshake }))
         }
         _ => otherwise,
     }
 }
 
-struct Doubt {
+struct SignsOfLoss {
     code: Option<i64>,
     wants_handshake: bool,
 }
@@ -149,7 +149,7 @@ fn suspect(
     carried: Carried,
     words: Option<String>,
     ours: Option<&Ours>,
-) -> Option<Doubt> {
+) -> Option<SignsOfLoss> {
     let named = ours.filter(|ours| ours.names_us);
     let words = words.unwrap_or_default();
     let wants_handshake = phrases::names_no_handshake(&words);
@@ -162,7 +162,7 @@ fn suspect(
     let is_gone = carried == Carried::Session && status::is_gone(head.status) && named.is_none();
     let may_speak = head.status.is_success() || status::may_speak_of_loss(head.status);
     let code = named.and_then(|ours| ours.answer.error()).map(|error| error.code);
-    (is_gone || (is_named && may_speak)).then_some(Doubt { code, wants_handshake })
+    (is_gone || (is_named && may_speak)).then_some(SignsOfLoss { code, wants_handshake })
 }
 
 /// What an answer means to a request whose session is not in question.

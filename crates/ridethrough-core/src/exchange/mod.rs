@@ -27,7 +27,7 @@ pub(crate) use counters::Counters;
 pub(crate) use decide::{Ending, MOST_STEP_UPS, Rules, Step, follow};
 pub(crate) use origin::{Origin, Purpose};
 pub(crate) use resume_state::{Novelty, ResumeState};
-pub(crate) use round::{Reply, Round, Wanted};
+pub(crate) use round::{Round, RoundReply, Wanted};
 pub(crate) use state::{Doubt, EraDoubt, Live, Phase, RefusedBy, State, Then, Via, Waiting};
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use crate::message::Json;
 
 /// What a result of the stateless era says it is.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub(crate) enum RoundReply {
     /// The end of the call.
     Complete,
     /// The server needs this first.
@@ -65,7 +65,7 @@ struct Input {
     given: Option<Json>,
 }
 
-impl Reply {
+impl RoundReply {
     /// Reads a result. Absent means complete; a type that nobody declared is invalid, and that of a task
     /// is declared by these capabilities of ours, or not.
     pub(crate) fn of(method: &str, result: &Json, capabilities: &Json) -> Self {
@@ -96,18 +96,18 @@ impl Reply {
 
 impl Wanted {
     /// What was asked for, unless that is nothing, or more than anybody can give.
-    fn checked(self) -> Reply {
+    fn checked(self) -> RoundReply {
         let bytes =
             |input: &InputRequest| input.params.as_ref().map_or(0, |it| it.as_bytes().len());
         let is_nothing = self.input_requests.is_empty() && self.request_state.is_none();
         let is_too_much = self.input_requests.len() > MOST_INPUTS
             || self.input_requests.values().map(bytes).sum::<usize>() > MOST_BYTES;
         if is_nothing {
-            return Reply::Invalid("it asks for input and does not say for which");
+            return RoundReply::Invalid("it asks for input and does not say for which");
         }
         match is_too_much {
-            true => Reply::Invalid("it asks for more input than anybody can give"),
-            false => Reply::InputRequired(self),
+            true => RoundReply::Invalid("it asks for more input than anybody can give"),
+            false => RoundReply::InputRequired(self),
         }
     }
 }

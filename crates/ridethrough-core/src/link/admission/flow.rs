@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::exchange::{Ending, Exchange, Purpose, State, Then, Waiting};
 use crate::ids::ExchangeId;
 use crate::link::Link;
-use crate::link::calls::{OwnRequest, Word};
+use crate::link::calls::{OwnOutcome, OwnRequest};
 use crate::link::timers::Timer;
 use crate::message::Answer;
 use crate::moment::Moment;
@@ -139,8 +139,8 @@ impl Link {
     }
 
     /// What a server says that asked for a long time.
-    pub(crate) fn gate_told(&mut self, now: Moment, word: Word) {
-        let serves = matches!(&word, Word::Answered(reply)
+    pub(crate) fn gate_told(&mut self, now: Moment, word: OwnOutcome) {
+        let serves = matches!(&word, OwnOutcome::Answered(reply)
             if matches!(reply.reading, PostReading::Answer(Answer::Result(_))));
         if serves && self.admission.gates.served() {
             self.gates_opened(now, vec![None]);

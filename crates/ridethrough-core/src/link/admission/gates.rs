@@ -32,7 +32,7 @@ pub(crate) type Key = Option<CallName>;
 
 #[derive(Debug)]
 struct Gate {
-    state: State,
+    state: GateState,
     /// What the server said.
     status: StatusCode,
     /// How many calls it takes, if it limits them.
@@ -42,7 +42,7 @@ struct Gate {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum GateState {
     /// One call is out to find out; whatever happens, the gate opens then.
     Canary {
         id: ExchangeId,
@@ -79,11 +79,11 @@ impl Gates {
     pub(crate) fn close(&mut self, now: Moment, key: Key, status: StatusCode, wait: Duration) {
         let (until, is_limit) = (now + wait, key.is_some());
         let question = (!is_limit).then_some((now + FIRST_QUESTION, FIRST_QUESTION));
-        let state = State::Closed { until };
+        let state = GateState::Closed { until };
         let gate = self.gates.entry(key).or_insert(Gate { state, status, pace: None, question });
         gate.state = match gate.state {
-            State::Closed { until: before } => State::Closed { until: before.max(until) },
-            State::Canary { .. } | State::Paced => State::Closed { until },
+            GateState::Closed { until: before } => GateState::Closed { until: before.max(until) },
+            GateState::Canary { .. } | GateState::Paced => GateState::Closed { until },
         };
         if let Some((at, _)) = &mut gate.question {
             // What the server asked for last counts.
@@ -114,7 +114,7 @@ impl Gates {
         }
         let Some(gate) = lane else { return Ok(()) };
         match (&mut gate.pace, gate.state) {
-            (Some(pace), State::Paced) => pace.take(now).map_err(|next| (next, gate.status)),
+            (Some(pace), GateState::Paced) => pace.take(now).map_err(|next| (next, gate.status)),
             _ => Ok(()),
         }
     }
@@ -134,8 +134,8 @@ impl Gates {
     /// When the next gate needs attention; `is_awaited` says whether somebody waits at it.
     pub(crate) fn next_due(&self, is_awaited: impl Fn(&Key) -> bool) -> Option<Moment> {
         let due = |(key, gate): (&Key, &Gate)| match gate.state {
-            State::Paced if !is_awaited(key) => None,
-            State::Closed { until } => {
+            GateState::Paced if !is_awaited(key) => None,
+            GateState::Closed { until } => {
                 Some(gate.question.map_or(until, |(question, _)| question.min(until)))
             }
             _ => Some(gate.due()),
@@ -148,7 +148,7 @@ impl Gates {
     pub(crate) fn due(&mut self, now: Moment, oldest: impl Fn(&Key) -> Option<ExchangeId>) -> Due {
         let mut due = Due::default();
         for (key, gate) in &mut self.gates {
-            if let (State::Closed { until }, Some((at, gap))) = (gate.state, gate.question)
+            if let (GateState::Closed { until }, Some((at, gap))) = (gate.state, gate.question)
                 && at <= now
                 && now < until
             {
@@ -159,8 +159,8 @@ impl Gates {
                 continue;
             }
             match (gate.state, oldest(key)) {
-                (State::Closed { .. }, Some(id)) => {
-                    gate.state = State::Canary { id, until: now + CANARY_LIMIT };
+                (GateState::Closed { .. }, Some(id)) => {
+                    gate.state = GateState::Canary { id, until: now + CANARY_LIMIT };
                     due.canaries.push(id);
                 }
                 _ => due.opened.push(key.clone()),
@@ -175,7 +175,8 @@ impl Gates {
         if self.gates.is_empty() {
             return Vec::new();
         }
-        let is_its = |gate: &Gate| matches!(gate.state, State::Canary { id, .. } if id == exchange);
+        let is_its =
+            |gate: &Gate| matches!(gate.state, GateState::Canary { id, .. } if id == exchange);
         let its = self.gates.iter().filter(|(_, gate)| is_its(gate));
         let opened: Vec<Key> = its.map(|(key, _)| key.clone()).collect();
         opened.iter().for_each(|key| self.open(now, key));
@@ -193,7 +194,7 @@ impl Gates {
         match &mut gate.pace {
             Some(pace) if !pace.is_forgotten(now) => {
                 pace.begin(now);
-                gate.state = State::Paced;
+                gate.state = GateState::Paced;
             }
             _ => _ = self.gates.remove(key),
         }
@@ -204,18 +205,20 @@ impl Gate {
     /// The moment at which something is due.
     fn due(&self) -> Moment {
         match (self.state, &self.pace) {
-            (State::Canary { until, .. } | State::Closed { until }, _) => until,
-            (State::Paced, Some(pace)) => pace.next(),
-            (State::Paced, None) => Moment::START,
+            (GateState::Canary { until, .. } | GateState::Closed { until }, _) => until,
+            (GateState::Paced, Some(pace)) => pace.next(),
+            (GateState::Paced, None) => Moment::START,
         }
     }
 
     /// Until when it holds this call, if it is closed.
     fn holds(&self, exchange: ExchangeId) -> Option<(Moment, StatusCode)> {
         match self.state {
-            State::Canary { id, .. } if id == exchange => None,
-            State::Canary { until, .. } | State::Closed { until } => Some((until, self.status)),
-            State::Paced => None,
+            GateState::Canary { id, .. } if id == exchange => None,
+            GateState::Canary { until, .. } | GateState::Closed { until } => {
+                Some((until, self.status))
+            }
+            GateState::Paced => None,
         }
     }
 }

@@ -18,7 +18,7 @@ mod own;
 mod rounds;
 mod steps;
 
-pub(crate) use own::{OwnRequest, Reply, Word};
+pub(crate) use own::{OwnOutcome, OwnReply, OwnRequest};
 
 use std::collections::BTreeMap;
 

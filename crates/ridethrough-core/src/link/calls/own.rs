@@ -47,15 +47,15 @@ impl OwnRequest {
 
 /// What came of a question.
 #[derive(Debug)]
-pub(crate) enum Word {
-    Answered(Box<Reply>),
+pub(crate) enum OwnOutcome {
+    Answered(Box<OwnReply>),
     /// Nothing, and why.
     Nothing(Failure),
 }
 
 /// The answer to a question.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct OwnReply {
     pub(crate) head: AnswerHead,
     pub(crate) reading: PostReading,
     /// What the body said to this request by its id.
@@ -66,7 +66,7 @@ pub(crate) struct Reply {
     pub(crate) credentials: CredentialsId,
 }
 
-impl Reply {
+impl OwnReply {
     /// The connection that the answer came on.
     pub(crate) const fn connection(&self) -> Option<ConnectionId> {
         self.head.connection
@@ -135,8 +135,8 @@ impl Link {
         let Some(exchange) = self.calls.get(id) else { return };
         let Some(sent) = exchange.sent.clone() else { return };
         let credentials = self.credentials_of(id);
-        let reply = Reply { head, reading, named, to: sent.to, credentials };
-        self.settle(now, id, Word::Answered(Box::new(reply)));
+        let reply = OwnReply { head, reading, named, to: sent.to, credentials };
+        self.settle(now, id, OwnOutcome::Answered(Box::new(reply)));
     }
 
     /// A question could not be asked, or its answer broke off. One about a session or an era does no harm if
@@ -150,7 +150,7 @@ impl Link {
             && !failure.cause.is_lasting(self.reach.connected_before());
         match decides && may_pass && (is_unsent || exchange.counters.attempts < MOST_QUESTIONS) {
             true => self.let_out(now, id, Then::Send),
-            false => self.settle(now, id, Word::Nothing(failure)),
+            false => self.settle(now, id, OwnOutcome::Nothing(failure)),
         }
     }
 
@@ -190,7 +190,7 @@ impl Link {
         true
     }
 
-    fn settle(&mut self, now: Moment, id: ExchangeId, word: Word) {
+    fn settle(&mut self, now: Moment, id: ExchangeId, word: OwnOutcome) {
         let Some(exchange) = self.calls.exchanges.remove(&id) else { return };
         self.calls.clear_away(&mut self.cx, &exchange, None);
         if let Some(purpose) = exchange.origin.question()
@@ -201,8 +201,8 @@ impl Link {
     }
 
     /// Tells the part that asked, and about which session it did.
-    fn settled(&mut self, now: Moment, purpose: Purpose, about: Generation, word: Word) {
-        if let (Purpose::Era | Purpose::Session, Word::Answered(reply)) = (purpose, &word)
+    fn settled(&mut self, now: Moment, purpose: Purpose, about: Generation, word: OwnOutcome) {
+        if let (Purpose::Era | Purpose::Session, OwnOutcome::Answered(reply)) = (purpose, &word)
             && let PostReading::Unauthorized { challenge, .. } = &reply.reading
         {
             // No call may ever learn that: a server of the other era refuses it for its form first.
@@ -225,16 +225,16 @@ fn about(exchange: &Exchange) -> Generation {
 }
 
 /// What the end of a question says, if its answer came as a message of a stream or not at all.
-fn word_of(exchange: &Exchange, outcome: Result<Answer, Ending>) -> Word {
+fn word_of(exchange: &Exchange, outcome: Result<Answer, Ending>) -> OwnOutcome {
     let (Ok(answer), Some(Sent { to, .. })) = (outcome, exchange.sent.clone()) else {
-        return Word::Nothing(Failure::unknown(Cause::TimedOut));
+        return OwnOutcome::Nothing(Failure::unknown(Cause::TimedOut));
     };
     let live = exchange.live();
     let mut head = stream_head();
     head.connection = live.and_then(|live| live.connection);
     let reading = read_streamed(answer.clone(), to.carried(), true);
     let credentials = live.map(|live| live.credentials).unwrap_or_default();
-    Word::Answered(Box::new(Reply { head, reading, named: Some(answer), to, credentials }))
+    OwnOutcome::Answered(Box::new(OwnReply { head, reading, named: Some(answer), to, credentials }))
 }
 
 /// How long one connection may be silent after a question.

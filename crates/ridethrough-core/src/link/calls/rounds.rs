@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Calls;
 use crate::era::Era;
-use crate::exchange::{Ending, Exchange, Reply, State, Then, Waiting, Wanted};
+use crate::exchange::{Ending, Exchange, RoundReply, State, Then, Waiting, Wanted};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId, QuestionId};
 use crate::link::Link;
@@ -51,17 +51,17 @@ impl Link {
         let Some(exchange) = self.calls.get(id) else { return };
         let reply = match (&answer, exchange.era()) {
             (Answer::Result(result), Era::Modern) => {
-                Reply::of(&exchange.call.method, result, self.session.capabilities())
+                RoundReply::of(&exchange.call.method, result, self.session.capabilities())
             }
-            _ => Reply::Complete,
+            _ => RoundReply::Complete,
         };
         match reply {
-            Reply::Complete => self.finish(now, id, Ok(answer), carrier),
-            Reply::InputRequired(_) if exchange.round.is_callers() => {
+            RoundReply::Complete => self.finish(now, id, Ok(answer), carrier),
+            RoundReply::InputRequired(_) if exchange.round.is_callers() => {
                 self.finish(now, id, Ok(answer), carrier);
             }
-            Reply::InputRequired(wanted) => self.begin_round(now, id, wanted, carrier),
-            Reply::Invalid(why) => self.misbehaved(now, id, why),
+            RoundReply::InputRequired(wanted) => self.begin_round(now, id, wanted, carrier),
+            RoundReply::Invalid(why) => self.misbehaved(now, id, why),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::exchange::{Doubt, Exchange, Purpose, Rules, Sent, State, Step, Then, 
 use crate::failure::Delivery;
 use crate::ids::{ConnectionId, ExchangeId, Generation};
 use crate::link::Link;
-use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::calls::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::session::Ready;
 use crate::message::Answer;
 use crate::moment::Moment;
@@ -48,7 +48,7 @@ struct Harmless {
 }
 
 /// What became of a session in question.
-enum Verdict<'a> {
+enum SessionVerdict<'a> {
     Lives,
     Refused(&'a Suspicion),
     Unknown,
@@ -72,12 +72,12 @@ impl Link {
         self.enter(now, id, State::Doubted(Box::new(Doubt::Session(suspicion.clone()))));
         if self.health.doubts.refused >= Some(generation) {
             // It was asked about before: what it is refused with is known.
-            return self.resolve(now, id, &Verdict::Refused(&suspicion));
+            return self.resolve(now, id, &SessionVerdict::Refused(&suspicion));
         }
         match self.current_generation() == Some(generation) {
             true => self.ask_about_session(now, connection, wants_handshake),
             // Nobody can ask about a session that was left.
-            false => self.resolve(now, id, &Verdict::Unknown),
+            false => self.resolve(now, id, &SessionVerdict::Unknown),
         }
     }
 
@@ -131,20 +131,22 @@ impl Link {
     }
 
     /// What the server says to a harmless request in the session.
-    pub(crate) fn session_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn session_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let reply = match word {
-            Word::Answered(reply) => *reply,
-            Word::Nothing(_) => return self.session_settled(now, generation, &Verdict::Unknown),
+            OwnOutcome::Answered(reply) => *reply,
+            OwnOutcome::Nothing(_) => {
+                return self.session_settled(now, generation, &SessionVerdict::Unknown);
+            }
         };
         let connection = reply.connection();
         match reply.reading {
             PostReading::Answer(Answer::Result(_)) => {
-                self.session_settled(now, generation, &Verdict::Lives);
+                self.session_settled(now, generation, &SessionVerdict::Lives);
             }
             PostReading::Suspected(refusal) => {
                 self.ask_at_home(now, generation, *refusal, connection);
             }
-            _ => self.session_settled(now, generation, &Verdict::Unknown),
+            _ => self.session_settled(now, generation, &SessionVerdict::Unknown),
         }
     }
 
@@ -165,18 +167,18 @@ impl Link {
                 let request = OwnRequest::new(Purpose::Home, method, HOME_LIMIT);
                 self.ask(now, OwnRequest { to: Some(to), route: Route::Only(home), ..request });
             }
-            _ => self.session_settled(now, generation, &Verdict::Refused(&refusal)),
+            _ => self.session_settled(now, generation, &SessionVerdict::Refused(&refusal)),
         }
     }
 
     /// What the connection that made the session says in it.
-    pub(crate) fn home_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn home_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let Some(refusal) = self.health.doubts.refusals.remove(&generation) else { return };
-        let lives_there = matches!(&word, Word::Answered(reply) if is_result(reply));
+        let lives_there = matches!(&word, OwnOutcome::Answered(reply) if is_result(reply));
         let home = self.session.ready().and_then(|ready| ready.home);
         match home.filter(|_| lives_there && self.current_generation() == Some(generation)) {
             Some(home) => self.send_home(now, generation, &refusal, home),
-            None => self.session_settled(now, generation, &Verdict::Refused(&refusal)),
+            None => self.session_settled(now, generation, &SessionVerdict::Refused(&refusal)),
         }
     }
 
@@ -193,7 +195,7 @@ impl Link {
             let State::Doubted(doubt) = &exchange.state else { continue };
             let Doubt::Session(suspicion) = &**doubt else { continue };
             if exchange.counters.session_renewed || !suspicion.is_confirmed_by(refusal) {
-                self.resolve(now, id, &Verdict::Unknown);
+                self.resolve(now, id, &SessionVerdict::Unknown);
                 continue;
             }
             exchange.counters.session_renewed = true;
@@ -205,22 +207,27 @@ impl Link {
         self.listening.listener_session_checked(&mut self.cx, now);
     }
 
-    fn session_settled(&mut self, now: Moment, generation: Generation, verdict: &Verdict<'_>) {
+    fn session_settled(
+        &mut self,
+        now: Moment,
+        generation: Generation,
+        verdict: &SessionVerdict<'_>,
+    ) {
         let suspects = self.suspects(generation);
         let listener_asked = self.listening.is_checking();
         match verdict {
             // Calls that have lost two sessions renew nothing: the next call tries this one first.
-            Verdict::Refused(_) if self.have_all_renewed(&suspects) => {}
-            Verdict::Refused(_) => self.session_refused(now, generation),
-            Verdict::Lives if !suspects.is_empty() => self.false_alarm(now, generation),
-            Verdict::Lives | Verdict::Unknown => {}
+            SessionVerdict::Refused(_) if self.have_all_renewed(&suspects) => {}
+            SessionVerdict::Refused(_) => self.session_refused(now, generation),
+            SessionVerdict::Lives if !suspects.is_empty() => self.false_alarm(now, generation),
+            SessionVerdict::Lives | SessionVerdict::Unknown => {}
         }
         for id in suspects {
             self.resolve(now, id, verdict);
         }
         self.release_session_checks(now);
         self.listening.listener_session_checked(&mut self.cx, now);
-        if listener_asked && matches!(verdict, Verdict::Refused(_)) {
+        if listener_asked && matches!(verdict, SessionVerdict::Refused(_)) {
             // Whoever listens wants to hear: the session is renewed without waiting for a call.
             self.ensure_session(now);
         }
@@ -243,7 +250,7 @@ impl Link {
     }
 
     /// One call learns what became of its session.
-    fn resolve(&mut self, now: Moment, id: ExchangeId, verdict: &Verdict<'_>) {
+    fn resolve(&mut self, now: Moment, id: ExchangeId, verdict: &SessionVerdict<'_>) {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let placeholder = State::Waiting(Waiting::SessionCheck);
         let state = std::mem::replace(&mut exchange.state, placeholder);
@@ -252,8 +259,9 @@ impl Link {
             return;
         };
         let Doubt::Session(suspicion) = *doubt else { return };
-        let is_confirmed = matches!(verdict, Verdict::Refused(by) if suspicion.is_confirmed_by(by));
-        let lives = matches!(verdict, Verdict::Lives);
+        let is_confirmed =
+            matches!(verdict, SessionVerdict::Refused(by) if suspicion.is_confirmed_by(by));
+        let lives = matches!(verdict, SessionVerdict::Lives);
         self.decide(now, id, |exchange: &mut Exchange, rules: &mut Rules<'_>| -> Step {
             match suspicion.otherwise {
                 _ if is_confirmed => exchange.session_lost(),
@@ -318,7 +326,7 @@ impl Harmless {
     }
 }
 
-fn is_result(reply: &Reply) -> bool {
+fn is_result(reply: &OwnReply) -> bool {
     matches!(reply.reading, PostReading::Answer(Answer::Result(_)))
 }
 

@@ -19,7 +19,7 @@ use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{ExchangeId, Generation};
 use crate::link::Link;
-use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::calls::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::session::{self, Ready};
 use crate::message::{Answer, Json};
 use crate::moment::Moment;
@@ -61,10 +61,10 @@ impl Link {
     }
 
     /// What the server says of its era.
-    pub(crate) fn era_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn era_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let is_current = self.current_generation() == Some(generation);
         let (found, refusal) = match word {
-            Word::Answered(reply) if is_current => self.read_era(now, generation, &reply),
+            OwnOutcome::Answered(reply) if is_current => self.read_era(now, generation, &reply),
             _ => (None, None),
         };
         let is_doubted = |exchange: &Exchange| matches!(&exchange.state, State::Doubted(doubt) if matches!(**doubt, Doubt::Era(_)));
@@ -79,9 +79,9 @@ impl Link {
         &mut self,
         now: Moment,
         generation: Generation,
-        reply: &Reply,
+        reply: &OwnReply,
     ) -> (Option<Era>, Option<RefusedBy>) {
-        let Reply { head, reading, named, .. } = reply;
+        let OwnReply { head, reading, named, .. } = reply;
         let (found, server) = match discovery::verdict_of(head, named.as_ref(), reading.answer()) {
             Verdict::Modern(version) => (Era::Modern, named.clone().map(|it| (version, it))),
             Verdict::Legacy => (Era::Legacy, None),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Health;
-use super::ping::{self, Sign, State as PulseState, Verdict};
+use super::ping::{self, Liveness, PingResult, PingState};
 use crate::answer::PostReading;
 use crate::breaker;
 use crate::breaker::Incident;
@@ -12,7 +12,7 @@ use crate::exchange::{Exchange, Phase, Purpose, State, Waiting};
 use crate::failure::{Cause, Delivery, Failure};
 use crate::ids::Generation;
 use crate::link::Link;
-use crate::link::calls::{OwnRequest, Reply, Word};
+use crate::link::calls::{OwnOutcome, OwnReply, OwnRequest};
 use crate::link::context::Context;
 use crate::link::timers::Timer;
 use crate::moment::Moment;
@@ -104,7 +104,7 @@ impl Link {
 
     /// The pause before the next ping is over.
     pub(crate) fn pulse_due(&mut self, now: Moment) {
-        if !matches!(self.health.pulse.state(), PulseState::Resting { .. }) {
+        if !matches!(self.health.pulse.state(), PingState::Resting { .. }) {
             return;
         }
         self.health.pulse.rest_over();
@@ -117,42 +117,44 @@ impl Link {
     }
 
     /// What came of the ping.
-    pub(crate) fn liveness_told(&mut self, now: Moment, generation: Generation, word: Word) {
+    pub(crate) fn liveness_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let sign = match word {
-            Word::Nothing(failure) if failure.delivery == Delivery::NotSent => Sign::Refused,
-            Word::Nothing(_) => Sign::Unanswered,
-            Word::Answered(reply) => self.sign_of(now, *reply),
+            OwnOutcome::Nothing(failure) if failure.delivery == Delivery::NotSent => {
+                PingResult::Refused
+            }
+            OwnOutcome::Nothing(_) => PingResult::Unanswered,
+            OwnOutcome::Answered(reply) => self.sign_of(now, *reply),
         };
         self.ping_brought(now, generation, sign);
     }
 
-    fn sign_of(&mut self, now: Moment, reply: Reply) -> Sign {
+    fn sign_of(&mut self, now: Moment, reply: OwnReply) -> PingResult {
         let is_current = self.current_generation() == Some(reply.to.generation);
         if is_current && self.session.met_the_other_era(&reply.to, &reply.head, &reply.reading) {
             // No call can find that out while the breaker refuses calls.
-            return Sign::Lost;
+            return PingResult::Lost;
         }
         match reply.reading {
-            PostReading::Answer(_) => Sign::Reply,
-            PostReading::Suspected(_) => Sign::Lost,
+            PostReading::Answer(_) => PingResult::Reply,
+            PostReading::Suspected(_) => PingResult::Lost,
             PostReading::Unauthorized { challenge, .. } if self.health.pulse.askers.breaker => {
                 // No call can bring better credentials while the breaker refuses calls.
                 self.health.pulse.probe_awaits_credentials = !self.health.pulse.is_second_probe;
                 self.renew_credentials(now, reply.credentials, challenge);
-                Sign::Http
+                PingResult::Http
             }
-            _ => Sign::Http,
+            _ => PingResult::Http,
         }
     }
 
     /// Tells everybody who asked.
-    fn ping_brought(&mut self, now: Moment, generation: Generation, sign: Sign) {
+    fn ping_brought(&mut self, now: Moment, generation: Generation, sign: PingResult) {
         let verdict = self.health.pulse.learn(now, sign, self.health.pulse.askers.silence);
         let askers = std::mem::take(&mut self.health.pulse.askers);
         // A word about a session that another one has replaced is no word about that one.
         let is_current = self.current_generation() == Some(generation);
-        let sign = if sign == Sign::Lost && !is_current { Sign::Http } else { sign };
-        if sign == Sign::Lost {
+        let sign = if sign == PingResult::Lost && !is_current { PingResult::Http } else { sign };
+        if sign == PingResult::Lost {
             self.session_refused(now, generation);
         }
         if askers.silence {
@@ -163,20 +165,20 @@ impl Link {
         }
     }
 
-    fn judge_silence(&mut self, now: Moment, verdict: Verdict) {
+    fn judge_silence(&mut self, now: Moment, verdict: Liveness) {
         match verdict {
-            Verdict::Alive => {
+            Liveness::Alive => {
                 self.health.alive_at = now;
                 self.resume_silent_streams(now);
             }
-            Verdict::Dead { is_unreachable } => {
+            Liveness::Dead { is_unreachable } => {
                 self.leave_dead_stream(now);
                 self.end_silent_attempts(now, is_unreachable);
                 if !self.calls.ids_where(|exchange| is_silent(exchange, now)).is_empty() {
                     self.health.ask_again_at(&mut self.cx, now + (ping::INTERVAL - ping::LIMIT));
                 }
             }
-            Verdict::Unsure { again } => self.health.ask_again_at(&mut self.cx, again),
+            Liveness::Unsure { again } => self.health.ask_again_at(&mut self.cx, again),
         }
         self.watch_live_calls();
     }
@@ -188,17 +190,17 @@ impl Link {
         }
     }
 
-    fn judge_breaker(&mut self, now: Moment, sign: Sign) {
+    fn judge_breaker(&mut self, now: Moment, sign: PingResult) {
         if self.health.breaker.state() != breaker::State::Probing {
             return;
         }
         match sign {
-            Sign::Reply => {
+            PingResult::Reply => {
                 self.health.breaker.probe_answered();
                 self.cx.tell(Event::BreakerClosed);
             }
             // The pause is for servers that fail; this one wants to be greeted.
-            Sign::Lost if !self.health.pulse.is_second_probe => {
+            PingResult::Lost if !self.health.pulse.is_second_probe => {
                 self.health.pulse.is_second_probe = true;
                 self.probe(now);
             }
@@ -213,7 +215,7 @@ impl Link {
     pub(crate) fn breaker_probe_failed_unsent(&mut self, now: Moment) {
         if self.health.pulse.askers.breaker && !self.health.pulse.is_out() {
             self.health.pulse.askers.breaker = false;
-            self.judge_breaker(now, Sign::Unanswered);
+            self.judge_breaker(now, PingResult::Unanswered);
         }
     }
 

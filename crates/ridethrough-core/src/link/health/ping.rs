@@ -11,7 +11,7 @@ use crate::moment::Moment;
 /// The ping of a link and who waits for it.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    state: State,
+    state: PingState,
     pub(crate) askers: Askers,
     /// What the breaker's probe found was put right, and it asks for the second time.
     pub(crate) is_second_probe: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Pulse {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum PingState {
     #[default]
     Idle,
     Out,
@@ -43,7 +43,7 @@ pub(crate) struct Askers {
 
 /// What a ping brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum PingResult {
     /// An HTTP answer that is no JSON-RPC reply: alive, and nothing more is known.
     Http,
     /// The session is gone: alive, too.
@@ -58,7 +58,7 @@ pub(crate) enum Sign {
 
 /// What row 19 makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Liveness {
     Alive,
     /// Nobody can be reached, or nobody answers.
     Dead {
@@ -71,45 +71,45 @@ pub(crate) enum Verdict {
 }
 
 impl Pulse {
-    pub(crate) const fn state(&self) -> State {
+    pub(crate) const fn state(&self) -> PingState {
         self.state
     }
 
     pub(crate) fn is_out(&self) -> bool {
-        self.state == State::Out
+        self.state == PingState::Out
     }
 
     pub(crate) const fn sent(&mut self) {
-        self.state = State::Out;
+        self.state = PingState::Out;
     }
 
     /// The pause is over, or the question has no one left who asks it.
     pub(crate) const fn rest_over(&mut self) {
-        if matches!(self.state, State::Resting { .. }) {
-            self.state = State::Idle;
+        if matches!(self.state, PingState::Resting { .. }) {
+            self.state = PingState::Idle;
         }
     }
 
     /// Books what a ping brought.
-    pub(crate) fn learn(&mut self, now: Moment, sign: Sign, for_silence: bool) -> Verdict {
-        self.state = State::Idle;
+    pub(crate) fn learn(&mut self, now: Moment, sign: PingResult, for_silence: bool) -> Liveness {
+        self.state = PingState::Idle;
         match sign {
             // Only pings that were sent because of a silence say how long it has lasted.
-            Sign::Refused | Sign::Unanswered if !for_silence => {}
-            Sign::Http | Sign::Lost | Sign::Reply => {
+            PingResult::Refused | PingResult::Unanswered if !for_silence => {}
+            PingResult::Http | PingResult::Lost | PingResult::Reply => {
                 (self.refused, self.unanswered) = (0, 0);
-                return Verdict::Alive;
+                return Liveness::Alive;
             }
-            Sign::Refused => self.refused += 1,
-            Sign::Unanswered => self.unanswered += 1,
+            PingResult::Refused => self.refused += 1,
+            PingResult::Unanswered => self.unanswered += 1,
         }
         if self.refused >= DEAD_AFTER_REFUSED || self.unanswered >= DEAD_AFTER_UNANSWERED {
             let is_unreachable = self.refused >= DEAD_AFTER_REFUSED;
             (self.refused, self.unanswered) = (0, 0);
-            return Verdict::Dead { is_unreachable };
+            return Liveness::Dead { is_unreachable };
         }
-        let pause = if sign == Sign::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
-        Verdict::Unsure { again: now + pause }
+        let pause = if sign == PingResult::Refused { REFUSED_PAUSE } else { INTERVAL - LIMIT };
+        Liveness::Unsure { again: now + pause }
     }
 
     /// The server spoke, to whomever: no silence before this counts.
@@ -119,7 +119,7 @@ impl Pulse {
 
     /// Row 19 still wants to know: ask again at that moment.
     pub(crate) const fn rest(&mut self, until: Moment) {
-        self.state = State::Resting { until };
+        self.state = PingState::Resting { until };
     }
 }
 

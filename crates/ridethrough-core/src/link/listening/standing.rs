@@ -10,7 +10,7 @@ use crate::link::Link;
 use crate::link::attempts::{NewRequest, Owner};
 use crate::link::context::Context;
 use crate::link::timers::Timer;
-use crate::listener::{State, Verdict};
+use crate::listener::{ListenerState, ListenerVerdict};
 use crate::message::Incoming;
 use crate::moment::Moment;
 use crate::output::{Address, Route, Verb};
@@ -47,8 +47,8 @@ impl Listening {
 
     pub(crate) fn set_listener_alarm(&mut self, cx: &mut Context) {
         let alarm = match self.listener.state() {
-            State::Waiting { until } => Some(until),
-            State::Opening { .. } => self.listener.decided_until(),
+            ListenerState::Waiting { until } => Some(until),
+            ListenerState::Opening { .. } => self.listener.decided_until(),
             _ => None,
         };
         cx.timers.set(Timer::Listener, alarm);
@@ -76,8 +76,10 @@ impl Link {
 
     /// Opens the stream, unless it is open or has no session to be opened in.
     pub(crate) fn open_listener(&mut self, now: Moment) {
-        if !matches!(self.listening.listener.state(), State::Off | State::Waiting { .. })
-            || self.credentials.is_renewing()
+        if !matches!(
+            self.listening.listener.state(),
+            ListenerState::Off | ListenerState::Waiting { .. }
+        ) || self.credentials.is_renewing()
             || self.closing.is_begun()
         {
             return;
@@ -145,20 +147,20 @@ impl Link {
     fn follow(
         &mut self,
         now: Moment,
-        verdict: Verdict,
+        verdict: ListenerVerdict,
         rejected: Option<CredentialsId>,
         head: &AnswerHead,
     ) {
         match verdict {
-            Verdict::Opened { gap: Some(gap) } => self.cx.tell(Event::ListenerBack { gap }),
-            Verdict::Opened { gap: None } => {}
-            Verdict::CheckSession => self.check_session(now),
-            Verdict::RenewCredentials => {
+            ListenerVerdict::Opened { gap: Some(gap) } => self.cx.tell(Event::ListenerBack { gap }),
+            ListenerVerdict::Opened { gap: None } => {}
+            ListenerVerdict::CheckSession => self.check_session(now),
+            ListenerVerdict::RenewCredentials => {
                 let rejected = rejected.unwrap_or(self.cx.credentials);
                 self.renew_credentials(now, rejected, head.challenge.clone());
             }
-            Verdict::Unsupported => self.cx.tell(Event::ListenerUnsupported),
-            Verdict::Wait { until } => self.cx.tell(Event::ListenerLost { retry: until }),
+            ListenerVerdict::Unsupported => self.cx.tell(Event::ListenerUnsupported),
+            ListenerVerdict::Wait { until } => self.cx.tell(Event::ListenerLost { retry: until }),
         }
         self.listening.set_listener_alarm(&mut self.cx);
     }
@@ -204,14 +206,17 @@ impl Link {
     /// Better credentials are here: the stream is opened that waited for them. One that sits out a pause goes
     /// on with it, for they may come as often as calls are refused.
     pub(crate) fn listener_has_credentials(&mut self, now: Moment) {
-        if self.listening.listener.state() == State::Off {
+        if self.listening.listener.state() == ListenerState::Off {
             self.open_listener(now);
         }
     }
 
     /// No better credentials could be had: perhaps later.
     pub(crate) fn listener_goes_without_credentials(&mut self, now: Moment) {
-        let is_idle = matches!(self.listening.listener.state(), State::Off | State::Waiting { .. });
+        let is_idle = matches!(
+            self.listening.listener.state(),
+            ListenerState::Off | ListenerState::Waiting { .. }
+        );
         let is_wanted = self.session.era().has_sessions() || self.wants_news();
         if is_idle && self.session.ready().is_some() && is_wanted {
             self.listening.listener_ended(&mut self.cx, now);

@@ -41,7 +41,7 @@ struct News {
 }
 
 /// What a message on the stream means for the stream itself.
-enum Word {
+enum StreamWord {
     Granted(News),
     Nothing,
     Over,
@@ -123,10 +123,10 @@ impl Link {
             return self.listening.stop_listener(&mut self.cx, now);
         }
         match self.listening.listener.state() {
-            listener::State::Unsupported => {
+            listener::ListenerState::Unsupported => {
                 return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
             }
-            listener::State::Waiting { .. } => {
+            listener::ListenerState::Waiting { .. } => {
                 // Somebody waits for it now.
                 self.listening.listener.link_is_back(now, &mut self.cx.rng);
                 return self.listening.set_listener_alarm(&mut self.cx);
@@ -151,16 +151,18 @@ impl Link {
         for message in messages {
             let word = match is_current {
                 true => self.subscription_word(&message),
-                false => Word::Nothing,
+                false => StreamWord::Nothing,
             };
             match word {
-                Word::Granted(granted) => self.acknowledged(now, &granted),
-                Word::Nothing => self.take_in_all(now, Owner::Listener, generation, vec![message]),
-                Word::Over => {
+                StreamWord::Granted(granted) => self.acknowledged(now, &granted),
+                StreamWord::Nothing => {
+                    self.take_in_all(now, Owner::Listener, generation, vec![message])
+                }
+                StreamWord::Over => {
                     self.cx.drain(attempt);
                     return self.listening.listener_ended(&mut self.cx, now);
                 }
-                Word::Refused(answer) => {
+                StreamWord::Refused(answer) => {
                     self.cx.drain(attempt);
                     return self.listening_is_refused(now, &answer);
                 }
@@ -188,7 +190,7 @@ impl Link {
             PostReading::Answer(answer) => self.listening_is_refused(now, &answer),
             _ => {
                 let verdict = self.listening.listener.answered(now, head, &mut self.cx.rng);
-                if let listener::Verdict::Wait { until } = verdict {
+                if let listener::ListenerVerdict::Wait { until } = verdict {
                     self.cx.tell(Event::ListenerLost { retry: until });
                 }
                 self.listening.set_listener_alarm(&mut self.cx);
@@ -213,22 +215,24 @@ impl Link {
         }
     }
 
-    fn subscription_word(&self, message: &Message) -> Word {
+    fn subscription_word(&self, message: &Message) -> StreamWord {
         let ours = self.listening.listener.wire_id();
         match message {
             Message::Notification { method, params } => match &**method {
                 "notifications/subscriptions/acknowledged" => {
                     let granted = params.as_ref().and_then(|it| it.member("notifications"));
-                    Word::Granted(granted.map_or_else(|| self.wanted_news(), |it| News::read(&it)))
+                    StreamWord::Granted(
+                        granted.map_or_else(|| self.wanted_news(), |it| News::read(&it)),
+                    )
                 }
-                "notifications/cancelled" if names(params.as_ref(), ours) => Word::Over,
-                _ => Word::Nothing,
+                "notifications/cancelled" if names(params.as_ref(), ours) => StreamWord::Over,
+                _ => StreamWord::Nothing,
             },
             Message::Response { id: Some(id), answer } if id.number() == ours => match answer {
-                Answer::Result(_) => Word::Over,
-                Answer::Error(_) => Word::Refused(answer.clone()),
+                Answer::Result(_) => StreamWord::Over,
+                Answer::Error(_) => StreamWord::Refused(answer.clone()),
             },
-            _ => Word::Nothing,
+            _ => StreamWord::Nothing,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Outbound;
-use super::notices::{Content, Notice};
+use super::notices::{Notice, NoticeKind};
 use crate::exchange::Ending;
 use crate::ids::{ExchangeId, Generation, NoticeId};
 use crate::link::Link;
@@ -16,7 +16,7 @@ impl Outbound {
     /// The link is closed under all of them, but for the word that a call is not wanted: the server
     /// may be at work for nobody.
     pub(crate) fn close_notices(&mut self, cx: &mut Context, now: Moment) {
-        for id in self.notices_where(|notice| !matches!(notice.content, Content::Cancelled { .. }))
+        for id in self.notices_where(|notice| !matches!(notice.kind, NoticeKind::Cancelled { .. }))
         {
             self.end_notice(cx, now, id, Err(Ending::new(Kind::Closed, Reason::Nothing)));
         }
@@ -29,8 +29,8 @@ impl Outbound {
         now: Moment,
         is_void: impl Fn(Generation, Option<ExchangeId>) -> bool,
     ) {
-        let void = self.notices_where(|notice| match notice.content {
-            Content::Answer { ref to, exchange, .. } => is_void(to.generation, exchange),
+        let void = self.notices_where(|notice| match notice.kind {
+            NoticeKind::Answer { ref to, exchange, .. } => is_void(to.generation, exchange),
             _ => false,
         });
         for id in void {

@@ -30,18 +30,18 @@ use crate::output::{Address, Lane, Output, Verb};
 /// A message on its way to the server.
 #[derive(Debug)]
 pub(crate) struct Notice {
-    pub(super) content: Content,
+    pub(super) kind: NoticeKind,
     call: CallName,
     began: Moment,
     attempts: u32,
     resends: u32,
     delivery: Delivery,
-    state: State,
+    state: NoticeState,
 }
 
 /// What is notice, and to which session.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+pub(super) enum NoticeKind {
     Answer {
         to: Address,
         exchange: Option<ExchangeId>,
@@ -58,7 +58,7 @@ pub(super) enum Content {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum NoticeState {
     AwaitCredentials,
     AwaitLink,
     AwaitSession,
@@ -69,32 +69,32 @@ enum State {
 
 impl Notice {
     pub(crate) const fn waits_for_credentials(&self) -> bool {
-        matches!(self.state, State::AwaitCredentials)
+        matches!(self.state, NoticeState::AwaitCredentials)
     }
 
     pub(crate) const fn waits_for_link(&self) -> bool {
-        matches!(self.state, State::AwaitLink)
+        matches!(self.state, NoticeState::AwaitLink)
     }
 
     pub(crate) const fn waits_for_session(&self) -> bool {
-        matches!(self.state, State::AwaitSession)
+        matches!(self.state, NoticeState::AwaitSession)
     }
 
     const fn is_answer(&self) -> bool {
-        matches!(self.content, Content::Answer { .. })
+        matches!(self.kind, NoticeKind::Answer { .. })
     }
 
     const fn is_notification(&self) -> bool {
-        matches!(self.content, Content::Notification { .. })
+        matches!(self.kind, NoticeKind::Notification { .. })
     }
 }
 
 impl Outbound {
-    pub(super) fn add_notice(&mut self, now: Moment, content: Content, call: CallName) -> NoticeId {
+    pub(super) fn add_notice(&mut self, now: Moment, kind: NoticeKind, call: CallName) -> NoticeId {
         let id = self.next_notice();
-        let state = State::Paused { until: now };
+        let state = NoticeState::Paused { until: now };
         let (attempts, resends, delivery) = (0, 0, Delivery::NotSent);
-        let notice = Notice { content, call, began: now, attempts, resends, delivery, state };
+        let notice = Notice { kind, call, began: now, attempts, resends, delivery, state };
         self.answers += usize::from(notice.is_answer());
         self.notices.insert(id, notice);
         id
@@ -112,10 +112,10 @@ impl Outbound {
         self.turns.leave(id);
         self.answers -= usize::from(notice.is_answer());
         cx.timers.set(Timer::Notice(id), None);
-        if let State::Out { attempt, .. } = notice.state {
+        if let NoticeState::Out { attempt, .. } = notice.state {
             cx.abort(attempt);
         }
-        if !matches!(notice.content, Content::Notification { .. }) {
+        if !matches!(notice.kind, NoticeKind::Notification { .. }) {
             return;
         }
         if let Err(ending) = &outcome {
@@ -146,8 +146,11 @@ impl Link {
         params: Option<&Json>,
     ) -> NoticeId {
         let call = CallName { method: method.into(), tool: None };
-        let id =
-            self.outbound.add_notice(now, Content::Notification { params: params.cloned() }, call);
+        let id = self.outbound.add_notice(
+            now,
+            NoticeKind::Notification { params: params.cloned() },
+            call,
+        );
         match self.closing.is_begun() {
             true => self.outbound.end_notice(
                 &mut self.cx,
@@ -178,7 +181,7 @@ impl Link {
         let Some(to) = asked_by.cloned() else { return };
         let call = CallName { method: "answer".into(), tool: None };
         let body = answer_body(&question.id, answer);
-        let id = self.outbound.add_notice(now, Content::Answer { to, exchange, body }, call);
+        let id = self.outbound.add_notice(now, NoticeKind::Answer { to, exchange, body }, call);
         self.send_notice(now, id);
     }
 
@@ -187,32 +190,35 @@ impl Link {
         let params = Json::new(params).expect("made of valid JSON");
         let call = CallName { method: "notifications/cancelled".into(), tool: None };
         let body = notification_body(&call.method, Some(&params));
-        let id =
-            self.outbound.add_notice(now, Content::Cancelled { to: sent.to.clone(), body }, call);
+        let id = self.outbound.add_notice(
+            now,
+            NoticeKind::Cancelled { to: sent.to.clone(), body },
+            call,
+        );
         self.send_notice(now, id);
     }
 
     pub(super) fn send_notice(&mut self, now: Moment, id: NoticeId) {
         let Some(notice) = self.outbound.notices.get(&id) else { return };
-        let (to, limit, body, headers) = match &notice.content {
-            Content::Cancelled { to, body } => {
+        let (to, limit, body, headers) = match &notice.kind {
+            NoticeKind::Cancelled { to, body } => {
                 (to.clone(), CANCEL_LIMIT, body.clone(), Headers::default())
             }
             _ if !self.reach.is_connected() => {
-                self.notice_waits(id, State::AwaitLink);
+                self.notice_waits(id, NoticeState::AwaitLink);
                 return self.drive_dial(now);
             }
-            Content::Answer { to, body, .. } => {
+            NoticeKind::Answer { to, body, .. } => {
                 (to.clone(), LIMIT, body.clone(), Headers::default())
             }
-            Content::Notification { params } => {
+            NoticeKind::Notification { params } => {
                 let Some(ready) = self.session.ready() else {
-                    self.notice_waits(id, State::AwaitSession);
+                    self.notice_waits(id, NoticeState::AwaitSession);
                     return self.ensure_session(now);
                 };
                 self.outbound.turns.wait(id);
                 if self.outbound.turns.next(self.admission.capacity()) != Some(id) {
-                    return self.notice_waits(id, State::AwaitTurn);
+                    return self.notice_waits(id, NoticeState::AwaitTurn);
                 }
                 let method = &notice.call.method;
                 let body = self.session.notification(method, params.as_ref());
@@ -226,21 +232,21 @@ impl Link {
         if let Some(notice) = self.outbound.notices.get_mut(&id) {
             notice.attempts += 1;
         }
-        self.notice_waits(id, State::Out { attempt, until: now + limit });
+        self.notice_waits(id, NoticeState::Out { attempt, until: now + limit });
     }
 
-    fn notice_waits(&mut self, id: NoticeId, state: State) {
+    fn notice_waits(&mut self, id: NoticeId, state: NoticeState) {
         let patience = self.reach.patience(&self.cx.policy);
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         notice.state = state;
         match state {
             _ if !notice.is_notification() => {}
-            State::AwaitTurn => self.outbound.turns.wait(id),
-            State::Out { .. } => self.outbound.turns.go(id),
+            NoticeState::AwaitTurn => self.outbound.turns.wait(id),
+            NoticeState::Out { .. } => self.outbound.turns.go(id),
             _ => self.outbound.turns.leave(id),
         }
         let alarm = match state {
-            State::Out { until, .. } | State::Paused { until } => Some(until),
+            NoticeState::Out { until, .. } | NoticeState::Paused { until } => Some(until),
             // An answer waits for as long as somebody waits for it.
             _ if notice.is_answer() => None,
             _ => Some(notice.began + patience),
@@ -251,14 +257,14 @@ impl Link {
     pub(crate) fn notice_due(&mut self, now: Moment, id: NoticeId) {
         let Some(notice) = self.outbound.notices.get(&id) else { return };
         match notice.state {
-            State::Paused { .. } => self.send_notice(now, id),
-            State::Out { attempt, .. } => {
+            NoticeState::Paused { .. } => self.send_notice(now, id),
+            NoticeState::Out { attempt, .. } => {
                 self.cx.abort(attempt);
                 self.notice_failed(now, id, Failure::unknown(Cause::TimedOut));
                 self.fill_turns(now);
                 self.closing_progressed(now);
             }
-            State::AwaitTurn => {
+            NoticeState::AwaitTurn => {
                 let reason = Reason::Rule("the server takes notifications too slowly");
                 self.outbound.end_notice(
                     &mut self.cx,
@@ -267,7 +273,7 @@ impl Link {
                     Err(Ending::new(Kind::DeadlinePassed, reason)),
                 );
             }
-            State::AwaitCredentials | State::AwaitLink | State::AwaitSession => {
+            NoticeState::AwaitCredentials | NoticeState::AwaitLink | NoticeState::AwaitSession => {
                 let reason = self.reach.last_failure().map(|(_, reason)| reason.clone());
                 let ending = Ending::new(Kind::Unreachable, reason.unwrap_or(Reason::Nothing));
                 self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
@@ -285,7 +291,7 @@ impl Link {
     ) {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         let status = head.status;
-        if status.is_success() || matches!(notice.content, Content::Cancelled { .. }) {
+        if status.is_success() || matches!(notice.kind, NoticeKind::Cancelled { .. }) {
             return self.outbound.end_notice(&mut self.cx, now, id, Ok(()));
         }
         let is_deferral = status::asks_to_come_back(head);
@@ -298,7 +304,7 @@ impl Link {
         {
             // The server still waits for this answer; it only wants to know us better.
             notice.resends += 1;
-            self.notice_waits(id, State::AwaitCredentials);
+            self.notice_waits(id, NoticeState::AwaitCredentials);
             return self.renew_credentials(now, credentials, head.challenge.clone());
         }
         let is_trouble = status.is_server_error() || status::is_outage(status);
@@ -333,8 +339,8 @@ impl Link {
     pub(crate) fn notice_failed(&mut self, now: Moment, id: NoticeId, failure: Failure) {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         notice.delivery = notice.delivery.max(failure.delivery);
-        match (&notice.content, failure.delivery) {
-            (Content::Cancelled { .. }, _) => {
+        match (&notice.kind, failure.delivery) {
+            (NoticeKind::Cancelled { .. }, _) => {
                 self.outbound.end_notice(&mut self.cx, now, id, Ok(()))
             }
             (_, Delivery::NotSent) if failure.cause.is_lasting(self.reach.connected_before()) => {
@@ -343,11 +349,11 @@ impl Link {
                 self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
             }
             (_, Delivery::NotSent) => {
-                self.notice_waits(id, State::AwaitLink);
+                self.notice_waits(id, NoticeState::AwaitLink);
                 self.drive_dial(now);
             }
-            (Content::Answer { .. }, _) => self.repeat_notice(now, id, None),
-            (Content::Notification { .. }, _) => {
+            (NoticeKind::Answer { .. }, _) => self.repeat_notice(now, id, None),
+            (NoticeKind::Notification { .. }, _) => {
                 let ending = Ending::new(Kind::Interrupted, Reason::Transport(failure));
                 self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
             }
@@ -358,7 +364,7 @@ impl Link {
         let Some(notice) = self.outbound.notices.get_mut(&id) else { return };
         let backoff = self.cx.policy.backoff.full_jitter(notice.resends, &mut self.cx.rng);
         notice.resends += 1;
-        self.notice_waits(id, State::Paused { until: now + hint.unwrap_or(backoff) });
+        self.notice_waits(id, NoticeState::Paused { until: now + hint.unwrap_or(backoff) });
     }
 }
 

@@ -19,13 +19,13 @@ use crate::rng::Rng;
 /// What is believed about reaching the server.
 #[derive(Debug)]
 pub(crate) struct Dial {
-    state: State,
+    state: DialState,
     connected_before: bool,
     outage: Option<Outage>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum DialState {
     Dialing {
         attempt: AttemptId,
     },
@@ -55,21 +55,21 @@ struct Outage {
 
 impl Dial {
     pub(crate) const fn new() -> Self {
-        Self { state: State::Up, connected_before: false, outage: None }
+        Self { state: DialState::Up, connected_before: false, outage: None }
     }
 
-    pub(crate) const fn state(&self) -> State {
+    pub(crate) const fn state(&self) -> DialState {
         self.state
     }
 
     /// Whether requests may go out.
     pub(crate) const fn is_up(&self) -> bool {
-        matches!(self.state, State::Up)
+        matches!(self.state, DialState::Up)
     }
 
     /// Whether a control message may go out: those do not queue behind the ramp.
     pub(crate) const fn is_connected(&self) -> bool {
-        matches!(self.state, State::Up | State::Ramping { .. })
+        matches!(self.state, DialState::Up | DialState::Ramping { .. })
     }
 
     pub(crate) const fn connected_before(&self) -> bool {
@@ -91,7 +91,7 @@ impl Dial {
                 now + self.next_gap(now, rng)
             }
         };
-        self.state = State::Pausing { until };
+        self.state = DialState::Pausing { until };
     }
 
     /// Since when there is an outage, if there is one.
@@ -105,13 +105,13 @@ impl Dial {
     }
 
     pub(crate) const fn dialing(&mut self, attempt: AttemptId) {
-        self.state = State::Dialing { attempt };
+        self.state = DialState::Dialing { attempt };
     }
 
     /// The connect succeeded: the first waiting call may go.
     pub(crate) const fn connected(&mut self, now: Moment) {
         self.connected_before = true;
-        self.state = State::Ramping { next: now, group: 1 };
+        self.state = DialState::Ramping { next: now, group: 1 };
     }
 
     /// The connect failed. Returns when the next one is due.
@@ -120,28 +120,29 @@ impl Dial {
         let outage = Outage { since: now, last_attempt, tried: now, late: 0 };
         self.outage.get_or_insert(outage).tried = now;
         let until = now + self.next_gap(now, rng);
-        self.state = State::Pausing { until };
+        self.state = DialState::Pausing { until };
         until
     }
 
     /// Somebody is about to give up: the next connect is not put off any longer, unless the last one has
     /// just been.
     pub(crate) fn hurry(&mut self, now: Moment) {
-        if let (State::Pausing { until }, Some(outage)) = (&mut self.state, &self.outage) {
+        if let (DialState::Pausing { until }, Some(outage)) = (&mut self.state, &self.outage) {
             *until = (*until).min(now.max(outage.tried + HURRIED));
         }
     }
 
     /// The connect failed for good: the next call may try for itself.
     pub(crate) const fn gave_up(&mut self) {
-        self.state = State::Up;
+        self.state = DialState::Up;
     }
 
     /// Takes the next group of the ramp, if it is due.
     pub(crate) fn next_group(&mut self, now: Moment) -> Option<usize> {
         match self.state {
-            State::Ramping { next, group } if next <= now => {
-                self.state = State::Ramping { next: now + STEP, group: group.saturating_mul(2) };
+            DialState::Ramping { next, group } if next <= now => {
+                self.state =
+                    DialState::Ramping { next: now + STEP, group: group.saturating_mul(2) };
                 Some(group)
             }
             _ => None,
@@ -150,8 +151,8 @@ impl Dial {
 
     /// Nobody waits any more.
     pub(crate) const fn ramp_done(&mut self) {
-        if matches!(self.state, State::Ramping { .. }) {
-            self.state = State::Up;
+        if matches!(self.state, DialState::Ramping { .. }) {
+            self.state = DialState::Up;
         }
     }
 
@@ -159,7 +160,7 @@ impl Dial {
     pub(crate) fn answered(&mut self, now: Moment, attempt: AttemptId) -> Option<Duration> {
         self.connected_before = true;
         let outage = self.outage?;
-        if let State::Pausing { .. } = self.state
+        if let DialState::Pausing { .. } = self.state
             && attempt > outage.last_attempt
         {
             // Not from the connect loop, but from a request that was made after the loss.

@@ -15,7 +15,7 @@ use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::policy::RecoveryPolicy;
 
-use dial::{Dial, State};
+use dial::{Dial, DialState};
 
 /// Whether the server can be reached, and what went wrong last.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Reach {
     /// When the next connect is due, if somebody waits for it.
     pub(crate) const fn next_connect(&self) -> Option<Moment> {
         match self.dial.state() {
-            State::Pausing { until } => Some(until),
+            DialState::Pausing { until } => Some(until),
             _ => None,
         }
     }

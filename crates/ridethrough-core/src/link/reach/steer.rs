@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Reach;
-use super::dial::State as DialState;
+use super::dial::DialState;
 use crate::breaker;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};

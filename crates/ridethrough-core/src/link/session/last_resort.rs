@@ -10,7 +10,7 @@
 use http::StatusCode;
 
 use super::Sessions;
-use super::renewal::{Opens, Refusal};
+use super::renewal::{Opens, RefusedInitialize};
 use crate::answer::{PostReading, discovery, is_told_in_modern_words};
 use crate::era::{Carrier, Era};
 use crate::event::Event;
@@ -72,7 +72,7 @@ impl Link {
             return;
         }
         if let Some(renewal) = self.session.renewal() {
-            renewal.refusal = Some(Box::new(Refusal { head: head.clone(), reading }));
+            renewal.refusal = Some(Box::new(RefusedInitialize { head: head.clone(), reading }));
             self.try_handshake(now);
         }
     }
@@ -105,7 +105,7 @@ impl Link {
         let Some(renewal) = self.session.renewal() else { return };
         match renewal.refusal.take() {
             Some(refusal) => {
-                let Refusal { head, reading } = *refusal;
+                let RefusedInitialize { head, reading } = *refusal;
                 self.initialize_answered(now, &head, reading);
             }
             None => {

@@ -87,7 +87,7 @@ pub(crate) struct Renewal {
     /// Whether a modern server was asked again for a revision that it refused.
     pub(crate) is_asked_again: bool,
     /// How `initialize` was refused, while an older way is tried.
-    pub(crate) refusal: Option<Box<Refusal>>,
+    pub(crate) refusal: Option<Box<RefusedInitialize>>,
     /// Answers to the question for the era that said nothing, and since when.
     pub(crate) asked_in_vain: u32,
     pub(crate) asked_in_vain_since: Option<Moment>,
@@ -99,7 +99,7 @@ pub(crate) struct Renewal {
 
 /// A refused `initialize`, kept until it is known whether the server speaks an older way.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct RefusedInitialize {
     pub(crate) head: AnswerHead,
     pub(crate) reading: PostReading,
 }
