@@ -36,6 +36,7 @@ mod secrets;
 mod servers;
 #[cfg(unix)]
 mod status;
+mod stray_line;
 #[cfg(unix)]
 mod supervise;
 mod talk;

@@ -51,6 +51,7 @@ pub(crate) use arguments::yes_or_no;
 use crate::exit::Exit;
 use crate::options::{Options, Settings};
 use crate::{near, out, secrets, target, tool_names, until};
+use crate::stray_line::StrayLine;
 use desk::Desk;
 use files::Folder;
 use questions::{Asking, Questions};
@@ -119,6 +120,8 @@ struct Talk {
     client: Client,
     desk: Arc<Desk>,
     /// Whoever answers the server's questions.
+    /// What it prints besides messages, if it is a program.
+    stray_line: StrayLine,
     questions: Arc<Questions>,
     /// Whoever tells what happens on the way.
     teller: AbortHandle,
@@ -178,7 +181,7 @@ fn hold(
         if settings.verbose >= 3 {
             desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
-        let teller = teller::start(&client, desk.clone(), target.awaited(), settings.verbose);
+        let teller = teller::start(&client, desk.clone(), &target, settings.verbose);
         questions::refuse_unanswered(&client, desk.clone());
         let talk = Talk {
             server: common.server.clone(),
@@ -188,6 +191,7 @@ fn hold(
             desk,
             questions,
             teller,
+            stray_line: target.stray_line(),
             settings,
             is_json: common.json,
             born,
@@ -230,6 +234,13 @@ impl Talk {
             self.desk.say(&words);
         }
         if secrets::was_masked() {
+        if let Err(error) = &ended {
+            self.stray_line.was_told(&error.to_string());
+            self.stray_line
+                .take()
+                .iter()
+                .for_each(|words| self.desk.say(&format!("warning: {}", safe::line(words))));
+        }
             self.desk.say(MASKED);
         }
         match ended {
