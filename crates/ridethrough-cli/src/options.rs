@@ -131,7 +131,15 @@ impl Options {
         if let Some(path) = file::users() {
             places.push((path.to_string_lossy().into_owned(), file::read(&path)?));
         }
-        let sources = places.iter().filter_map(|(from, layer)| Origin::of(from, layer)).collect();
+        let mut sources: Vec<_> =
+            places.iter().filter_map(|(from, layer)| Origin::of(from, layer)).collect();
+        // Whoever typed `-v` knows.
+        if self.verbose > 0
+            && let Some(flags) = sources.first_mut()
+        {
+            flags.settings.retain(|it| it != "verbose");
+        }
+        sources.retain(|it| !it.settings.is_empty());
         let layers = places.into_iter().map(|(_, layer)| layer);
         let said = layers.reduce(Layer::over).unwrap_or_default();
         let mut settings = Settings::check(said, |name| std::env::var(name).ok())?;
