@@ -103,8 +103,8 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
             _ if is_url_like(name) => "write the whole URL, with `https://` before it".to_owned(),
             [] => "type a URL such as https://example.com/mcp".to_owned(),
             names => {
-                let meant = near::nearest(name, servers.names());
-                let meant = meant.map(|it| format!("did you mean `{}`? ", safe(it)));
+                let meant = near::question(name, servers.names());
+                let meant = meant.map(|it| format!("{} ", safe(&it)));
                 format!("{}these are known: {}", meant.unwrap_or_default(), names.join(", "))
             }
         },
