@@ -59,7 +59,8 @@ pub(crate) struct Args {
     /// Tell nothing on stderr, unless `--debug` is there too
     #[arg(long)]
     silent: bool,
-    /// Keep nothing on disk: a host that starts while the server is down then begins with empty lists
+    /// Keep nothing on disk: a host that starts while the server is down then gets errors in place of lists
+    /// until it is there
     #[arg(long)]
     no_catalogue: bool,
     #[command(flatten)]
@@ -113,7 +114,7 @@ impl Args {
         }
         let spoken = target.spoken();
         let bridge = self.bridge(client, target, settings);
-        let bridge = bridge.advise(move |error| next_step::of(error, &spoken));
+        let bridge = bridge.advise(move |error| next_step::in_full(error, &spoken));
         let _door = self.open_door(&bridge, target, settings);
         let mut code = 0;
         // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.

@@ -18,6 +18,7 @@ mod report;
 mod seen;
 mod session;
 mod streams;
+mod tls;
 mod tools;
 mod wire;
 
@@ -88,7 +89,7 @@ fn check(args: &Args) -> Result<ExitCode> {
             let mut notes = Notes { server: target.to_string(), ..Notes::default() };
             let looked = program::examine(&client, &settings.repeatable, time, &mut notes);
             let exit = patiently(&desk, looked).await;
-            let _ = timeout(WATCH, client.close()).await;
+            program::tell_stray_line(&target.stray_line(), &mut notes);
             return anyhow::Ok((notes, exit));
         }
         let probe = settings.probe(&target)?;

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use ridethrough::{Error, Kind, Reason};
+use ridethrough::{CallError, Error, Kind, Reason};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,8 @@ impl Exit {
     /// How a command ends whose call ended so.
     pub(crate) fn of(error: &Error) -> Self {
         let Some(kind) = error.kind() else { return Self::Protocol };
-        let reason = error.call().map(|call| &call.reason);
-        let by_kind = match (kind, reason) {
-            // Without patience a handshake that is forbidden ends as what could not be reached.
-            (Kind::Unreachable, Some(Reason::Status(status))) if is_forbidden(status.as_u16()) => {
-                Self::Unauthorized
-            }
+        let by_kind = match error.call() {
+            Some(call) if is_unauthorized(call) => Self::Unauthorized,
             _ => by_kind(kind),
         };
         match by_kind {
@@ -87,12 +83,26 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Whether somebody wanted credentials, or better ones.
+pub(crate) fn is_unauthorized(call: &CallError) -> bool {
+    // Without patience a handshake that is forbidden ends as what could not be reached.
+    status_of(call).is_some_and(is_forbidden) || call.kind == Kind::Unauthorized
+}
+
+/// The status of HTTP by which a call ended.
+pub(crate) const fn status_of(call: &CallError) -> Option<u16> {
+    match (call.kind, &call.reason) {
+        (Kind::Rejected { status }, _) => Some(status),
+        (_, Reason::Status(status)) => Some(status.as_u16()),
+        _ => None,
+    }
+}
+
 fn by_kind(kind: Kind) -> Exit {
     match kind {
         Kind::Config => Exit::Usage,
         Kind::DeadlinePassed => Exit::Deadline,
         Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
-        Kind::Rejected { status } if is_forbidden(status) => Exit::Unauthorized,
         Kind::Unauthorized => Exit::Unauthorized,
         // A server that is busy, or a balancer that has none, is as good as none.
         Kind::Rejected { status: 408 | 429 | 500..=599 }

@@ -31,6 +31,7 @@ mod tree;
 mod undo;
 mod variables;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io;
 use std::path::PathBuf;
@@ -47,6 +48,7 @@ pub(crate) use show::safe;
 pub(crate) use told::servers as told_servers;
 
 use crate::misuse::Misuse;
+use crate::near;
 use crate::out;
 use crate::until::{self, Stopped};
 use ask::Heard;
@@ -62,7 +64,7 @@ use show::{Report, shown};
 pub(crate) struct Args {
     /// Config files, JSON or TOML [default: those in the usual places of this project and this user]
     files: Vec<PathBuf>,
-    /// Only the server of this name; may be given several times
+    /// Only the server of this name, of one host as `HOST:NAME`; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Servers at a URL too, which their hosts reach by themselves
@@ -156,14 +158,17 @@ impl Args {
 
     fn plan(&self, file: File, folders: &Folders) -> Planned {
         let program = self.program(folders.is_shared(&file.place));
+        let host = file.place.host;
         let judge = |entry: &Entry| match plan::judge(entry, &program) {
-            Verdict::Replace(_) if !self.wants(entry) => {
+            Verdict::Replace(_) if !self.wants(host, entry) => {
                 Verdict::Left("another was asked for".to_owned())
             }
             Verdict::Could => {
                 let path = &file.place.path;
                 match native::rewritten(entry, &file.document, path, &program) {
-                    Verdict::Replace(it) if self.urls && self.wants(entry) => Verdict::Replace(it),
+                    Verdict::Replace(it) if self.urls && self.wants(host, entry) => {
+                        Verdict::Replace(it)
+                    }
                     Verdict::Replace(_) => Verdict::Could,
                     verdict => verdict,
                 }
@@ -185,20 +190,21 @@ impl Args {
         path.filter(|path| line::is_ours(path)).unwrap_or(by_name)
     }
 
-    fn wants(&self, entry: &Entry) -> bool {
-        self.only.is_empty() || self.only.contains(&entry.name)
+    fn wants(&self, host: Host, entry: &Entry) -> bool {
+        self.only.is_empty() || self.only.iter().any(|word| means(word, host, entry))
     }
 
-    fn check_names<'a>(&self, files: impl Iterator<Item = &'a File>) -> Result<(), Misuse> {
-        let names: Vec<_> = files.flat_map(|file| &file.entries).map(|it| &it.name).collect();
-        match self.only.iter().find(|name| !names.contains(name)) {
-            None => Ok(()),
-            Some(name) => Err(Misuse {
-                what: format!("there is no server `{}`", safe(name)),
-                tried: "the names in all these files were compared".to_owned(),
-                hint: "without --only all of them are listed".to_owned(),
-            }),
-        }
+    fn check_names<'a>(&self, files: impl Iterator<Item = &'a File> + Clone) -> Result<(), Misuse> {
+        let all = files.flat_map(|file| file.entries.iter().map(|it| (file.place.host, it)));
+        let is_none = |word: &&String| !all.clone().any(|(host, entry)| means(word, host, entry));
+        let Some(word) = self.only.iter().find(is_none) else { return Ok(()) };
+        let names: BTreeSet<_> = all.map(|(_, entry)| entry.name.as_str()).collect();
+        let meant = near::question(word, names).map(|it| format!("{} ", safe(&it)));
+        Err(Misuse {
+            what: format!("there is no server `{}`", safe(word)),
+            tried: "the names in all these files were compared".to_owned(),
+            hint: format!("{}without --only all of them are listed", meant.unwrap_or_default()),
+        })
     }
 
     /// Lets servers speak for themselves, unless a person stops that.
@@ -209,7 +215,7 @@ impl Args {
             for (entry, verdict) in file.entries.iter().zip(judged) {
                 let is_asked =
                     matches!(verdict, Verdict::ByHand(_) | Verdict::Could | Verdict::Replace(_));
-                if is_asked && self.wants(entry) {
+                if is_asked && self.wants(file.place.host, entry) {
                     servers.push(ask::address(file, entry, folders));
                     verdicts.push(verdict);
                 }
@@ -280,6 +286,11 @@ fn objection(heard: Heard) -> Option<String> {
         }
         Heard::Unknown(why) => Some(format!("it could not be asked: {why}")),
     }
+}
+
+/// Whether a word means this server: by its name, or by its host and its name.
+fn means(word: &str, host: Host, entry: &Entry) -> bool {
+    word == entry.name || word.split_once(':') == Some((host.word(), &entry.name))
 }
 
 fn report(plan: &Plan) -> Report<'_> {

@@ -36,12 +36,14 @@ mod secrets;
 mod servers;
 #[cfg(unix)]
 mod status;
+mod stray_line;
 #[cfg(unix)]
 mod supervise;
 mod talk;
 mod target;
 mod tool_names;
 mod trust;
+mod unknown_flag;
 mod until;
 mod writable;
 
@@ -133,9 +135,9 @@ pub fn main() -> ExitCode {
 /// Reads the command line. One that cannot be read ends this process; it is told on stdout too where a machine reads.
 fn parse(words: Vec<OsString>) -> Result<Args> {
     let is_json = words.iter().any(|it| it == "--json");
-    let error = match Args::try_parse_from(words) {
+    let error = match Args::try_parse_from(&words) {
         Ok(args) => return Ok(args),
-        Err(error) => error,
+        Err(error) => unknown_flag::explained(error, &words),
     };
     if is_json && error.use_stderr() {
         let message = talk::safe::text(&error.render().to_string());

@@ -61,7 +61,11 @@ fn resolve_among(word: &str, servers: &Servers) -> Result<Resolved, Misuse> {
     let reached = first.reach().map_err(|why| Misuse {
         what: format!("the server `{}` cannot be reached by its name: {why}", safe(name)),
         tried: format!("its entry in {} was read", safe(&first.path().to_string_lossy())),
-        hint: "set what is missing, or type the URL of the server".to_owned(),
+        hint: match first.is_answered_for() {
+            true => "set what is missing, or type the URL of the server",
+            false => "`ridethrough trust` shows what the file says before it approves anything",
+        }
+        .to_owned(),
     })?;
     let is_same = |it: &Server<'_>| it.reach().is_ok_and(|it| it.is_same(&reached));
     if !found.iter().all(is_same) {
@@ -99,8 +103,8 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
             _ if is_url_like(name) => "write the whole URL, with `https://` before it".to_owned(),
             [] => "type a URL such as https://example.com/mcp".to_owned(),
             names => {
-                let meant = near::nearest(name, servers.names());
-                let meant = meant.map(|it| format!("did you mean `{}`? ", safe(it)));
+                let meant = near::question(name, servers.names());
+                let meant = meant.map(|it| format!("{} ", safe(&it)));
                 format!("{}these are known: {}", meant.unwrap_or_default(), names.join(", "))
             }
         },

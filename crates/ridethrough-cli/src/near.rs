@@ -2,11 +2,17 @@
 
 use strsim::damerau_levenshtein;
 
-/// The name that is most like this one, if one is like it.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Asks whether a name that is like this one was meant: `did you mean `a` or `b`?`, if both are as like.
+pub(crate) fn question<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let meant: Vec<_> = nearest(name, known).iter().map(|it| format!("`{it}`")).collect();
+    (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
+}
+
+/// The names that are most like this one, three at most; none, if none is like it.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     // Texts of a stranger may be of any length, and comparing takes a time that grows with the product.
     if name.len() > LONGEST {
-        return None;
+        return Vec::new();
     }
     let plain = |it: &str| it.to_lowercase().replace(['-', '_', '.', ' '], "");
     let wanted = plain(name);
@@ -18,14 +24,26 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         let distance = damerau_levenshtein(&wanted, &other);
         (if is_part { distance.min(1) } else { distance }, it)
     });
-    let (distance, nearest) = rated.min_by_key(|(distance, _)| *distance)?;
+    let rated: Vec<_> = rated.collect();
     let length = wanted.chars().count();
-    (distance < length && distance <= (length / 3).clamp(1, 3)).then_some(nearest)
+    let least = rated.iter().map(|(distance, _)| *distance).min();
+    let least = least.filter(|it| *it < length && *it <= (length / 3).clamp(1, 3));
+    let mut nearest: Vec<_> = rated
+        .into_iter()
+        .filter(|(distance, _)| Some(*distance) == least)
+        .map(|(_, it)| it)
+        .collect();
+    nearest.sort_unstable();
+    nearest.dedup();
+    nearest.truncate(MOST_MEANT);
+    nearest
 }
 
 const LONGEST: usize = 100;
 const LEAST_PART: usize = 3;
 const MOST: usize = 2000;
+/// Who reads more names reads the whole list.
+const MOST_MEANT: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -35,13 +53,23 @@ mod tests {
     fn a_slip_of_the_finger_is_seen_and_another_word_is_not() {
         let known = ["get-sum", "echo", "get_weather"];
 
-        assert_eq!(nearest("get_sum", known), Some("get-sum"));
-        assert_eq!(nearest("getsum", known), Some("get-sum"));
-        assert_eq!(nearest("sum", known), Some("get-sum"));
-        assert_eq!(nearest("ehco", known), Some("echo"));
-        assert_eq!(nearest("deploy", known), None);
-        assert_eq!(nearest("echo", ["echo"]), None);
-        assert_eq!(nearest("b", ["a"]), None);
-        assert_eq!(nearest(&"x".repeat(1000), known), None);
+        assert_eq!(nearest("get_sum", known), ["get-sum"]);
+        assert_eq!(nearest("getsum", known), ["get-sum"]);
+        assert_eq!(nearest("sum", known), ["get-sum"]);
+        assert_eq!(nearest("ehco", known), ["echo"]);
+        assert!(nearest("deploy", known).is_empty());
+        assert!(nearest("echo", ["echo"]).is_empty());
+        assert!(nearest("b", ["a"]).is_empty());
+        assert!(nearest(&"x".repeat(1000), known).is_empty());
+    }
+
+    /// The first of them was named, as if no other were as like.
+    #[test]
+    fn names_that_are_as_like_are_all_asked_for() {
+        let known = ["get_item", "get_user", "put_items"];
+
+        assert_eq!(question("get", known).unwrap(), "did you mean `get_item` or `get_user`?");
+        assert_eq!(question("get_itme", known).unwrap(), "did you mean `get_item`?");
+        assert_eq!(question("deploy", known), None);
     }
 }

@@ -2,13 +2,27 @@
 
 use ridethrough::{CallError, Cause, Kind, Reason};
 
+use crate::exit;
+
 /// A server as its user knows it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spoken {
     /// How it can be typed: a URL without its query, a name, or a program behind `--`.
     pub(crate) word: String,
     /// Where it is, without the query; `None` for a program.
     pub(crate) url: Option<String>,
+}
+
+impl Spoken {
+    /// A command for this server with these words; a program stands behind everything else.
+    pub(crate) fn command(&self, command: &str, words: &str) -> String {
+        let (first, last) = match self.word.starts_with("--") {
+            true => (words, self.word.as_str()),
+            false => (self.word.as_str(), words),
+        };
+        let parts = ["ridethrough", command, first, last];
+        parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// The next step, in one line; `None` where the error itself says what to do.
@@ -21,7 +35,7 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
         };
     let is_unsettled =
         error.is_of_handshake() || matches!(error.kind, Kind::Unreachable | Kind::Incompatible);
-    let look_closer = format!("`ridethrough check {}` looks closer", server.word);
+    let look_closer = format!("`{}` looks closer", server.command("check", ""));
     let url = server.url.as_deref();
     if let Some(longer) = url.filter(|_| is_no_endpoint).and_then(with_mcp) {
         return Some(format!("perhaps `/mcp` is missing: try `{longer}`; {look_closer}"));
@@ -32,6 +46,13 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
         return Some(format!("perhaps it wants TLS: try `https://{rest}`; {look_closer}"));
     }
     is_unsettled.then_some(look_closer)
+}
+
+/// The same, with how credentials are given where they are what is missing.
+pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
+    let credentials = exit::is_unauthorized(error).then(|| CREDENTIALS.to_owned());
+    let steps: Vec<_> = of(error, server).into_iter().chain(credentials).collect();
+    (!steps.is_empty()).then(|| steps.join("; "))
 }
 
 /// Whether the server hung up on the handshake without an answer, as one does that expects TLS.
@@ -46,6 +67,10 @@ pub(crate) fn with_mcp(url: &str) -> Option<String> {
     let url = url.trim_end_matches('/');
     (!url.ends_with("/mcp")).then(|| format!("{url}/mcp"))
 }
+
+/// How credentials are given.
+pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends the token that a variable holds (there is no \
+                                      login by a browser yet)";
 
 #[cfg(test)]
 mod tests {
@@ -75,6 +100,14 @@ mod tests {
             of(&error, &Spoken { word: "-- npx ...".into(), url: None }).unwrap(),
             "`ridethrough check -- npx ...` looks closer"
         );
+    }
+
+    #[test]
+    fn a_program_stands_behind_the_words_of_a_command() {
+        let program = Spoken { word: "-- npx ...".into(), url: None };
+
+        assert_eq!(program.command("tools", "echo"), "ridethrough tools echo -- npx ...");
+        assert_eq!(at("http://a/").command("tools", "echo"), "ridethrough tools http://a/ echo");
     }
 
     #[test]
@@ -115,6 +148,17 @@ mod tests {
         assert!(!of(&error, &at("https://a/mcp")).unwrap().contains("TLS"));
         error.reason = Reason::Transport(Failure::not_sent(Cause::ConnectRefused));
         assert!(!of(&error, &at("http://a/mcp")).unwrap().contains("TLS"));
+    }
+
+    #[test]
+    fn who_is_not_let_in_is_told_how_to_show_a_token() {
+        for kind in [Kind::Unauthorized, Kind::Rejected { status: 403 }] {
+            let told = in_full(&refused(kind), &at("http://a/mcp")).unwrap();
+
+            assert!(told.ends_with(CREDENTIALS), "{told}");
+        }
+        let told = in_full(&refused(Kind::Rejected { status: 404 }), &at("http://a/mcp")).unwrap();
+        assert!(!told.contains("--bearer-env"), "{told}");
     }
 
     fn at(url: &str) -> Spoken {

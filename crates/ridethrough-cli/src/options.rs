@@ -70,8 +70,8 @@ pub(crate) struct Options {
 /// How hard to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// For a person who waits: 30 s for a server that was there before or answers with an error, 10 s for one
-    /// that was never reached
+    /// For a person who waits: 30 s for a server that was there before, answers with an error or takes the
+    /// connection and says nothing, 10 s for one that was never reached
     Interactive,
     /// One attempt
     Never,
@@ -131,7 +131,15 @@ impl Options {
         if let Some(path) = file::users() {
             places.push((path.to_string_lossy().into_owned(), file::read(&path)?));
         }
-        let sources = places.iter().filter_map(|(from, layer)| Origin::of(from, layer)).collect();
+        let mut sources: Vec<_> =
+            places.iter().filter_map(|(from, layer)| Origin::of(from, layer)).collect();
+        // Whoever typed `-v` knows.
+        if self.verbose > 0
+            && let Some(flags) = sources.first_mut()
+        {
+            flags.settings.retain(|it| it != "verbose");
+        }
+        sources.retain(|it| !it.settings.is_empty());
         let layers = places.into_iter().map(|(_, layer)| layer);
         let said = layers.reduce(Layer::over).unwrap_or_default();
         let mut settings = Settings::check(said, |name| std::env::var(name).ok())?;
@@ -289,6 +297,23 @@ mod tests {
 
         assert_eq!((header_wins.headers.len(), header_wins.bearer_env), (1, None));
         assert_eq!((variable_wins.headers.len(), variable_wins.bearer_env.is_some()), (0, true));
+    }
+
+    /// What `--help` and docs/cli.md promise: it takes the connection and says nothing.
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_server_is_waited_for_no_longer_than_half_a_minute() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", silent.local_addr().unwrap());
+        for era in [EraChoice::Auto, EraChoice::Legacy] {
+            let builder = ridethrough::Client::builder(&url).eras(era.eras());
+            let client = builder.policy(Policy::Interactive.recovery()).build().unwrap();
+            let began = tokio::time::Instant::now();
+
+            let ended = client.tools().await;
+
+            assert!(ended.is_err());
+            assert!(began.elapsed() <= Duration::from_secs(31), "{era:?}: {:?}", began.elapsed());
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use secrecy::ExposeSecret;
 use crate::import::{Address, Program, Reached, safe};
 use crate::misuse::Misuse;
 use crate::next_step::Spoken;
+use crate::stray_line::StrayLine;
 use crate::{names, program};
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
@@ -18,6 +19,8 @@ pub(crate) struct Target {
     place: Place,
     /// Its name and the file that has it, unless a URL was typed.
     named: Option<(String, PathBuf)>,
+    /// What it prints besides messages, if it is a program.
+    stray_line: StrayLine,
 }
 
 enum Place {
@@ -28,7 +31,7 @@ enum Place {
 /// Finds the server.
 pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
     if let Some(program) = program::in_word(word) {
-        return Ok(Target { place: Place::Program(program), named: None });
+        return Ok(Target::new(Place::Program(program), None));
     }
     let resolved = names::resolve(word)?;
     let place = match resolved.reached {
@@ -39,7 +42,7 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
             Err(error) => return Err(unfit(&format!("it {error}"), resolved.named.as_ref())),
         },
     };
-    Ok(Target { place, named: resolved.named })
+    Ok(Target::new(place, resolved.named))
 }
 
 /// The server behind a bridge: a URL, or a name from a file of the user's own. Hosts start bridges in any
@@ -48,9 +51,7 @@ pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
     let resolved = names::resolve_by_user(word)?;
     match resolved.reached {
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
-            Ok(endpoint) => {
-                Ok(Target { place: Place::Url { address, endpoint }, named: resolved.named })
-            }
+            Ok(endpoint) => Ok(Target::new(Place::Url { address, endpoint }, resolved.named)),
             Err(error) => Err(unfit(&format!("it {error}"), resolved.named.as_ref())),
         },
         Reached::Local(_) => Err(Misuse {
@@ -62,10 +63,14 @@ pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
 }
 
 impl Target {
+    fn new(place: Place, named: Option<(String, PathBuf)>) -> Self {
+        Self { place, named, stray_line: StrayLine::default() }
+    }
+
     /// Begins a client of this server, without the headers and the token of its file.
     pub(crate) fn client(&self) -> ClientBuilder {
         match &self.place {
-            Place::Program(program) => spawn(program),
+            Place::Program(program) => spawn(program, self.stray_line.clone()),
             Place::Url { address, .. } => Client::builder(address.url.expose_secret()),
         }
     }
@@ -104,6 +109,11 @@ impl Target {
             Place::Url { endpoint, .. } => Some(shown(endpoint)),
         };
         Spoken { word: self.word(), url }
+    }
+
+    /// What it prints besides messages, if it is a program.
+    pub(crate) fn stray_line(&self) -> StrayLine {
+        self.stray_line.clone()
     }
 
     /// What is waited for while nothing comes.
@@ -162,9 +172,10 @@ pub(crate) fn shown(endpoint: &Endpoint) -> String {
     format!("{}{}", endpoint.origin(), path.join("/"))
 }
 
-fn spawn(program: &Program) -> ClientBuilder {
+fn spawn(program: &Program, stray_line: StrayLine) -> ClientBuilder {
     let mut command = ridethrough::Command::new(&program.command)
-        .args(program.args.iter().map(ExposeSecret::expose_secret));
+        .args(program.args.iter().map(ExposeSecret::expose_secret))
+        .on_stray_line(move |line| stray_line.hear(line));
     for (name, value) in &program.env {
         command = command.env(name, value.expose_secret());
     }

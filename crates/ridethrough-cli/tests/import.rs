@@ -26,7 +26,7 @@ fn every_file_in_its_usual_place_is_found_and_told_without_a_secret() {
         "left     files: it is a local program",
         "Codex  ",
         "could    search engine: https://search.example/..., with X-Key, Authorization: could go through `ridethrough bridge`, written by hand: a TOML file",
-        "could    old: https://old.example/...: could go through `ridethrough bridge`: `ridethrough import --write --urls --only old`",
+        "could    old: https://old.example/...: could go through `ridethrough bridge`: `ridethrough import --write --urls --only claude-code:old`",
         "left     odd: it has neither a `command` nor a `url`",
         "left     off: https://off.example/...: it is switched off",
         "could    old: https://old.example/...",
@@ -103,6 +103,23 @@ fn only_the_named_server_is_written() {
     assert!(text.contains("\"mcp-remote\",\n        \"https://weather.example"), "{text}");
     assert_eq!(unknown.status.code(), Some(2));
     assert!(err(&unknown).contains("there is no server `nobody`"), "{}", err(&unknown));
+}
+
+/// A name alone means every server that has it.
+#[test]
+fn of_two_servers_of_one_name_that_of_one_host_can_be_meant() {
+    let home = Home::new();
+    let config = r#"{"mcpServers": {"shop": {"command": "npx", "args": ["mcp-remote", "https://a.example/mcp"]}}}"#;
+    home.write("work/.mcp.json", config);
+    home.write("work/.cursor/mcp.json", config);
+
+    let written = home.import(&["--offline", "--write", "--only", "cursor:shop"]);
+    let slip = home.import(&["--offline", "--only", "shpo"]);
+
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    assert!(home.read("work/.cursor/mcp.json").contains("bridge"), "{written:?}");
+    assert_eq!(home.read("work/.mcp.json"), config);
+    assert!(err(&slip).contains("hint: did you mean `shop`?"), "{}", err(&slip));
 }
 
 #[tokio::test(flavor = "multi_thread")]

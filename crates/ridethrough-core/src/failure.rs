@@ -86,6 +86,8 @@ pub enum Advice {
     ClientCertificate,
     /// The certificate is for other hosts.
     HostInCertificate,
+    /// There is no such program.
+    InstallProgram,
     /// The server breaks the rules.
     LookAtServer,
     /// The authority's key is another one.
@@ -123,6 +125,7 @@ impl Advice {
             Self::HostInCertificate => {
                 "use a name that it has in the URL, or give the server a certificate for this host"
             }
+            Self::InstallProgram => "install the program, or write the whole path of its file",
             Self::LookAtServer => "look at the log of the server and of what stands before it",
             Self::NewAuthority => {
                 "if that authority has a new key, name its new certificate (PEM) with `--cacert FILE`, `SSL_CERT_FILE` or `ClientBuilder::root_certificates`; otherwise somebody may stand in between"

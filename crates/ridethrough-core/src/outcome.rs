@@ -100,7 +100,7 @@ impl CallError {
 
     fn advice(&self) -> String {
         let subject = self.call.subject();
-        let wait = self.retry_after.map(|wait| format!("{:.1} s", wait.as_secs_f64()));
+        let wait = self.retry_after.map(spoken);
         match wait {
             _ if self.may_have_run() && !self.is_repeatable => {
                 let wait = wait.map(|wait| format!(", and not sooner than in {wait}"));
@@ -121,7 +121,7 @@ impl CallError {
                 "connect to the address that the server names, if you trust it".to_owned()
             }
             Kind::Rejected { status } if status::holds(status, status::is_forbidden) => {
-                "check what these credentials may do".to_owned()
+                "check the credentials for this server, and what they may do".to_owned()
             }
             Kind::Rejected { status } if status::holds(status, status::is_limit) => {
                 "try again later: the server limits how often it is asked".to_owned()
@@ -149,7 +149,7 @@ impl CallError {
                 _ => "check the address and that the server is running",
             },
             Reason::Status(status) if status::is_forbidden(*status) => {
-                "check what these credentials may do"
+                "check the credentials for this server, and what they may do"
             }
             Reason::Status(_) => "look at the log of the server and of what stands before it",
             _ => "check the address and that the server is running",
@@ -330,6 +330,17 @@ impl fmt::Display for Reason {
             Self::Status(status) => write!(f, "status {}", status.as_u16()),
             Self::Transport(failure) => write!(f, "{failure}"),
         }
+    }
+}
+
+/// A time as people say it: nobody counts an hour in seconds.
+fn spoken(time: Duration) -> String {
+    let minutes = time.as_secs().div_ceil(60);
+    match (minutes / 60, minutes % 60) {
+        _ if time <= Duration::from_secs(120) => format!("{:.1} s", time.as_secs_f64()),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
     }
 }
 

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
 
 /// How to start a local server, as often as it takes.
 ///
@@ -29,7 +30,11 @@ pub struct Command {
     is_environment_empty: bool,
     directory: Option<PathBuf>,
     stderr: Stderr,
+    on_stray_line: Option<OnStrayLine>,
 }
+
+/// Whoever wants to know what a server prints besides messages.
+pub(crate) type OnStrayLine = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is done with what a local server writes to its stderr.
 ///
@@ -57,6 +62,7 @@ impl Command {
             is_environment_empty: false,
             directory: None,
             stderr: Stderr::default(),
+            on_stray_line: None,
         }
     }
 
@@ -103,10 +109,28 @@ impl Command {
         self
     }
 
+    /// Calls this with the first line on its stdout that is no message, once for each start. A server that greets
+    /// people there often speaks no MCP on its pipes at all, and stays silent for as long as anybody waits. Of
+    /// the line, 200 bytes at most are told, without control characters. It must not block.
+    pub fn on_stray_line(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stray_line = Some(Arc::new(tell));
+        self
+    }
+
+    /// Whoever is told of such a line.
+    pub(crate) fn stray_line_hook(&self) -> Option<OnStrayLine> {
+        self.on_stray_line.clone()
+    }
+
     /// The program as people may see it: without the directories before it.
     pub(crate) fn shown(&self) -> String {
         let name = Path::new(&self.program).file_name().unwrap_or(&self.program);
         name.to_string_lossy().into_owned()
+    }
+
+    /// Whether `PATH` alone says where it is; a directory that is not there fails in the same way.
+    pub(crate) fn is_looked_up(&self) -> bool {
+        Path::new(&self.program).components().count() == 1 && self.directory.is_none()
     }
 
     /// Whether it names a program at all.

@@ -121,7 +121,7 @@ fn of_the_link(event: &Event, now: Moment) -> News {
         Event::ListenerLost { retry } => (
             Detail,
             "listenerLost",
-            format!("the standing stream ended; opened again {}", within(*retry, now)),
+            format!("the standing stream ended; asked for again {}", within(*retry, now)),
         ),
         Event::ListenerUnsupported => {
             (Detail, "listenerUnsupported", "this server has no standing stream".to_owned())

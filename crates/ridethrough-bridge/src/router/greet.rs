@@ -174,7 +174,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             None => (
                 form.minimal(),
                 Greeted::Minimally,
-                "with empty lists, which are announced when it is there",
+                "without lists: asked for one, it gets an error until the upstream is there, and is told then",
             ),
         };
         self.greeted = greeted;

@@ -7,7 +7,7 @@ use ridethrough::{Json, Version};
 use super::finding::{Finding, Subject};
 use super::seen::Seen;
 use super::wire::{Ask, Miss, Visit, Wire, millis};
-use super::{Notes, redirect, refusal};
+use super::{Notes, redirect, refusal, tls};
 use crate::exit::Exit;
 use crate::secrets;
 
@@ -64,7 +64,11 @@ fn has_tools(result: &Json) -> bool {
 
 async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<Seen, Exit> {
     let ask = wire.initialize(Version::LATEST_LEGACY.as_str());
-    wire.ask(ask).await.map_err(|miss| {
+    let asked = wire.ask(ask).await;
+    if tls::is_likely(asked.as_ref()) && tls::look(wire, notes).await {
+        return Err(Exit::Protocol);
+    }
+    asked.map_err(|miss| {
         let (finding, exit) = refusal::unanswered(&miss);
         notes.add(finding);
         exit
@@ -81,7 +85,9 @@ fn introduce(seen: &Seen, asked: &'static str, result: &Json, notes: &mut Notes)
     let in_meta = || result.member("_meta")?.member("io.modelcontextprotocol/serverInfo");
     let info = result.member("serverInfo").or_else(in_meta);
     let text = |key: &str| info.as_ref()?.member(key)?.read::<String>();
-    let name = [text("name"), text("version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let parts = [text("name"), text("version")].into_iter().flatten();
+    let parts: Vec<_> = parts.filter(|it| !it.trim().is_empty()).collect();
+    let name = parts.join(" ");
     let name =
         if name.is_empty() { "a server without a name".to_owned() } else { secrets::cut(&name) };
     let form = form(seen);

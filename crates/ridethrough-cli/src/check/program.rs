@@ -4,22 +4,42 @@ use std::time::Duration;
 
 use ridethrough::machine::replay::KnownTools;
 use ridethrough::{Client, Json};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use super::finding::Subject;
-use super::wire::millis;
-use super::{Notes, in_millis, pace, tools};
+use super::wire::{self, millis};
+use super::{Notes, WATCH, in_millis, pace, tools};
 use crate::exit::Exit;
+use crate::stray_line::StrayLine;
 
-/// Starts it, and asks it what changes nothing.
+/// Starts it, asks it what changes nothing, and ends it: all of that within the time of the check.
 pub(super) async fn examine(
     client: &Client,
     marked: &[String],
     time: Duration,
     notes: &mut Notes,
 ) -> Exit {
+    let last = Instant::now() + time;
+    let exit = ask(client, marked, last - wire::kept_for_goodbye(time), notes).await;
+    let goodbye = last.min(Instant::now() + WATCH);
+    // One that does not leave by then is killed with its client.
+    let _ = timeout_at(goodbye, client.close()).await;
+    exit
+}
+
+/// What it prints besides messages. Whoever cannot start it by hand would never learn of it.
+pub(super) fn tell_stray_line(line: &StrayLine, notes: &mut Notes) {
+    notes.findings.iter().for_each(|it| line.was_told(&it.what));
+    if let Some(words) = line.take() {
+        let advice =
+            "let the program write such text to its stderr; if it listens on a port, check its URL";
+        notes.add(Subject::Protocol.warning("stdout", words).advise(advice));
+    }
+}
+
+async fn ask(client: &Client, marked: &[String], ends: Instant, notes: &mut Notes) -> Exit {
     let began = Instant::now();
-    match timeout(time, client.connect()).await {
+    match timeout_at(ends, client.connect()).await {
         Err(_) => {
             let finding = Subject::Reach.bad("start", "does not answer `initialize` in time");
             notes.add(finding.advise("start it by hand, and see what it says on stderr"));
@@ -43,16 +63,21 @@ pub(super) async fn examine(
             notes.add(Subject::Protocol.good("revision", what));
         }
     }
-    look_at_speed(client, notes).await;
-    look_at_tools(client, marked, notes).await;
+    look_at_speed(client, ends, notes).await;
+    look_at_tools(client, marked, ends, notes).await;
     Exit::Done
 }
 
-async fn look_at_speed(client: &Client, notes: &mut Notes) {
+/// How long a question may take.
+fn patience(ends: Instant) -> Duration {
+    ends.saturating_duration_since(Instant::now()).clamp(SHORTEST, PATIENCE)
+}
+
+async fn look_at_speed(client: &Client, ends: Instant, notes: &mut Notes) {
     let mut times = Vec::new();
     for _ in 0..PINGS {
         let began = Instant::now();
-        if let Err(error) = client.ping().deadline(PATIENCE).await {
+        if let Err(error) = client.ping().deadline(patience(ends)).await {
             let because = error.to_string();
             return notes.add(Subject::Speed.unknown("latency", "how fast it answers", because));
         }
@@ -61,8 +86,8 @@ async fn look_at_speed(client: &Client, notes: &mut Notes) {
     pace::tell_times(times, notes);
 }
 
-async fn look_at_tools(client: &Client, marked: &[String], notes: &mut Notes) {
-    match client.tools().deadline(PATIENCE).await {
+async fn look_at_tools(client: &Client, marked: &[String], ends: Instant, notes: &mut Notes) {
+    match client.tools().deadline(patience(ends)).await {
         Err(error) => {
             let because = error.to_string();
             notes.add(Subject::Tools.unknown("list", "the tools", because));
@@ -81,3 +106,28 @@ async fn look_at_tools(client: &Client, marked: &[String], notes: &mut Notes) {
 
 const PINGS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A question without any time is refused as a mistake.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use ridethrough::{ClientBuilder, Command};
+
+    use super::*;
+    use crate::options::Policy;
+
+    /// The goodbye came on top: a check with 60 s took 61.
+    #[tokio::test(start_paused = true)]
+    async fn a_program_that_neither_answers_nor_leaves_takes_the_time_of_the_check() {
+        let stays = Command::new("sh").args(["-c", "trap '' TERM; while :; do sleep 1; done"]);
+        let once = Policy::Never.recovery();
+        let client = ClientBuilder::spawn(stays).policy(once).build().unwrap();
+        let (mut notes, time) = (Notes::default(), Duration::from_secs(60));
+        let began = Instant::now();
+
+        let exit = examine(&client, &[], time, &mut notes).await;
+
+        assert_eq!(exit, Exit::Deadline);
+        assert!(began.elapsed() <= time + Duration::from_millis(1), "{:?}", began.elapsed());
+    }
+}

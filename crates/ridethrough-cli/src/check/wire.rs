@@ -88,7 +88,7 @@ impl Wire {
             probe: Rc::new(probe),
             desk,
             is_telling: false,
-            ends: last - time.min(RESERVE * 4) / 4,
+            ends: last - kept_for_goodbye(time),
             last,
             line: None,
             target: None,
@@ -112,6 +112,11 @@ impl Wire {
     /// Whether the time for questions is over.
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.ends
+    }
+
+    /// How much of the time for questions is left.
+    pub(super) fn left(&self) -> Duration {
+        self.ends.saturating_duration_since(Instant::now())
     }
 
     /// Another way to the same server, with connections of its own.
@@ -345,6 +350,11 @@ fn us() -> Value {
     json!({"name": "ridethrough-check", "version": env!("CARGO_PKG_VERSION")})
 }
 
+/// What is kept of the time of a check for goodbyes.
+pub(super) fn kept_for_goodbye(time: Duration) -> Duration {
+    RESERVE.min(time / 4)
+}
+
 /// A time as people read it.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
@@ -356,7 +366,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SETTLING: Duration = Duration::from_secs(2);
 /// How long the end of a session may take.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// What is kept of the time of a check for that.
+/// What is kept of the time of a check for that, at most.
 const RESERVE: Duration = Duration::from_secs(1);
 /// More than any answer needs that is not a list of tools.
 const LARGEST: usize = 1 << 20;

@@ -194,7 +194,7 @@ fn remote(node: &Node, url: &Node) -> Result<Remote, &'static str> {
 /// The key of an entry that was perhaps meant by one that means nothing here.
 pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
     let known = || LOCAL.iter().chain(&URLS).chain(&KNOWN).chain(&TYPES).chain(&SWITCHES).copied();
-    if known().any(|it| it == key) { None } else { near::nearest(key, known()) }
+    if known().any(|it| it == key) { None } else { near::nearest(key, known()).first().copied() }
 }
 
 /// The members of which this is true, each once, and where their values stand.

@@ -126,12 +126,13 @@ impl Server<'_> {
             {
                 Ok(Reached::Remote(address))
             }
+            Ok(Reached::Local(_)) => Err(Unreached::because(UNAPPROVED_PROGRAM)),
             _ => Err(Unreached::because(UNAPPROVED)),
         }
     }
 
-    /// Whether the user answers for the file: it is the user's own, of another program, or was approved.
-    fn is_answered_for(&self) -> bool {
+    /// Whether the user answers for the file, without which little of it counts: it is the user's own, of another program, or was approved.
+    pub(crate) fn is_answered_for(&self) -> bool {
         let File { place, document, .. } = self.file;
         place.host != Host::Ridethrough
             || place.scope == Scope::User
@@ -141,3 +142,5 @@ impl Server<'_> {
 
 const UNAPPROVED: &str =
     "its file has more than a URL for it, and is not approved: `ridethrough trust` does that";
+const UNAPPROVED_PROGRAM: &str =
+    "it is a program, and its file is not approved: `ridethrough trust` does that";

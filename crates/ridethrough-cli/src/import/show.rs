@@ -119,7 +119,12 @@ fn story(place: &Place, entry: &Entry, verdict: &Verdict) -> String {
 fn offer(place: &Place, entry: &Entry) -> Vec<String> {
     let words = ["ridethrough", "import", "--write", "--urls", "--only"].map(str::to_owned);
     let file = (place.scope == Scope::Named).then(|| place.path.to_string_lossy().into_owned());
-    let more = [entry.name.clone()].into_iter().chain(file).map(|word| quoted(&word));
+    // Another host may have a server of that name, too, and was not looked at.
+    let name = match file {
+        Some(_) => entry.name.clone(),
+        None => format!("{}:{}", place.host.word(), entry.name),
+    };
+    let more = [name].into_iter().chain(file).map(|word| quoted(&word));
     words.into_iter().chain(more).collect()
 }
 

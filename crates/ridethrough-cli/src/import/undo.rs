@@ -77,7 +77,8 @@ fn restore(args: &Args, place: Place, backups: &[PathBuf]) -> Result<Restored> {
         }
     }
     let documents: Vec<_> = old.iter().map(|(_, document)| document).collect();
-    let undone = edits(&path, &file.document, &documents, |entry| args.wants(entry));
+    let undone =
+        edits(&path, &file.document, &documents, |entry| args.wants(file.place.host, entry));
     let edits: Vec<_> = undone.iter().flat_map(|it| it.edits.clone()).collect();
     let text = file.document.with(&edits);
     let mut copy = None;

@@ -101,22 +101,25 @@ pub(super) fn say() -> Result<Said, Misuse> {
     if approvals.has(path, &found.bytes) {
         return parsed.map(Said::Approved).map_err(|fault| file::wrong(path, &fault));
     }
-    let what = match parsed {
+    let (what, hint) = match parsed {
         Ok(layer) if layer.keys().is_empty() => return Ok(Said::Nothing),
-        Ok(layer) => format!("it sets {}", layer.keys().join(", ")),
+        Ok(layer) => (format!("it sets {}", layer.keys().join(", ")), APPROVE),
         // A repository must not be able to stop a command, either.
-        Err(fault) => format!("it cannot be used: {fault}"),
+        Err(fault) => (format!("it cannot be used: {fault}"), MEND),
     };
     if approvals.is_news(path, &found.bytes) {
         eprintln!(
-            "note: `{NAME}` in this folder is used for names of servers only: {}\n\n\
-             hint: if you trust it, `ridethrough trust` approves it as it is",
+            "note: `{NAME}` in this folder is used for names of servers only: {}\n\nhint: {hint}",
             safe::line(&what)
         );
     }
     Ok(Said::Ignored(what))
 }
 
+const APPROVE: &str = "if you trust it, `ridethrough trust` approves it as it is";
+/// What cannot be read cannot be approved.
+const MEND: &str =
+    "mend it if it is yours: its keys are the names of the flags, see `ridethrough call --help`";
 /// How such a file is called.
 pub(crate) const NAME: &str = "ridethrough.toml";
 const MOST_BYTES: u64 = 1 << 20;

@@ -3,6 +3,7 @@
 //! The tools are listed first: the schema gives types to what was typed, what is missing or wrong is
 //! told before the tool is called, and the client learns which tools only read.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
@@ -59,7 +60,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn call(&self, talk: &Talk, typed: Result<Typed, String>) -> Result<Exit> {
-        let typed = typed.map_err(|fault| self.misuse(vec![fault]))?;
+        let typed = typed.map_err(|fault| self.misuse(talk, vec![fault]))?;
         if self.detach && talk.is_program {
             return Err(homeless().into());
         }
@@ -69,7 +70,7 @@ impl Args {
         }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
         let (arguments, task_support) = match self.unchecked {
-            true => (self.typed(typed, &Json::empty_object())?.0, TaskSupport::default()),
+            true => (self.typed(talk, typed, &Json::empty_object())?.0, TaskSupport::default()),
             false => self.checked(talk, typed).await?,
         };
         if let Some(level) = self.log {
@@ -105,19 +106,21 @@ impl Args {
         };
         let schema = tool.input_schema.clone();
         let built = talk.aside(move || build(typed, &schema)).await?;
-        let (arguments, origins) = built.map_err(|faults| self.misuse(faults))?;
+        let (arguments, origins) = built.map_err(|faults| self.misuse(talk, faults))?;
         let (schema, given) = (tool.input_schema.clone(), arguments.clone());
         let verdict = talk.briefly(move || schema::check(&schema, &given, &origins)).await?;
-        let Verdict { faults, warnings } = verdict.unwrap_or_else(|| Verdict {
-            faults: Vec::new(),
+        let Verdict { mut faults, misspelt, warnings } = verdict.unwrap_or_else(|| Verdict {
             warnings: vec![
                 "the tool's schema cannot be checked by in time: the server will say".to_owned(),
             ],
+            ..Verdict::default()
         });
+        let way = if faults.is_empty() { UNCHECKED } else { "" };
+        faults.extend(misspelt.iter().map(|it| format!("{it}{way}")));
         if !faults.is_empty() {
             // What is missing has perhaps another name.
             let others = warnings.into_iter().map(|it| it.replace(schema::SENT, ""));
-            return Err(self.misuse(faults.into_iter().chain(others).collect()).into());
+            return Err(self.misuse(talk, faults.into_iter().chain(others).collect()).into());
         }
         for warning in warnings {
             talk.desk.say(&format!("warning: {}", safe::line(&warning)));
@@ -125,16 +128,16 @@ impl Args {
         Ok((arguments, tool.task_support))
     }
 
-    fn typed(&self, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {
-        build(typed, schema).map_err(|faults| self.misuse(faults))
+    fn typed(&self, talk: &Talk, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {
+        build(typed, schema).map_err(|faults| self.misuse(talk, faults))
     }
 
-    fn misuse(&self, faults: Vec<String>) -> Misuse {
+    fn misuse(&self, talk: &Talk, faults: Vec<String>) -> Misuse {
         let faults: Vec<_> = faults.iter().map(|fault| safe::line(fault)).collect();
         Misuse {
             what: format!("`{}` cannot be called so: {}", self.tool, faults.join("\n  and: ")),
             tried: "the arguments were checked; the tool was not called".to_owned(),
-            hint: "`ridethrough tools SERVER TOOL` shows what a tool takes".to_owned(),
+            hint: format!("`{}` shows what it takes", talk.spoken.command("tools", &self.tool)),
         }
     }
 
@@ -208,8 +211,11 @@ fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
     }
 }
 
-const UNASKED: Hint =
-    Hint("the tool asks something: answer it with `--answer KEY=VALUE`, or run this on a terminal");
+const UNASKED: Hint = Hint(Cow::Borrowed(
+    "the tool asks something: answer it with `--answer KEY=VALUE`, or run this on a terminal",
+));
+/// How a name is sent that the schema allows and that looks like a slip.
+const UNCHECKED: &str = "; `--unchecked` sends it all the same";
 const MOST_NAMES: usize = 20;
 const AFTER: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! How a command ended, in words for people and in JSON for machines.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use super::aside::Late;
 use super::safe;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::misuse::Misuse;
 use crate::next_step::{self, Spoken};
 use crate::out;
@@ -26,11 +27,11 @@ impl fmt::Display for With {
 
 /// What else a person can do about an error, which its command knows.
 #[derive(Debug)]
-pub(super) struct Hint(pub(super) &'static str);
+pub(super) struct Hint(pub(super) Cow<'static, str>);
 
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(&self.0)
     }
 }
 
@@ -77,9 +78,10 @@ fn words(error: &anyhow::Error) -> String {
     match (error.downcast_ref::<Error>(), error.downcast_ref::<Misuse>()) {
         (Some(told), _) => {
             let with = error.downcast_ref::<With>();
-            let step =
-                with.zip(told.call()).and_then(|(With(server), call)| next_step::of(call, server));
-            let hint = error.downcast_ref::<Hint>().map(|it| it.0);
+            let step = with
+                .zip(told.call())
+                .and_then(|(With(server), call)| next_step::in_full(call, server));
+            let hint = error.downcast_ref::<Hint>().map(|it| &*it.0);
             report(told, step.as_deref().or(hint))
         }
         (_, Some(misuse)) => safe::text(&misuse.to_string()),
@@ -99,9 +101,6 @@ fn report(error: &Error, next_step: Option<&str>) -> String {
     if let Some(step) = next_step {
         let before = if told.contains("\nhint: ") { "; " } else { "\n\nhint: " };
         told.push_str(&format!("{before}{}", safe::line(step)));
-    }
-    if Exit::of(error) == Exit::Unauthorized {
-        told.push_str("; `--bearer-env VAR` sends the token that a variable holds (there is no login by a browser yet)");
     }
     for request in error.server().map(|it| it.required_urls()).unwrap_or_default() {
         let (message, url) = (safe::line(&request.message), safe::line(&request.url));
@@ -132,6 +131,10 @@ struct Told<'a> {
 struct Details<'a> {
     kind: &'static str,
     message: &'a str,
+    /// What to do, which is the end of the message.
+    hint: Option<&'a str>,
+    /// The status of HTTP by which it ended.
+    status: Option<u16>,
     may_have_run: bool,
     /// What was tried, if the error tells it: a server's own error does not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,6 +156,9 @@ impl<'a> Details<'a> {
         Self {
             kind,
             message,
+            // Words of a server stay on the first line: what stands behind an empty one is ours.
+            hint: message.split_once("\n\nhint: ").map(|(_, hint)| hint),
+            status: None,
             may_have_run: false,
             attempts: None,
             handshakes: None,
@@ -169,6 +175,7 @@ impl<'a> Details<'a> {
         let millis =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
+            status: call.and_then(exit::status_of),
             may_have_run: error.is_some_and(Error::may_have_run),
             attempts: call.map(|call| call.attempts),
             handshakes: call.map(|call| call.handshakes),

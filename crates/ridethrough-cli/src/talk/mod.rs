@@ -49,7 +49,9 @@ use tokio::time::{Instant, sleep, timeout};
 pub(crate) use arguments::yes_or_no;
 
 use crate::exit::Exit;
+use crate::next_step::Spoken;
 use crate::options::{Options, Settings};
+use crate::stray_line::StrayLine;
 use crate::{near, out, secrets, target, tool_names, until};
 use desk::Desk;
 use files::Folder;
@@ -114,8 +116,12 @@ struct Talk {
     server: String,
     /// The server, without what is secret about it.
     shown: String,
+    /// The server, as hints name it.
+    spoken: Spoken,
     /// Whether the server is a program, which ends with the command.
     is_program: bool,
+    /// What it prints besides messages, if it is a program.
+    stray_line: StrayLine,
     client: Client,
     desk: Arc<Desk>,
     /// Whoever answers the server's questions.
@@ -178,12 +184,14 @@ fn hold(
         if settings.verbose >= 3 {
             desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
-        let teller = teller::start(&client, desk.clone(), target.awaited(), settings.verbose);
+        let teller = teller::start(&client, desk.clone(), &target, settings.verbose);
         questions::refuse_unanswered(&client, desk.clone());
         let talk = Talk {
             server: common.server.clone(),
             shown: target.to_string(),
+            spoken: target.spoken(),
             is_program,
+            stray_line: target.stray_line(),
             client,
             desk,
             questions,
@@ -226,6 +234,13 @@ impl Talk {
         let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
         self.desk.clear();
+        if let Err(error) = &ended {
+            self.stray_line.was_told(&error.to_string());
+            self.stray_line
+                .take()
+                .iter()
+                .for_each(|words| self.desk.say(&format!("warning: {}", safe::line(words))));
+        }
         if let Some(words) = self.questions.last_words() {
             self.desk.say(&words);
         }
@@ -330,8 +345,7 @@ impl Talk {
 
 /// Which tool may have been meant by a name that none has.
 fn nearest_tool(name: &str, tools: &[Tool]) -> Option<String> {
-    let nearest = near::nearest(name, tools.iter().map(|tool| tool.name.as_str()));
-    nearest.map(|it| format!("did you mean `{}`?", safe::line(it)))
+    near::question(name, tools.iter().map(|tool| tool.name.as_str())).map(|it| safe::line(&it))
 }
 
 /// The members of a list, each as the server wrote it.

@@ -35,12 +35,13 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn ask(&self, talk: &Talk) -> Result<Exit> {
-        let pairs = arguments::texts(&self.arguments).map_err(|fault| self.misuse(&[fault]))?;
+        let pairs =
+            arguments::texts(&self.arguments).map_err(|fault| self.misuse(talk, &[fault]))?;
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.name)).transpose()?;
         let prompts = talk.timed(talk.client.prompts()).await?;
         let faults = self.faults(&pairs, &prompts);
         if !faults.is_empty() {
-            return Err(self.misuse(&faults).into());
+            return Err(self.misuse(talk, &faults).into());
         }
         let members =
             pairs.into_iter().map(|(key, text)| (key, Json::of(&text).expect("a string is JSON")));
@@ -60,8 +61,8 @@ impl Args {
     fn faults(&self, pairs: &[(String, String)], prompts: &[Prompt]) -> Vec<String> {
         let Some(prompt) = prompts.iter().find(|prompt| prompt.name == self.name) else {
             let names: Vec<_> = prompts.iter().map(|it| it.name.as_str()).collect();
-            let meant = near::nearest(&self.name, names.iter().copied());
-            let meant = meant.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+            let meant = near::question(&self.name, names.iter().copied());
+            let meant = meant.map(|it| format!("; {it}")).unwrap_or_default();
             return vec![format!(
                 "the server lists no such prompt, but {}{meant}",
                 names.join(", ")
@@ -78,12 +79,12 @@ impl Args {
         missing.chain(unknown.map(|(key, _)| format!("`{key}` is not known"))).collect()
     }
 
-    fn misuse(&self, faults: &[String]) -> Misuse {
+    fn misuse(&self, talk: &Talk, faults: &[String]) -> Misuse {
         let faults: Vec<_> = faults.iter().map(|fault| safe::line(fault)).collect();
         Misuse {
             what: format!("`{}` cannot be filled in so: {}", self.name, faults.join("\n  and: ")),
             tried: "the arguments were checked; the prompt was not asked for".to_owned(),
-            hint: "`ridethrough prompts SERVER` shows what each prompt takes".to_owned(),
+            hint: format!("`{}` shows what each prompt takes", talk.spoken.command("prompts", "")),
         }
     }
 }

@@ -22,12 +22,14 @@ pub(super) async fn list(talk: &Talk) -> Result<Exit> {
 fn words(prompt: &Prompt, is_colourful: bool) -> String {
     let mut words = painted(&safe::line(&prompt.name), Colour::Bold, is_colourful);
     words.push('\n');
-    if let Some(about) = prompt.description.as_deref().or(prompt.title.as_deref()) {
+    let texts = [prompt.description.as_deref(), prompt.title.as_deref()];
+    if let Some(about) = texts.into_iter().flatten().find(|it| !it.trim().is_empty()) {
         words += &format!("    {}\n", safe::line(about));
     }
     for argument in &prompt.arguments {
         let need = if argument.required { ", required" } else { "" };
-        let about = argument.description.as_deref().or(argument.title.as_deref());
+        let texts = [argument.description.as_deref(), argument.title.as_deref()];
+        let about = texts.into_iter().flatten().find(|it| !it.trim().is_empty());
         let about = about.map(|it| format!(": {it}")).unwrap_or_default();
         words += &safe::line(&format!("  {}=string{need}{about}", argument.name));
         words.push('\n');

@@ -48,6 +48,7 @@ fn template(it: &ResourceTemplate, is_colourful: bool) -> String {
 fn entry(uri: &str, name: &str, facts: &str, about: Option<&str>, is_colourful: bool) -> String {
     let uri = painted(&safe::line(uri), Colour::Bold, is_colourful);
     let facts = if facts.is_empty() { String::new() } else { format!("  ({})", safe::line(facts)) };
+    let about = about.filter(|it| !it.trim().is_empty());
     let about = about.map(|it| format!("    {}\n", safe::line(it))).unwrap_or_default();
     format!("{uri}  {}{facts}\n{about}", safe::line(name))
 }

@@ -43,10 +43,11 @@ impl Talk {
         let id = task.id();
         let json = || format!(r#"{{"taskId":{}}}"#, serde_json::json!(id.as_str()));
         self.print(json, |out, _| writeln!(out, "{}", safe::line(id.as_str())))?;
-        self.desk.say(
-            "the server goes on with it; `ridethrough task status SERVER TASK` says where it stands, \
-             `task result` waits for it, `task cancel` stops it",
-        );
+        let status = self.spoken.command("task status", "TASK");
+        self.desk.say(&format!(
+            "the server goes on with it; `{status}` says where it stands, `task result` waits for it, \
+             `task cancel` stops it"
+        ));
         Ok(None)
     }
 

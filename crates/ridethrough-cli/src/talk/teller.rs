@@ -13,17 +13,15 @@ use tokio::time::{Instant, interval};
 
 use super::desk::Desk;
 use super::safe;
+use crate::stray_line::StrayLine;
+use crate::target::Target;
 
 /// Watches a client until it is closed, or until the task is ended.
-pub(super) fn start(
-    client: &Client,
-    desk: Arc<Desk>,
-    whom: &'static str,
-    verbose: u8,
-) -> AbortHandle {
+pub(super) fn start(client: &Client, desk: Arc<Desk>, target: &Target, verbose: u8) -> AbortHandle {
     let teller = Teller {
         desk,
-        whom,
+        whom: target.awaited(),
+        stray_line: target.stray_line(),
         least: match verbose {
             0 => None,
             1 => Some(Weight::Recovery),
@@ -40,6 +38,8 @@ struct Teller {
     desk: Arc<Desk>,
     /// Who is waited for.
     whom: &'static str,
+    /// What it prints besides messages.
+    stray_line: StrayLine,
     /// What is told as it happens; nothing, if nobody asked for it.
     least: Option<Weight>,
     began: Instant,
@@ -92,6 +92,9 @@ impl Teller {
         let waited = self.began.elapsed();
         if waited < SILENCE || self.desk.is_done() {
             return;
+        }
+        if let Some(words) = self.stray_line.take() {
+            self.desk.say(&format!("warning: {}", safe::line(&words)));
         }
         let waiting = format!("waiting for {}: {} s", self.whom, waited.as_secs());
         self.desk.wait(&waiting);

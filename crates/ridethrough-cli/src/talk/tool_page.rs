@@ -6,8 +6,13 @@ use super::safe;
 use super::schema::{Document, Schema, cut};
 use crate::out::{Colour, painted, wrapped};
 
-/// The page of a tool.
-pub(super) fn words(tool: &Tool, is_repeatable: bool, is_colourful: bool) -> String {
+/// The page of a tool; `call` is how it is called with these words.
+pub(super) fn words(
+    tool: &Tool,
+    is_repeatable: bool,
+    is_colourful: bool,
+    call: impl Fn(&str) -> String,
+) -> String {
     let bold = |text: &str| painted(text, Colour::Bold, is_colourful);
     let title = tool.title.as_deref().map(|it| format!("  {}", safe::line(it))).unwrap_or_default();
     let mut page = format!("{}{title}\n", bold(&safe::line(&tool.name)));
@@ -26,7 +31,7 @@ pub(super) fn words(tool: &Tool, is_repeatable: bool, is_colourful: bool) -> Str
     if !notes.is_empty() {
         page += &format!("\n{}\n{notes}", bold("Says of itself"));
     }
-    page + &format!("\n{}\n    {}\n", bold("Call"), example(tool, &input))
+    page + &format!("\n{}\n    {}\n", bold("Call"), call(&example(input.schema())))
 }
 
 /// What happens to a call in doubt, and why.
@@ -97,8 +102,7 @@ fn gather(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
             return;
         }
         let need = if required.contains(&name) { ", required" } else { "" };
-        let default =
-            property.default().map(|it| format!(", {it} if not given")).unwrap_or_default();
+        let default = property.default().map(|it| format!(" (default {it})")).unwrap_or_default();
         let fits = safe::line(&format!("{name}={}{need}{default}", property.words()));
         lines.push(format!("{indent}{}\n", cut(&fits, LONGEST)));
         if let Some(description) = property.description() {
@@ -132,16 +136,35 @@ fn inside(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// A call with everything that is required.
-fn example(tool: &Tool, input: &Document) -> String {
-    let schema = input.schema();
-    let words = schema.required().into_iter().take(MOST_WORDS).map(|name| {
+/// Words for everything that is required, as they are typed.
+fn example(schema: Schema<'_>) -> String {
+    let mut words = Vec::new();
+    required(schema, "", 1, &mut words);
+    words.truncate(MOST_WORDS);
+    words.iter().map(|it| safe::line(&format!(" {it}"))).collect()
+}
+
+fn required(schema: Schema<'_>, inside: &str, depth: usize, words: &mut Vec<String>) {
+    for name in schema.required().into_iter().take(MOST_WORDS) {
+        let place = format!("{inside}{name}");
         let property = schema.property(name);
         let value = property.and_then(Schema::values).and_then(|it| it.into_iter().next());
-        let value = value.unwrap_or_else(|| "...".to_owned());
-        safe::line(&format!(" {name}={}", value.trim_matches('"')))
-    });
-    format!("ridethrough call SERVER {}{}", safe::line(&tool.name), words.collect::<String>())
+        let types = property.map(Schema::types).unwrap_or_default();
+        let is_object = types == ["object"];
+        let is_list_of_objects = types == ["array"]
+            && property.and_then(Schema::items).is_some_and(|it| it.types() == ["object"]);
+        match (value, property) {
+            (Some(value), _) => words.push(format!("{place}={}", value.trim_matches('"'))),
+            (None, Some(property))
+                if is_object && !property.required().is_empty() && depth < DEEPEST =>
+            {
+                required(property, &format!("{place}."), depth + 1, words);
+            }
+            (None, _) if is_object => words.push(format!("{place}:='{{...}}'")),
+            (None, _) if is_list_of_objects => words.push(format!("{place}:='[{{...}}]'")),
+            (None, _) => words.push(format!("{place}=...")),
+        }
+    }
 }
 
 const DEEPEST: usize = 5;

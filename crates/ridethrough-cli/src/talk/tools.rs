@@ -36,7 +36,7 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 async fn show(talk: &Talk, name: &str) -> Result<Exit> {
     let tools = talk.tools().await?;
     let Some(tool) = tools.iter().find(|tool| tool.name == name).cloned() else {
-        let hint = "`ridethrough tools SERVER` lists them".to_owned();
+        let hint = format!("`{}` lists them", talk.spoken.command("tools", ""));
         return Err(Misuse {
             what: format!("the server lists no tool `{name}`"),
             tried: format!("its {} tools were listed", tools.len()),
@@ -47,7 +47,11 @@ async fn show(talk: &Talk, name: &str) -> Result<Exit> {
     let is_colourful = out::is_colourful(&io::stdout());
     let is_repeatable = talk.settings.repeatable.contains(&tool.name);
     let json = tool.json.clone();
-    let page = talk.aside(move || tool_page::words(&tool, is_repeatable, is_colourful)).await?;
+    let name = safe::line(&tool.name);
+    let spoken = talk.spoken.clone();
+    let call = move |words: &str| spoken.command("call", &format!("{name}{words}"));
+    let page = talk.aside(move || tool_page::words(&tool, is_repeatable, is_colourful, call));
+    let page = page.await?;
     talk.print(|| json.as_str().to_owned(), |out, _| write!(out, "{page}"))?;
     Ok(Exit::Done)
 }
@@ -89,8 +93,7 @@ pub(super) fn arguments(document: &Document) -> String {
     let required: HashSet<_> = schema.required().into_iter().collect();
     for (name, property) in schema.properties().take(MOST_SHOWN) {
         let need = if required.contains(&name) { ", required" } else { "" };
-        let default =
-            property.default().map(|it| format!(", {it} if not given")).unwrap_or_default();
+        let default = property.default().map(|it| format!(" (default {it})")).unwrap_or_default();
         let description = property.description().map(|it| format!(": {it}")).unwrap_or_default();
         let fits = property.words();
         words += &safe::line(&format!("  {name}={fits}{need}{default}{description}"));

@@ -17,9 +17,11 @@ use super::{Common, Talk, safe, talk_asked};
 use crate::exit::Exit;
 use crate::options::seconds;
 use page::LivePage;
-use sight::{Sight, Standing};
+use repeats::{Repeats, Told};
+use sight::{LastStatus, Sight};
 
 mod page;
+mod repeats;
 mod sight;
 
 /// What `watch` is asked for.
@@ -78,8 +80,15 @@ impl Args {
         if let Some(level) = self.log {
             talk.ask_for_log(level).await?;
         }
-        let mut lookout =
-            Lookout { talk, page, events, notifications, ticks: interval(TICK), last: None };
+        let mut lookout = Lookout {
+            talk,
+            page,
+            events,
+            repeats: Repeats::default(),
+            notifications,
+            ticks: interval(TICK),
+            last: LastStatus::default(),
+        };
         tokio::select! {
             told = lookout.tell_all() => told?,
             () = over(ends) => {}
@@ -124,10 +133,11 @@ struct Lookout<'a> {
     talk: &'a Talk,
     page: Option<LivePage>,
     events: Events,
+    /// What people were told of failures that come again and again.
+    repeats: Repeats,
     notifications: Notifications,
     ticks: Interval,
-    /// The status that was told last.
-    last: Option<Standing>,
+    last: LastStatus,
 }
 
 impl Lookout<'_> {
@@ -154,13 +164,26 @@ impl Lookout<'_> {
         Moment::at(self.talk.born.elapsed())
     }
 
+    /// What is told of an event: everything to a machine, and to people nothing again and again.
+    fn told(&mut self, at: Moment, event: &Event) -> Option<Sight> {
+        let sight = Sight::event(at, event);
+        match self.repeats.see(at, event) {
+            _ if self.talk.is_json => Some(sight),
+            Told::AsItIs => Some(sight),
+            Told::Nothing => None,
+            Told::Words(words) => Some(sight.reworded(words)),
+        }
+    }
+
     async fn next(&mut self) -> Option<Sight> {
         loop {
             tokio::select! {
-                seen = self.events.next() => return Some(match seen? {
-                    Seen::Event { at, event } => Sight::event(at, &event),
-                    Seen::Missed(count) => Sight::missed(self.now(), count),
-                }),
+                seen = self.events.next() => match seen? {
+                    Seen::Event { at, event } => if let Some(sight) = self.told(at, &event) {
+                        return Some(sight);
+                    },
+                    Seen::Missed(count) => return Some(Sight::missed(self.now(), count)),
+                },
                 told = self.notifications.next() => return Some(Sight::notification(self.now(), &told?)),
                 _ = self.ticks.tick() => {
                     let status = self.talk.client.status().await?;

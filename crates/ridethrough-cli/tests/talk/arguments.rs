@@ -162,12 +162,59 @@ async fn a_file_that_is_not_there_is_told_before_the_server_is_asked() {
 async fn a_key_that_no_schema_knows_is_sent_with_a_warning() {
     let rig = Rig::new().await;
 
-    let ran = rig.run(&["call", "SERVER", "echo", "msg=hi", "mgs=1"]).await;
+    let ran = rig.run(&["call", "SERVER", "echo", "msg=hi", "volume=1"]).await;
 
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "hi\n"), "{ran:?}");
-    let warning = "warning: `mgs` is not known (did you mean `msg`?); typed: `mgs=1`; it is sent all the same\n";
+    let warning = "warning: `volume` is not known; known are msg; typed: `volume=1`; it is sent all the same\n";
     assert!(ran.err.contains(warning), "{ran:?}");
-    assert_eq!(rig.mcp.runs()[0].arguments, json!({"msg": "hi", "mgs": 1}));
+    assert_eq!(rig.mcp.runs()[0].arguments, json!({"msg": "hi", "volume": 1}));
+}
+
+/// The call ran without what was meant, and a warning came too late.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slip_in_the_name_of_an_optional_argument_is_told_before_the_call() {
+    let rig = Rig::new().await;
+
+    let slip = rig.run(&["call", "SERVER", "echo", "mgs=hi"]).await;
+    let runs = rig.mcp.executions("echo");
+    let meant = rig.run(&["call", "SERVER", "echo", "mgs=hi", "--unchecked"]).await;
+
+    assert_eq!((slip.code, runs), (Some(2), 0), "{slip:?}");
+    let told = "`mgs` is not known (did you mean `msg`?); typed: `mgs=hi`; `--unchecked` sends it all the same\n";
+    assert!(slip.err.contains(told), "{slip:?}");
+    assert_eq!(meant.code, Some(0), "{meant:?}");
+    assert_eq!(rig.mcp.runs()[0].arguments, json!({"mgs": "hi"}));
+}
+
+/// The tip was `--answer`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_argument_that_is_typed_as_a_flag_is_told_how_to_type_it() {
+    let rig = Rig::new().await;
+
+    let apart = rig.run(&["call", "SERVER", "add", "--a", "1"]).await;
+    let joined = rig.run(&["call", "SERVER", "add", "--a=1"]).await;
+    let slip = rig.run(&["call", "SERVER", "add", "--tiemout", "1"]).await;
+
+    for ran in [apart, joined] {
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("an argument of the tool is typed as `a=1`"), "{ran:?}");
+        assert!(!ran.err.contains("--answer"), "{ran:?}");
+    }
+    assert!(slip.err.contains("'--timeout'"), "{slip:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commas_are_no_way_to_type_a_list_and_the_ways_are_told() {
+    let rig = Rig::new().await;
+    let ids = json!({"type": "array", "items": {"type": "integer"}});
+    let schema = json!({"type": "object", "properties": {"ids": ids}});
+    rig.mcp.tools(json!([{"name": "pick", "inputSchema": schema}]));
+
+    let ran = rig.run(&["call", "SERVER", "pick", "ids=1, 2,3"]).await;
+
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let told = "several are typed as `ids=1 ids=2` or as JSON, `ids:='[...]'`";
+    assert!(ran.err.contains(told), "{ran:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -150,6 +150,27 @@ async fn an_error_of_the_server_ends_with_8_and_is_there_for_machines() {
     assert!(error["attempts"].is_null(), "what is not known is not said: {error}");
 }
 
+/// Only the words were there, for a machine to take apart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::method("initialize"), Times::Always, |ask| async move {
+        ask.status(403, &[], "").await;
+    });
+
+    let refused = rig.run(&["tools", "SERVER", "--json"]).await;
+    let misused = rig.run(&["call", "SERVER", "--json", "echo", "msg"]).await;
+
+    let error = &refused.json()["error"];
+    assert_eq!((refused.code, &error["status"]), (Some(5), &json!(403)), "{refused:?}");
+    let hint = error["hint"].as_str().unwrap_or_default();
+    assert!(hint.contains("credentials") && hint.contains("`--bearer-env VAR`"), "{hint}");
+    assert!(error["message"].as_str().unwrap().ends_with(hint), "{error}");
+    let error = &misused.json()["error"];
+    assert!(error["status"].is_null(), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("shows what it takes"), "{error}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_that_could_not_ask_is_told_with_what_would_answer_it() {
     let rig = Rig::new().await;

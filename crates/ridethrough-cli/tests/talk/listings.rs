@@ -1,6 +1,7 @@
 //! What is known without being asked for by heart: one tool whole, servers by name, names that were nearly
 //! right, and bytes where they are wanted.
 
+use ridethrough_lab::When;
 use serde_json::json;
 
 use crate::rig::Rig;
@@ -17,12 +18,12 @@ async fn one_tool_is_shown_with_all_that_is_inside_of_its_arguments() {
     for words in [
         "book  Book a room\n",
         "no: it may destroy; a call in doubt is not sent again, unless you know better:\n    `--repeatable book`\n",
-        "    room=one of \"blue\", \"red\", required, \"red\" if not given\n",
+        "    room=one of \"blue\", \"red\", required (default \"red\")\n",
         "    guests=array of object\n        each of them:\n            name=string, required\n",
-        "    when=object\n        who is asked\n        day=string, as `date`, required\n",
+        "    when=object, required\n        who is asked\n        day=string, as `date`, required\n",
         "    destructiveHint: true\n    openWorldHint: false\n",
         "Answer\n    id=integer\n",
-        "ridethrough call SERVER book room=blue\n",
+        &format!("ridethrough call {} book room=blue when.day=...\n", rig.url),
     ] {
         assert!(page.out.contains(words), "{words}:\n{}", page.out);
     }
@@ -38,7 +39,28 @@ async fn a_name_that_is_nearly_right_is_told() {
 
     assert_eq!((called.code, shown.code), (Some(2), Some(2)));
     assert!(called.err.contains("hint: did you mean `deploy`?"), "{called:?}");
-    assert!(shown.err.contains("hint: did you mean `echo`?"), "{shown:?}");
+    let hint = format!("hint: did you mean `echo`? `ridethrough tools {}` lists them", rig.url);
+    assert!(shown.err.contains(&hint), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_says_nothing_of_itself_has_no_line_for_it() {
+    let rig = Rig::new().await;
+    let prompts = json!([{"name": "plan", "description": "", "arguments": [{"name": "day", "description": ""}]}]);
+    rig.rule(When::method("prompts/list"), json!({"prompts": prompts}));
+    let resources = json!([{"uri": "file:///a", "name": "a", "description": " "}]);
+    rig.rule(When::method("resources/list"), json!({"resources": resources}));
+    rig.rule(When::method("resources/templates/list"), json!({"resourceTemplates": []}));
+
+    let prompts = rig.run(&["prompts", "SERVER"]).await;
+    let resources = rig.run(&["resources", "SERVER"]).await;
+
+    assert_eq!(
+        (prompts.out.as_str(), prompts.code),
+        ("plan\n  day=string\n", Some(0)),
+        "{prompts:?}"
+    );
+    assert_eq!(resources.out, "file:///a  a\n", "{resources:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -128,7 +150,7 @@ fn nested() -> serde_json::Value {
     json!([{"name": "book", "title": "Book a room", "description": "Books.",
         "annotations": {"destructiveHint": true, "openWorldHint": false},
         "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}},
-        "inputSchema": {"type": "object", "required": ["room"], "properties": {
+        "inputSchema": {"type": "object", "required": ["room", "when"], "properties": {
             "room": {"enum": ["blue", "red"], "default": "red"},
             "guests": {"type": "array", "items": {"$ref": "#/$defs/guest"}},
             "when": {"type": "object", "description": "who is asked", "required": ["day"],

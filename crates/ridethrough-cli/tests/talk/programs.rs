@@ -40,6 +40,27 @@ async fn a_program_can_be_checked() {
     assert!(dead.out.contains("start it by hand"), "{dead:?}");
 }
 
+/// Many a program greets people there and speaks MCP on a port, or not at all: whoever waits for it must learn
+/// why. It was told only of a program that ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn text_on_the_stdout_of_a_program_that_runs_on_is_told_once() {
+    let rig = Rig::new().await;
+    rig.write("greets.sh", "printf 'Listening on \\033[1mport 3000\\n'\ncat > /dev/null\n");
+    let told = "the program prints text on its stdout, which is for messages only: `Listening on  [1mport 3000`";
+
+    let listed = rig.run(&["tools", "--timeout", "1", "--", "/bin/sh", "greets.sh"]).await;
+    let waited = rig.run(&["tools", "--timeout", "3", "--", "/bin/sh", "greets.sh"]).await;
+    let checked = rig.run(&["check", "--timeout", "1", "--", "/bin/sh", "greets.sh"]).await;
+
+    assert_eq!([listed.code, waited.code, checked.code], [Some(7); 3], "{listed:?} {checked:?}");
+    assert_eq!(listed.err.matches(&format!("warning: {told}")).count(), 1, "{listed:?}");
+    assert_eq!(waited.err.matches(told).count(), 1, "{waited:?}");
+    assert!(waited.err.find(told) < waited.err.find("waiting for"), "{waited:?}");
+    let report = checked.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains("the program prints text on its stdout"), "{checked:?}");
+    assert!(report.contains("let the program write such text to its stderr"), "{checked:?}");
+}
+
 /// One that stays when its stdin ends was left to run for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_program_outlives_its_command() {

@@ -89,6 +89,20 @@ async fn a_projects_file_that_is_not_used_is_told_of_once() {
     assert!(changed.err.contains("`ridethrough trust`"), "{changed:?}");
 }
 
+/// Whoever followed the hint was refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_cannot_be_approved_is_to_be_mended() {
+    let rig = Rig::new().await;
+    rig.write("ridethrough.toml", "timeuot = 2\n");
+
+    let ran = rig.run(&["ping", "SERVER"]).await;
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("it cannot be used: `timeuot` is not known"), "{ran:?}");
+    assert!(ran.err.contains("hint: mend it if it is yours"), "{ran:?}");
+    assert!(!ran.err.contains("ridethrough trust"), "{ran:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_was_approved_is_not_once_it_says_something_else() {
     let rig = Rig::new().await;
@@ -132,9 +146,12 @@ async fn a_projects_file_may_name_servers_and_no_more_than_their_urls() {
 
     assert_eq!(named.code, Some(0), "{named:?}");
     assert!(named.err.contains("ridethrough.toml"), "the file is named: {named:?}");
-    for refused in [greedy, program] {
+    let reasons =
+        ["its file has more than a URL for it", "it is a program, and its file is not approved"];
+    for (refused, reason) in [greedy, program].into_iter().zip(reasons) {
         assert_eq!(refused.code, Some(2), "{refused:?}");
-        assert!(refused.err.contains("`ridethrough trust`"), "{refused:?}");
+        assert!(refused.err.contains(reason), "{refused:?}");
+        assert!(refused.err.contains("hint: `ridethrough trust` shows"), "{refused:?}");
     }
     assert!(sent.iter().all(|it| it.header("x-stolen").is_none()));
     assert!(!rig.folder.join("run").exists());
@@ -167,7 +184,7 @@ async fn what_was_read_from_where_is_said_by_v() {
     let ran = rig.run_with(&["ping", "SERVER", "-v", "--policy", "never"], &variables).await;
 
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.err.contains("policy, verbose from flags"), "{ran:?}");
+    assert!(ran.err.contains("settings: policy from flags"), "{ran:?}");
     assert!(ran.err.contains("era, timeout from the environment"), "{ran:?}");
     let file = rig.folder.join(".config/ridethrough/ridethrough.toml");
     assert!(ran.err.contains(&format!("max-message from {}", file.display())), "{ran:?}");

@@ -26,6 +26,13 @@ fn a_hint_of_the_server_never_hides_a_doubt() {
 }
 
 #[test]
+fn a_long_pause_is_told_in_minutes_and_hours() {
+    let told = [90, 121, 3600, 5000].map(|it| spoken(Duration::from_secs(it)));
+
+    assert_eq!(told, ["90.0 s", "3 min", "1 h", "1 h 24 min"]);
+}
+
+#[test]
 fn a_call_that_may_be_repeated_is_not_told_that_it_may_not() {
     let mut error = interrupted();
     error.is_repeatable = true;
@@ -84,7 +91,7 @@ fn a_limit_and_a_guard_are_not_taken_for_a_wrong_address() {
     );
     assert_eq!(
         hint(Kind::Unreachable, Reason::Status(StatusCode::FORBIDDEN)),
-        "check what these credentials may do"
+        "check the credentials for this server, and what they may do"
     );
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::{Cause, Delivery, Failure};
+use ridethrough_core::{Advice, Cause, Delivery, Failure};
 use tokio::io::AsyncWrite;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
@@ -63,6 +63,7 @@ impl Child {
             process: process.clone(),
             board: board.clone(),
             over: tell_over,
+            on_stray_line: command.stray_line_hook(),
         };
         let lines = Lines::new(stdout, message_limit);
         let watcher = tokio::spawn(watch.run(lines, stderr, ended)).abort_handle();
@@ -181,8 +182,13 @@ fn not_started(command: &Command, error: &io::Error) -> Failure {
         }
         _ => Cause::ConnectRefused,
     };
-    let detail = format!("`{}` could not be started: {error}", command.shown());
-    Failure::not_sent(cause).with_detail(detail)
+    let program = command.shown();
+    if error.kind() == io::ErrorKind::NotFound && command.is_looked_up() {
+        return Failure::not_sent(cause)
+            .with_detail(format!("no program `{program}` was found on PATH"))
+            .with_advice(Advice::InstallProgram);
+    }
+    Failure::not_sent(cause).with_detail(format!("`{program}` could not be started: {error}"))
 }
 
 /// The specification asks to close stdin first, then to signal (Lifecycle, Shutdown, stdio). Both waits

@@ -16,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use super::last_words::{LastWords, printable};
 use super::lines::{Lines, NoLine};
 use super::process::Process;
+use crate::command::OnStrayLine;
 use crate::size::Size;
 use crate::switchboard::{Floods, Switchboard};
 
@@ -28,6 +29,7 @@ pub(super) struct Watch {
     pub(super) process: Arc<Process>,
     pub(super) board: Arc<Switchboard>,
     pub(super) over: watch::Sender<bool>,
+    pub(super) on_stray_line: Option<OnStrayLine>,
 }
 
 /// Why nothing more is read.
@@ -94,7 +96,9 @@ impl Watch {
             match lines.next().await {
                 Ok(line) => {
                     if noise.is_none() && !line.trim_ascii_start().starts_with(b"{") {
-                        *noise = Some(printable(&line[..line.len().min(LONGEST_NOISE)]));
+                        let words = printable(&line[..line.len().min(LONGEST_NOISE)]);
+                        self.on_stray_line.iter().for_each(|tell| tell(&words));
+                        *noise = Some(words);
                     }
                     if let Err(Floods) = self.board.route(line).await {
                         break Silence::Flood;

@@ -176,6 +176,16 @@ async fn a_program_that_does_not_exist_ends_the_call_at_once_and_is_named() {
 }
 
 #[tokio::test]
+async fn a_name_that_is_no_program_is_told_with_where_it_was_looked_for() {
+    let client = Client::spawn(Command::new("no-such-server")).unwrap();
+
+    let report = call_error(tool(&client, "echo", json!({})).await).report();
+
+    assert!(report.contains("no program `no-such-server` was found on PATH"), "{report}");
+    assert!(report.contains("hint: install the program, or write the whole path"), "{report}");
+}
+
+#[tokio::test]
 async fn a_program_that_may_not_be_run_ends_the_call_at_once() {
     let client = Client::spawn(Command::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
 

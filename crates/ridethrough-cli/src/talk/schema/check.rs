@@ -12,9 +12,12 @@ use super::{Document, faults, unknown};
 use crate::talk::arguments::Origins;
 
 /// What was found out about arguments.
+#[derive(Default)]
 pub(in crate::talk) struct Verdict {
     /// Everything that is wrong with them, each with its place.
     pub(in crate::talk) faults: Vec<String>,
+    /// Names that are not known and nearly one that is: the schema allows them, and hardly anybody means them.
+    pub(in crate::talk) misspelt: Vec<String>,
     /// What a person should know though they may be sent.
     pub(in crate::talk) warnings: Vec<String>,
 }
@@ -29,25 +32,27 @@ pub(in crate::talk) fn check(schema: &Json, arguments: &Json, origins: &Origins)
         Err(why) => {
             unchecked(&format!("the tool's schema {why}: the arguments are not checked by it"))
         }
-        Ok(validator) if validator.is_valid(&value) => {
-            Verdict { faults: Vec::new(), warnings: Vec::new() }
-        }
+        Ok(validator) if validator.is_valid(&value) => Verdict::default(),
         Ok(validator) => {
             let faults =
                 faults::Teller::new(&document, &value, origins).tell(validator.iter_errors(&value));
-            Verdict { faults, warnings: Vec::new() }
+            Verdict { faults, ..Verdict::default() }
         }
     };
     // Where nobody looked, nothing is known, and that says nothing about a name.
-    let unknown = match document.is_too_large() {
-        true => Vec::new(),
-        false => unknown::names(document.schema(), &value, origins, &verdict.faults),
-    };
-    Verdict { warnings: verdict.warnings.into_iter().chain(unknown).collect(), ..verdict }
+    if document.is_too_large() {
+        return verdict;
+    }
+    let unknown = unknown::names(document.schema(), &value, origins, &verdict.faults);
+    Verdict {
+        misspelt: unknown.misspelt,
+        warnings: verdict.warnings.into_iter().chain(unknown.others).collect(),
+        ..verdict
+    }
 }
 
 fn unchecked(why: &str) -> Verdict {
-    Verdict { faults: Vec::new(), warnings: vec![why.to_owned()] }
+    Verdict { warnings: vec![why.to_owned()], ..Verdict::default() }
 }
 
 /// Makes a schema ready. A pattern that the library cannot read is left out, and nothing else.

@@ -107,8 +107,23 @@ impl<'a> Teller<'a> {
         let place = if place.is_empty() { "the whole" } else { place };
         let description = schema.and_then(Schema::description).map(|it| format!(" ({it})"));
         let typed = self.origins.typed(pointer).map(|it| format!("; typed: `{it}`"));
-        let [description, typed] = [description, typed].map(Option::unwrap_or_default);
-        format!("`{place}` {fault}{description}{typed}")
+        let list = self.list(pointer).map(|it| format!("; {it}"));
+        let [description, typed, list] = [description, typed, list].map(Option::unwrap_or_default);
+        format!("`{place}` {fault}{description}{typed}{list}")
+    }
+
+    /// How several elements are typed, if one word with commas stands in a list.
+    fn list(&self, pointer: &str) -> Option<String> {
+        let (list, _) = pointer.rsplit_once('/')?;
+        let [Value::String(text)] = self.value.pointer(list)?.as_array()?.as_slice() else {
+            return None;
+        };
+        let (first, rest) = text.split_once(',')?;
+        let (first, rest) = (first.trim(), rest.split(',').next().unwrap_or_default().trim());
+        let place = place(list, self.value);
+        Some(format!(
+            "several are typed as `{place}={first} {place}={rest}` or as JSON, `{place}:='[...]'`"
+        ))
     }
 }
 

@@ -181,24 +181,28 @@ fn a_schema_that_is_none_is_told_and_checks_nothing() {
 }
 
 #[test]
-fn a_name_that_no_schema_knows_is_told_where_it_may_be_sent() {
+fn a_name_that_no_schema_knows_is_told_and_one_that_is_nearly_known_is_a_slip() {
     let schema: Json =
         json!({"properties": {"message": {"type": "string"}, "labels": {"type": "object"},
         "map": {"type": "object", "additionalProperties": {"type": "string"}},
         "at": {"type": "object", "properties": {"line": {}}}}})
         .into();
     let given: Json =
-        json!({"mesage": "x", "labels": {"any": 1}, "map": {"any": "x"}, "at": {"lien": 1, "line": 2}}).into();
+        json!({"mesage": "x", "labels": {"any": 1}, "map": {"any": "x"}, "at": {"lien": 1, "other": 2}}).into();
 
     let verdict = check(&schema, &given, &Origins::default());
 
     assert!(verdict.faults.is_empty(), "{:?}", verdict.faults);
     assert_eq!(
-        verdict.warnings,
+        verdict.misspelt,
         [
-            "`at.lien` is not known (did you mean `line`?); it is sent all the same",
-            "`mesage` is not known (did you mean `message`?); it is sent all the same",
+            "`at.lien` is not known (did you mean `line`?)",
+            "`mesage` is not known (did you mean `message`?)",
         ]
+    );
+    assert_eq!(
+        verdict.warnings,
+        ["`at.other` is not known; known are line; it is sent all the same"]
     );
 }
 

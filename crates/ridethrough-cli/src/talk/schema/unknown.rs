@@ -7,22 +7,34 @@ use super::{Schema, tree::Tree};
 use crate::near;
 use crate::talk::arguments::Origins;
 
+/// Names that are not known, each with what is said about it.
+#[derive(Default)]
+pub(super) struct Unknown {
+    /// Those that are nearly a name that is known.
+    pub(super) misspelt: Vec<String>,
+    /// Those that are like none.
+    pub(super) others: Vec<String>,
+}
+
 /// Names in the arguments that the schema does not know, unless they are told as faults already.
 pub(super) fn names(
     schema: Schema<'_>,
     value: &Value,
     origins: &Origins,
     faults: &[String],
-) -> Vec<String> {
-    let mut seen = Seen { told: Vec::new(), origins };
+) -> Unknown {
+    let mut seen = Seen { unknown: Unknown::default(), origins };
     seen.look(schema, value, ("", ""), 0);
     let is_new = |it: &String| !faults.iter().any(|fault| it.starts_with(fault.as_str()));
-    let told = seen.told.into_iter().filter(is_new);
-    told.map(|it| format!("{it}{SENT}")).take(MOST).collect()
+    let told = |names: Vec<String>| names.into_iter().filter(is_new).take(MOST);
+    Unknown {
+        misspelt: told(seen.unknown.misspelt).collect(),
+        others: told(seen.unknown.others).map(|it| format!("{it}{SENT}")).collect(),
+    }
 }
 
 struct Seen<'a> {
-    told: Vec<String>,
+    unknown: Unknown,
     origins: &'a Origins,
 }
 
@@ -53,7 +65,11 @@ impl Seen<'_> {
                 Some(property) => self.look(property, member, (&at.0, &at.1), depth + 1),
                 None if is_told && !known.contains(&name.as_str()) => {
                     let typed = self.origins.typed(&at.0);
-                    self.told.push(told(&at.1, name, &known, typed.as_deref()));
+                    let told = told(&at.1, name, &known, typed.as_deref());
+                    match near::nearest(name, known.iter().copied()).is_empty() {
+                        true => self.unknown.others.push(told),
+                        false => self.unknown.misspelt.push(told),
+                    }
                 }
                 None => {}
             }
@@ -98,8 +114,7 @@ fn takes_any(schema: Schema<'_>, depth: usize) -> bool {
 
 /// What is said about a name that is not known.
 pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>) -> String {
-    let meant =
-        near::nearest(name, known.iter().copied()).map(|it| format!(" (did you mean `{it}`?)"));
+    let meant = near::question(name, known.iter().copied()).map(|it| format!(" ({it})"));
     let shown: Vec<_> = known.iter().copied().take(MOST_SHOWN).collect();
     let more = if known.len() > MOST_SHOWN { " and more" } else { "" };
     let rest = match (meant, shown.is_empty()) {

@@ -70,7 +70,7 @@ impl Named {
 
     async fn cancel(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
-        talk.timed(task.cancel()).await.context(UNKNOWN)?;
+        talk.timed(task.cancel()).await.with_context(|| unknown(talk))?;
         talk.print(|| r#"{"asked":"cancel"}"#.to_owned(), |_, _| Ok(()))?;
         talk.desk.say("the server was asked to stop the task; `task status` says whether it did");
         Ok(Exit::Done)
@@ -78,14 +78,14 @@ impl Named {
 
     async fn status(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
-        let state = talk.timed(task.status()).await.context(UNKNOWN)?;
+        let state = talk.timed(task.status()).await.with_context(|| unknown(talk))?;
         talk.print(|| state.json.as_str().to_owned(), |out, _| writeln!(out, "{}", words(&state)))?;
         Ok(Exit::Done)
     }
 
     async fn result(&self, talk: &Talk) -> Result<Exit> {
         let task = self.found(talk).await?;
-        let result = talk.followed(&task).await.context(UNKNOWN)?;
+        let result = talk.followed(&task).await.with_context(|| unknown(talk))?;
         call::print(talk, &result, None, "the task")
     }
 }
@@ -124,6 +124,12 @@ pub(in crate::talk) fn has_tasks(server: &Server) -> Result<(), Misuse> {
     })
 }
 
+/// A server forgets tasks, and a name is easily cut short.
+fn unknown(talk: &Talk) -> Hint {
+    let list = talk.spoken.command("task list", "");
+    Hint(format!("`{list}` lists the tasks that it knows, if it can").into())
+}
+
 fn can(server: &Server, path: &[&str]) -> bool {
     let said = server.result.member("capabilities");
     said.and_then(|it| path.iter().try_fold(it, |json, name| json.member(name))).is_some()
@@ -144,8 +150,5 @@ fn words(state: &TaskState) -> String {
     format!("{status}{}", message.unwrap_or_default())
 }
 
-/// A server forgets tasks, and a name is easily cut short.
-const UNKNOWN: Hint =
-    Hint("`ridethrough task list SERVER` lists the tasks that it knows, if it can");
 /// The extension of the stateless revision.
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";

@@ -1,5 +1,6 @@
 //! One thing that was seen, as a line for people or as JSON for machines.
 
+use ridethrough::machine::Generation;
 use ridethrough::machine::breaker::State;
 use ridethrough::model::Notification;
 use ridethrough::{Event, Json, Moment, Status, news};
@@ -27,18 +28,36 @@ enum What {
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Standing {
-    session: Option<String>,
+    /// The how manieth session it is; the first is 1.
+    session: Option<u64>,
     /// Whether the last connection could be made, and carried an answer.
     is_reached: bool,
     revision: Option<&'static str>,
     breaker: &'static str,
+    /// What went wrong, as long as it does.
     last_failure: Option<String>,
+}
+
+/// What was told of the status so far.
+#[derive(Default)]
+pub(super) struct LastStatus {
+    standing: Option<Standing>,
+    generation: Option<Generation>,
+    sessions: u64,
 }
 
 impl Sight {
     pub(super) fn event(at: Moment, event: &Event) -> Self {
         let news = news::of(event, at);
         Self { at, what: What::Event { event: news.name, text: news.words } }
+    }
+
+    /// The same event in other words.
+    pub(super) fn reworded(self, words: String) -> Self {
+        match self.what {
+            What::Event { event, .. } => Self { what: What::Event { event, text: words }, ..self },
+            _ => self,
+        }
     }
 
     pub(super) const fn missed(at: Moment, count: u64) -> Self {
@@ -69,20 +88,28 @@ impl Sight {
     }
 
     /// The status, if it is not what it was last.
-    pub(super) fn status(status: &Status, last: &mut Option<Standing>) -> Option<Self> {
+    pub(super) fn status(status: &Status, last: &mut LastStatus) -> Option<Self> {
+        if status.generation.is_some() && status.generation != last.generation {
+            last.generation = status.generation;
+            last.sessions += 1;
+        }
+        let is_reached = status.outage_since.is_none();
+        let failure = status.last_failure.as_ref();
         let standing = Standing {
-            session: status.generation.map(|it| it.to_string()),
-            is_reached: status.outage_since.is_none(),
+            session: status.generation.map(|_| last.sessions),
+            is_reached,
             revision: status.version.map(|it| it.as_str()),
             breaker: match status.breaker {
                 State::Closed => "closed",
                 State::Open { .. } => "open",
                 State::Probing => "probing",
             },
-            last_failure: status.last_failure.as_ref().map(|(_, reason)| reason.to_string()),
+            last_failure: failure
+                .filter(|_| !is_reached || status.generation.is_none())
+                .map(|(_, reason)| reason.to_string()),
         };
-        let is_new = last.as_ref() != Some(&standing);
-        *last = Some(standing.clone());
+        let is_new = last.standing.as_ref() != Some(&standing);
+        last.standing = Some(standing.clone());
         is_new.then_some(Self { at: status.now, what: What::Status(standing) })
     }
 
@@ -142,9 +169,9 @@ impl Standing {
             None => "not connected",
         };
         let revision = self.revision.map(|it| format!(", revision {it}")).unwrap_or_default();
-        let failure = self.last_failure.as_ref().map(|it| format!(", last failure: {it}"));
-        let (breaker, failure) = (self.breaker, failure.unwrap_or_default());
-        format!("status: {standing}{revision}, breaker {breaker}{failure}")
+        let breaker = if self.breaker == "closed" { "" } else { ", calls are held back" };
+        let failure = self.last_failure.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+        format!("status: {standing}{revision}{breaker}{failure}")
     }
 }
 

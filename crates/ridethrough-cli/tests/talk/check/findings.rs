@@ -246,6 +246,20 @@ async fn a_server_that_is_stateless_only_is_checked_without_a_handshake() {
     );
 }
 
+/// It was told as `ok HTTP/1.1, no TLS`, and nothing of TLS.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_port_that_speaks_tls_is_told_when_it_is_asked_in_plain_http() {
+    let rig = Rig::over_tls().await;
+    let plain = rig.url.replace("https://", "http://");
+
+    let ran = rig.run(&["check", &plain]).await;
+
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert!(ran.out.contains("speaks TLS, and the URL says plain http"), "{ran:?}");
+    assert!(ran.out.contains(&format!("ask it by `{}`", rig.url)), "{ran:?}");
+    assert!(!ran.out.contains("no TLS"), "{ran:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_is_told_and_a_certificate_that_nobody_trusts_ends_with_4() {
     let rig = Rig::new().await;

@@ -1,0 +1,50 @@
+//! A port that speaks TLS, asked in plain HTTP: it hangs up, says what is no HTTP, or answers 400.
+
+use std::time::Duration;
+
+use ridethrough::{Cause, Client};
+use tokio::time::timeout;
+
+use super::Notes;
+use super::finding::Subject;
+use super::seen::Seen;
+use super::wire::{Miss, Wire};
+use crate::target;
+
+/// Whether what became of a plain request is what a port does that expects TLS.
+pub(super) fn is_likely(asked: Result<&Seen, &Miss>) -> bool {
+    match asked {
+        Ok(seen) => seen.head.status == 400 && seen.answer.is_none(),
+        Err(Miss::Failed(failure)) => {
+            matches!(failure.cause, Cause::Closed | Cause::Reset | Cause::Unreadable)
+        }
+        Err(Miss::Late | Miss::Silent) => false,
+    }
+}
+
+/// Asks the port for TLS, and says so if it speaks it. Returns whether it does.
+pub(super) async fn look(wire: &Wire, notes: &mut Notes) -> bool {
+    let endpoint = wire.probe.endpoint();
+    let shown = target::shown(endpoint);
+    // Without a port of its own the URL would lead to another one.
+    let has_port = endpoint.authority().ends_with(&format!(":{}", endpoint.port()));
+    let Some(rest) = shown.strip_prefix("http://").filter(|_| has_port) else { return false };
+    let secure = format!("https://{}/", endpoint.authority());
+    let Ok(probe) = Client::builder(&secure).probe() else { return false };
+    // A certificate that is not accepted is one.
+    let is_tls = match timeout(wire.left().min(PATIENCE), probe.connect()).await {
+        Ok(Err(failure)) => failure.cause == Cause::BadCertificate,
+        Ok(Ok(_)) => true,
+        Err(_) => false,
+    };
+    if is_tls {
+        // Which HTTP is spoken there was told before anything was said.
+        notes.findings.retain(|it| it.name != "http");
+        let what = format!("`{}` speaks TLS, and the URL says plain http", endpoint.authority());
+        let advice = format!("ask it by `https://{rest}`");
+        notes.add(Subject::Reach.bad("http", what).advise(advice));
+    }
+    is_tls
+}
+
+const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,0 +1,49 @@
+//! What a program prints on its stdout that is no message: told to people once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::secrets;
+
+/// The first such line of a program, however often it is started.
+#[derive(Clone, Default)]
+pub(crate) struct StrayLine(Arc<Mutex<State>>);
+
+#[derive(Default)]
+enum State {
+    Heard(String),
+    #[default]
+    Nothing,
+    Told,
+}
+
+impl StrayLine {
+    /// The program printed this.
+    pub(crate) fn hear(&self, line: &str) {
+        let mut state = self.lock();
+        if matches!(*state, State::Nothing) {
+            *state = State::Heard(line.to_owned());
+        }
+    }
+
+    /// What people are told, unless there is nothing or they know it already.
+    pub(crate) fn take(&self) -> Option<String> {
+        let mut state = self.lock();
+        let State::Heard(line) = &*state else { return None };
+        let line = secrets::cut(line);
+        *state = State::Told;
+        Some(format!("the program prints text on its stdout, which is for messages only: `{line}`"))
+    }
+
+    /// People are told this: perhaps the line is in it.
+    pub(crate) fn was_told(&self, words: &str) {
+        let mut state = self.lock();
+        if matches!(&*state, State::Heard(line) if words.contains(line.as_str())) {
+            *state = State::Told;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // It is never half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

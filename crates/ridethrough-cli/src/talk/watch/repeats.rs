@@ -1,0 +1,123 @@
+//! Failures that come again and again, told as one: when they begin, when the reason changes, at widening
+//! intervals, and when they are over.
+
+use std::time::Duration;
+
+use ridethrough::{Event, Moment, news};
+
+/// What fails again and again, if anything does.
+#[derive(Default)]
+pub(super) struct Repeats {
+    run: Option<Run>,
+}
+
+/// Failures for one reason, one after the other.
+struct Run {
+    reason: String,
+    began: Moment,
+    count: u64,
+    /// When it is told next.
+    next: Moment,
+    pause: Duration,
+}
+
+/// What is told of an event.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// What the event says of itself.
+    AsItIs,
+    /// Nothing: it was told.
+    Nothing,
+    /// This, in its place.
+    Words(String),
+}
+
+impl Repeats {
+    /// Takes note of an event, and says what is told of it.
+    pub(super) fn see(&mut self, at: Moment, event: &Event) -> Told {
+        let reason = match event {
+            Event::ConnectFailed { failure, .. } => failure.to_string(),
+            Event::SessionRenewalFailed { reason, .. } => format!("the handshake failed: {reason}"),
+            // It ends with the connection that carries it, and cannot be there before that is.
+            Event::ListenerLost { .. } if self.run.is_some() => return Told::Nothing,
+            Event::Connected { .. } | Event::SessionReady { .. } => {
+                self.run = None;
+                return Told::AsItIs;
+            }
+            _ => return Told::AsItIs,
+        };
+        match &mut self.run {
+            Some(run) if run.reason == reason => run.again(at),
+            run => {
+                let words = format!("{reason}; it is tried again until it goes well");
+                let next = at + FIRST;
+                *run = Some(Run { reason, began: at, count: 1, next, pause: FIRST });
+                Told::Words(words)
+            }
+        }
+    }
+}
+
+impl Run {
+    fn again(&mut self, at: Moment) -> Told {
+        self.count += 1;
+        if at < self.next {
+            return Told::Nothing;
+        }
+        self.pause = (self.pause * 2).min(LONGEST);
+        self.next = at + self.pause;
+        let since = news::time(at.since(self.began));
+        Told::Words(format!("{} still, {} times in {since}", self.reason, self.count))
+    }
+}
+
+const FIRST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests {
+    use ridethrough::{Cause, Failure};
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_down_is_told_when_it_begins_and_at_widening_intervals() {
+        let mut repeats = Repeats::default();
+
+        let told: Vec<_> = (0..400)
+            .map(|it| {
+                (it * 100, repeats.see(Moment::millis(it * 100), &failed(Cause::ConnectRefused)))
+            })
+            .filter(|(_, told)| *told != Told::Nothing)
+            .collect();
+
+        let words = |text: &str| Told::Words(text.to_owned());
+        assert_eq!(
+            told,
+            [
+                (0, words("connection refused; it is tried again until it goes well")),
+                (10_000, words("connection refused still, 101 times in 10.0 s")),
+                (30_000, words("connection refused still, 301 times in 30.0 s")),
+            ]
+        );
+    }
+
+    #[test]
+    fn another_reason_and_the_end_are_told_at_once() {
+        let mut repeats = Repeats::default();
+        let at = Moment::millis(1);
+        repeats.see(at, &failed(Cause::ConnectRefused));
+
+        let other = repeats.see(at, &failed(Cause::NameUnknown));
+        let stream = repeats.see(at, &Event::ListenerLost { retry: at });
+        let back = repeats.see(at, &Event::Connected { outage: Duration::from_secs(1) });
+        let again = repeats.see(at, &failed(Cause::NameUnknown));
+
+        assert!(matches!(other, Told::Words(_)) && matches!(again, Told::Words(_)));
+        assert_eq!((stream, back), (Told::Nothing, Told::AsItIs));
+    }
+
+    fn failed(cause: Cause) -> Event {
+        Event::ConnectFailed { failure: Failure::not_sent(cause), next: Moment::millis(1) }
+    }
+}

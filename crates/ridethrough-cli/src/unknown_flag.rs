@@ -1,0 +1,47 @@
+//! A flag that `call` does not know is, as a rule, an argument of the tool in the words of another program.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+use crate::near;
+use crate::talk::safe;
+
+/// The error with a tip that fits: how an argument of a tool is typed, and no flag that is like none.
+pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
+    let is_call = words.get(1).is_some_and(|it| it == "call");
+    let flag = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => {
+            flag.clone()
+        }
+        _ => return error,
+    };
+    let Some(name) = flag.strip_prefix("--").filter(|it| is_call && !it.is_empty()) else {
+        return error;
+    };
+    let name = name.split('=').next().unwrap_or_default().to_owned();
+    let suggested = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(suggested)) => Some(suggested.trim_start_matches('-').to_owned()),
+        _ => None,
+    };
+    if suggested.is_some_and(|it| near::nearest(&name, [it.as_str()]).is_empty()) {
+        error.remove(ContextKind::SuggestedArg);
+        // It shows the flag that was suggested.
+        error.remove(ContextKind::Usage);
+    }
+    let tip = format!("an argument of the tool is typed as `{name}={}`", value(&flag, words));
+    let tip = ContextValue::StyledStrs(vec![safe::line(&tip).into()]);
+    error.insert(ContextKind::Suggested, tip);
+    error
+}
+
+/// What was typed for it: behind `=`, or as the next word.
+fn value(flag: &str, words: &[OsString]) -> String {
+    let mut words = words.iter().map(|it| it.to_string_lossy());
+    let word = words.find(|it| it.starts_with(flag)).unwrap_or_default().into_owned();
+    let value = match word.split_once('=') {
+        Some((_, value)) => Some(value.to_owned()),
+        None => words.next().filter(|it| !it.starts_with('-')).map(|it| it.into_owned()),
+    };
+    value.unwrap_or_else(|| "...".to_owned())
+}
