@@ -23,7 +23,7 @@ use crate::kept;
 use crate::misuse::Misuse;
 use crate::next_step;
 use crate::options::{self, Options, Policy, Settings};
-use crate::platform::Door;
+use crate::platform::StatusServer;
 use crate::secrets;
 use crate::target::{self, Target};
 use crate::until;
@@ -115,7 +115,7 @@ impl Args {
         let spoken = target.spoken();
         let bridge = self.bridge(client, target, settings);
         let bridge = bridge.advise(move |error| next_step::in_full(error, &spoken));
-        let _door = self.open_door(&bridge, target, settings);
+        let _status = self.open_status(&bridge, target, settings);
         let mut code = 0;
         // Apart: a task that waits for signals itself looks for them whenever it is woken, for each line.
         let asked = tokio::spawn(until::asked());
@@ -145,8 +145,14 @@ impl Args {
     }
 
     /// Lets `ridethrough status` see this bridge. One that cannot be seen runs all the same.
-    fn open_door(&self, bridge: &Bridge, target: &Target, settings: &Settings) -> Option<Door> {
-        let opened = Door::open(bridge.gauge(), target.to_string(), settings.sources.clone());
+    fn open_status(
+        &self,
+        bridge: &Bridge,
+        target: &Target,
+        settings: &Settings,
+    ) -> Option<StatusServer> {
+        let opened =
+            StatusServer::open(bridge.gauge(), target.to_string(), settings.sources.clone());
         opened
             .inspect_err(|why| {
                 if self.detail(settings) == Detail::Everything {

@@ -38,7 +38,7 @@ use tokio::time::{Instant, interval, timeout};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy};
-use crate::talk::desk::Desk;
+use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
 use crate::{out, secrets, target, until, writable};
 use finding::{Finding, Subject};
@@ -73,13 +73,13 @@ fn check(args: &Args) -> Result<ExitCode> {
     let paper = Paper::read(args)?;
     let settings = args.options.settings()?;
     let target = target::resolve(&args.server)?;
-    let desk = Rc::new(Desk::new());
+    let terminal = Rc::new(Terminal::new());
     let notes = target.notes().into_iter().chain(settings.warning(&target));
     for note in notes.chain(settings.told_sources()) {
-        desk.say(&note);
+        terminal.say(&note);
     }
     if settings.verbose >= 3 {
-        desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
+        terminal.say(&safe::line(&format!("{target}: {}", settings.shown())));
     }
     let time = settings.timeout.unwrap_or(TIME);
     let examined = until::stopped(async {
@@ -88,21 +88,21 @@ fn check(args: &Args) -> Result<ExitCode> {
             let client = options::finish(settings.begin(&target, once)?)?;
             let mut notes = Notes { server: target.to_string(), ..Notes::default() };
             let looked = program::examine(&client, &settings.repeatable, time, &mut notes);
-            let exit = patiently(&desk, looked).await;
+            let exit = patiently(&terminal, looked).await;
             program::tell_stray_line(&target.stray_line(), &mut notes);
             return anyhow::Ok((notes, exit));
         }
         let probe = settings.probe(&target)?;
-        let wire = Wire::new(probe, desk.clone(), time).telling(settings.verbose > 0);
+        let wire = Wire::new(probe, terminal.clone(), time).telling(settings.verbose > 0);
         let wire = wire.showing(&settings.shown_to(&target));
         let mut notes = Notes::new(&wire);
         if settings.warning(&target).is_some() {
             notes.add(Subject::Safety.warning("certificate", UNCHECKED).advise(CHECK_IT));
         }
-        let exit = patiently(&desk, examine(wire, &settings.repeatable, &mut notes)).await;
+        let exit = patiently(&terminal, examine(wire, &settings.repeatable, &mut notes)).await;
         anyhow::Ok((notes, exit))
     })?;
-    desk.clear();
+    terminal.clear();
     let (notes, exit) = match examined {
         Ok(examined) => examined?,
         Err(stopped) => {
@@ -277,7 +277,7 @@ async fn look_outside(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
 }
 
 /// Shows that something goes on, once a person has waited for two seconds.
-async fn patiently<T>(desk: &Desk, work: impl Future<Output = T>) -> T {
+async fn patiently<T>(terminal: &Terminal, work: impl Future<Output = T>) -> T {
     let began = Instant::now();
     let mut work = std::pin::pin!(work);
     if let Ok(done) = timeout(SILENCE, work.as_mut()).await {
@@ -291,10 +291,10 @@ async fn patiently<T>(desk: &Desk, work: impl Future<Output = T>) -> T {
         }
         let waited = began.elapsed();
         let waiting = format!("checking the server: {} s", waited.as_secs());
-        desk.wait(&waiting);
+        terminal.wait(&waiting);
         // A line that changes is for terminals; elsewhere some that stay will do.
-        if !desk.is_terminal() && waited >= next {
-            desk.say(&waiting);
+        if !terminal.is_terminal() && waited >= next {
+            terminal.say(&waiting);
             next = waited * 2;
         }
     }

@@ -3,9 +3,9 @@
 //! stdout is one line with the URL; people read stderr. Each session has a server process of its own,
 //! started by way of `supervise`.
 
+mod access;
 mod address;
 mod children;
-mod door;
 mod last_words;
 mod process;
 mod program;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough_expose::{Door, Exposed, News, Settings};
+use ridethrough_expose::{AccessPolicy, Exposed, News, Settings};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::Semaphore;
@@ -26,9 +26,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::out;
 
+use access::Shown;
 use address::Address;
 use children::Children;
-use door::Shown;
 use stop::Stop;
 use voice::Voice;
 
@@ -73,7 +73,7 @@ pub(crate) struct Args {
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     let name = program::check(&args.command)?;
     let shown = Shown::read(args.token_env.as_deref(), args.no_token, &args.listen)?;
-    let door = shown.door(args.listen.ip(), &args.hosts, &args.origins)?;
+    let access = shown.access(args.listen.ip(), &args.hosts, &args.origins)?;
     let voice = Voice::new().context("no thread could be started")?;
     let stop = Stop::listen(voice.clone(), CLOSING + FAREWELL);
     let stop = stop.context("nobody could be made to listen for signals")?;
@@ -84,7 +84,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
         .context("the runtime could not be started")?;
     let code = runtime.block_on(async {
         let listener = args.listen.bind().await?;
-        let exposed = args.expose(&name, door, &voice)?;
+        let exposed = args.expose(&name, access, &voice)?;
         args.welcome(&name, &shown, &listener, &voice)?;
         serve(listener, exposed, stop, &voice).await
     });
@@ -94,7 +94,7 @@ pub(crate) fn play(args: &Args) -> Result<ExitCode> {
 }
 
 impl Args {
-    fn expose(&self, name: &str, door: Door, voice: &Voice) -> Result<Exposed> {
+    fn expose(&self, name: &str, access: AccessPolicy, voice: &Voice) -> Result<Exposed> {
         let children = Children::new(
             name,
             &self.command,
@@ -105,7 +105,7 @@ impl Args {
             Settings::default().sessions(self.sessions.into()).idle(Duration::from_secs(self.idle));
         let (is_verbose, teller) = (self.verbose, voice.clone());
         let hear = move |news| hear(&teller, &news, is_verbose);
-        Ok(Exposed::new(children, door, settings, hear))
+        Ok(Exposed::new(children, access, settings, hear))
     }
 
     fn welcome(

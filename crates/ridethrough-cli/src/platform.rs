@@ -20,7 +20,9 @@ use unix as here;
 
 #[cfg(not(unix))]
 pub(crate) use elsewhere::{expose, status, supervise};
-pub(crate) use here::{Door, asked, discard_typed, for_owner_only, keep_owner, sync_folder};
+pub(crate) use here::{
+    StatusServer, asked, discard_typed, for_owner_only, keep_owner, sync_folder,
+};
 
 /// A platform, as far as programs keep their files in other folders there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

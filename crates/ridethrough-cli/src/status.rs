@@ -4,7 +4,7 @@
 //! listed as silent.
 
 mod ask;
-mod door;
+mod server;
 mod socket;
 mod table;
 mod watch;
@@ -15,7 +15,7 @@ use anyhow::Result;
 
 use crate::{out, until};
 
-pub(crate) use door::Door;
+pub(crate) use server::StatusServer;
 
 /// What `status` is asked for.
 #[derive(clap::Args)]

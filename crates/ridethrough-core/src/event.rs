@@ -34,7 +34,7 @@ pub enum Event {
         kind: Option<Kind>,
         /// Sends and resumes.
         attempts: u32,
-        /// From the wish to the end.
+        /// From the request to the end.
         elapsed: Duration,
         /// What is known about the server having acted.
         delivery: Delivery,

@@ -37,7 +37,7 @@ macro_rules! counter {
 }
 
 counter! {
-    /// One request of the application, from its wish to its single outcome.
+    /// One request of the application, from its beginning to its single outcome.
     ExchangeId, "x"
 }
 counter! {

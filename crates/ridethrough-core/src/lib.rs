@@ -9,7 +9,7 @@
 //! A [`Link`] is our lasting relation with one server.
 //!
 //! 1. Make one with [`Link::new`].
-//! 2. Say a wish: [`Link::send`] begins an exchange and returns its id.
+//! 2. Give a command: [`Link::send`] begins an exchange and returns its id.
 //! 3. Call [`Link::poll_output`] until it returns `None`, and carry out each [`Output`]:
 //!    * [`Output::Act`]: perform it. An [`Action::Send`] is one HTTP request; report its head by
 //!      [`Link::handle_head`]; then, if the head is a stream, each event by

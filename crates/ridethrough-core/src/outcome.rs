@@ -30,7 +30,7 @@ pub struct CallError {
     pub attempts: u32,
     /// HTTP requests made meanwhile to get a session, for this call and whoever else waited for one.
     pub handshakes: u32,
-    /// Time from the wish to the end.
+    /// Time from the request to the end.
     pub elapsed: Duration,
     /// How long the server, or the breaker, asks to be left alone.
     pub retry_after: Option<Duration>,

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::reply::{Reply, empty};
 
-/// The answer to the question whether a page may call. It may send whatever headers it asks for: the door
+/// The answer to the question whether a page may call. It may send whatever headers it asks for: the access policy
 /// let it in, and clients have headers of their own.
 pub(crate) fn preflight(asked: &HeaderMap) -> Reply {
     let usual = HeaderValue::from_static(USUAL);
@@ -21,7 +21,7 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Reply {
     reply
 }
 
-/// Lets the page of this origin, which the door let in, read the answer.
+/// Lets the page of this origin, which was let in, read the answer.
 pub(crate) fn let_read<B>(response: &mut Response<B>, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);

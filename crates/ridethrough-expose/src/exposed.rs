@@ -14,10 +14,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::access::AccessPolicy;
 use crate::child::Start;
 use crate::connections::{Answering, Connections};
-use crate::desk::Desk;
-use crate::door::Door;
+use crate::handler::RequestHandler;
 use crate::news::News;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
@@ -28,23 +28,23 @@ use crate::watched_stream::WatchedStream;
 /// Clones are the same server.
 #[derive(Clone)]
 pub struct Exposed {
-    desk: Arc<Desk>,
+    handler: Arc<RequestHandler>,
     connections: Arc<Connections>,
 }
 
 impl Exposed {
-    /// Exposes what `start` starts to whoever passes the door. What is worth telling goes to `tell`,
+    /// Exposes what `start` starts to whoever it lets in. What is worth telling goes to `tell`,
     /// which must not wait.
     pub fn new(
         start: impl Start,
-        door: Door,
+        access: AccessPolicy,
         settings: Settings,
         tell: impl Fn(News) + Send + Sync + 'static,
     ) -> Self {
         let connections = Arc::<Connections>::default();
         let sessions = Sessions::new(start, settings, Arc::new(tell), connections.clone());
-        let desk = Desk::new(door, Arc::new(sessions), connections.clone());
-        Self { desk: Arc::new(desk), connections }
+        let handler = RequestHandler::new(access, Arc::new(sessions), connections.clone());
+        Self { handler: Arc::new(handler), connections }
     }
 
     /// Answers everything that comes on one connection, until it ends, is silent for too long, or has to
@@ -54,10 +54,10 @@ impl Exposed {
         let connection =
             WatchedStream { stream: connection, connection: admitted.connection.clone() };
         let service = service_fn(|request| {
-            let (desk, connection) = (self.desk.clone(), admitted.connection.clone());
+            let (handler, connection) = (self.handler.clone(), admitted.connection.clone());
             let answering = connection.answer();
             async move {
-                let reply = desk.answer(request, &connection).await;
+                let reply = handler.answer(request, &connection).await;
                 Ok::<_, Infallible>(reply.map(|body| Answered { body, _answering: answering }))
             }
         });
@@ -81,7 +81,7 @@ impl Exposed {
 
     /// Ends all sessions, and waits until nothing is left of their children. Nobody comes in any more.
     pub async fn close(&self) {
-        self.desk.sessions.close().await;
+        self.handler.sessions.close().await;
     }
 }
 

@@ -8,22 +8,22 @@
 //!
 //! Every session has a child of its own, so that state, capabilities and questions of two clients never
 //! meet. Every request has exactly one answer, also if its child dies or its stream is cut: streams are
-//! kept for a while and can be resumed. Payloads pass byte for byte. Whoever comes in passes the [`Door`]
+//! kept for a while and can be resumed. Payloads pass byte for byte. Whoever comes in passes the [`AccessPolicy`]
 //! first.
 //!
 //! Neither sockets nor processes are known here: connections are byte streams, and a [`Start`] gives
 //! children. The revisions are those with sessions, 2025-03-26 to 2025-11-25.
 
+mod access;
 mod budget;
 mod calls;
 mod child;
 mod connections;
 mod cors;
-mod desk;
-mod door;
 mod exposed;
 mod fault;
 mod greeting;
+mod handler;
 mod headers;
 mod life;
 mod lines;
@@ -44,8 +44,8 @@ mod streams;
 mod token;
 mod watched_stream;
 
+pub use access::{AccessPolicy, NotAHost, NotAnOrigin};
 pub use child::{Child, Obituary, Start};
-pub use door::{Door, NotAHost, NotAnOrigin};
 pub use exposed::Exposed;
 pub use futures_util::future::BoxFuture;
 pub use news::News;

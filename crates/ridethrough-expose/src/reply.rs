@@ -12,8 +12,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use ridethrough_core::message::Id;
 
+use crate::access::Closed;
 use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
-use crate::door::Closed;
 use crate::fault::{NO_ANSWER, NO_SESSION, NOT_A_REQUEST, NOT_JSON, error};
 use crate::headers::{EVENTS, JSON};
 use crate::parts::{MOST_PARTS, Unreadable};
@@ -76,7 +76,7 @@ pub(crate) fn no_place(why: &str) -> Reply {
     unavailable(None, &why)
 }
 
-/// The door is closed.
+/// Whoever asks is not let in.
 pub(crate) fn closed(why: Closed) -> Reply {
     let (status, message) = match why {
         Closed::Host => {

@@ -13,16 +13,16 @@ use crate::adapter::Step;
 mod action;
 mod check;
 mod matching;
+mod scenarios;
 mod setting;
-mod shelf;
 
 pub use action::{
     Action, Answer, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status,
 };
 pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
 pub use matching::Match;
+pub use scenarios::{Scenarios, UnknownScenario};
 pub use setting::{EraTurn, Inquiry, LostSession, Rule, Setting, Start, Way};
-pub use shelf::{Shelf, UnknownScenario};
 
 /// One way to break a client, and what is expected of it then.
 #[derive(Clone, Debug, Deserialize)]

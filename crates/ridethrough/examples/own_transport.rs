@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ridethrough::machine::head::Content;
-use ridethrough::{AnswerHead, BoxFuture, Cause, Client, Errand, Failure, Reply, StatusCode};
+use ridethrough::{
+    AnswerHead, BoxFuture, Cause, Client, Failure, Reply, StatusCode, TransportRequest,
+};
 use ridethrough::{Transport, Verb};
 use serde_json::{Value, json};
 
@@ -30,14 +32,16 @@ struct InMemory {
 }
 
 impl Transport for InMemory {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let reply = match errand {
-            Errand::Connect => Ok(Reply::Connected),
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let reply = match request {
+            TransportRequest::Connect => Ok(Reply::Connected),
             // Only a transport that is sure may say "not sent": the client then sends it again.
-            Errand::Request { .. } if self.asked.fetch_add(1, Ordering::Relaxed) % 3 == 2 => {
+            TransportRequest::Request { .. }
+                if self.asked.fetch_add(1, Ordering::Relaxed) % 3 == 2 =>
+            {
                 Err(Failure::not_sent(Cause::ConnectRefused))
             }
-            Errand::Request { outgoing, .. } => Ok(answer(outgoing.verb)),
+            TransportRequest::Request { outgoing, .. } => Ok(answer(outgoing.verb)),
         };
         Box::pin(async { reply })
     }

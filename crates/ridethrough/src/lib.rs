@@ -70,7 +70,7 @@ pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
 pub use handlers::Refusal;
 pub use observe::{Events, Seen};
 pub use source::{Source, Sourced};
-pub use transport::{Body, Errand, Reply, Transport};
+pub use transport::{Body, Reply, Transport, TransportRequest};
 
 /// The recovery machine and all its words.
 pub use ridethrough_core as machine;

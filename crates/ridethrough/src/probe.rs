@@ -45,14 +45,14 @@ pub use crate::http::{keep_alive, read_head};
 /// # Ok(()) }
 /// ```
 pub struct Probe {
-    desk: Arc<Desk>,
+    destination: Arc<Destination>,
     dial: Arc<dyn Dial>,
     credentials: Option<Arc<dyn Credentials>>,
     connect_within: Duration,
 }
 
 /// What all questions of one probe share.
-struct Desk {
+struct Destination {
     endpoint: Endpoint,
     headers: HeaderMap,
     cookies: Cookies,
@@ -66,18 +66,18 @@ impl Probe {
         credentials: Option<Arc<dyn Credentials>>,
         connect_within: Duration,
     ) -> Self {
-        let desk = Arc::new(Desk { endpoint, headers, cookies: Cookies::default() });
-        Self { desk, dial, credentials, connect_within }
+        let destination = Arc::new(Destination { endpoint, headers, cookies: Cookies::default() });
+        Self { destination, dial, credentials, connect_within }
     }
 
     /// Where the server is.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.desk.endpoint
+        &self.destination.endpoint
     }
 
     /// Makes one connection.
     pub async fn connect(&self) -> Result<Line, Failure> {
-        let dialed = timeout(self.connect_within, self.dial.dial(&self.desk.endpoint)).await;
+        let dialed = timeout(self.connect_within, self.dial.dial(&self.destination.endpoint)).await;
         let connection =
             dialed.unwrap_or_else(|_| Err(Failure::not_sent(Cause::ConnectTimedOut)))?;
         let authorization = match &self.credentials {
@@ -86,13 +86,15 @@ impl Probe {
             None => None,
         };
         let authorization = authorization.and_then(|token| token.header());
-        Line::new(connection, authorization, self.desk.clone()).await
+        Line::new(connection, authorization, self.destination.clone()).await
     }
 }
 
 impl fmt::Debug for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Probe").field("endpoint", &self.desk.endpoint).finish_non_exhaustive()
+        f.debug_struct("Probe")
+            .field("endpoint", &self.destination.endpoint)
+            .finish_non_exhaustive()
     }
 }
 
@@ -152,7 +154,7 @@ pub struct Line {
     sender: Sender,
     steps: Steps,
     authorization: Option<HeaderValue>,
-    desk: Arc<Desk>,
+    destination: Arc<Destination>,
     task: AbortHandle,
 }
 
@@ -165,7 +167,7 @@ impl Line {
     async fn new(
         connection: Connection,
         authorization: Option<HeaderValue>,
-        desk: Arc<Desk>,
+        destination: Arc<Destination>,
     ) -> Result<Self, Failure> {
         let (steps, io) = (connection.steps, TokioIo::new(connection.io));
         let failed =
@@ -184,7 +186,7 @@ impl Line {
                 (Sender::Http2(sender), tokio::spawn(async { drop(driving.await) }))
             }
         };
-        Ok(Self { sender, steps, authorization, desk, task: task.abort_handle() })
+        Ok(Self { sender, steps, authorization, destination, task: task.abort_handle() })
     }
 
     /// How the connection was made.
@@ -215,29 +217,29 @@ impl Line {
         };
         let (parts, incoming) =
             response.map_err(|error| of_send(&error)).map(Response::into_parts)?;
-        self.desk.cookies.keep(JAR, &parts.headers);
-        let asked = target.as_deref().unwrap_or_else(|| self.desk.endpoint.path());
-        let head = read_head(&parts, &self.desk.endpoint, asked);
+        self.destination.cookies.keep(JAR, &parts.headers);
+        let asked = target.as_deref().unwrap_or_else(|| self.destination.endpoint.path());
+        let head = read_head(&parts, &self.destination.endpoint, asked);
         let body = Box::new(Pieces(incoming));
         Ok(Found { head, headers: parts.headers, version: parts.version, body })
     }
 
     fn request(&self, question: Question) -> Result<Request<Full<Bytes>>, Failure> {
-        let uri = self.desk.endpoint.uri(question.target.as_deref());
+        let uri = self.destination.endpoint.uri(question.target.as_deref());
         let uri = uri.ok_or_else(|| Failure::not_sent(Cause::Misconfigured))?;
         let mut request = Request::new(Full::new(question.body));
         let headers = request.headers_mut();
-        headers.extend(self.desk.headers.clone());
+        headers.extend(self.destination.headers.clone());
         if let Some(authorization) = &self.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
-        if let Some(cookies) = self.desk.cookies.header(JAR) {
+        if let Some(cookies) = self.destination.cookies.header(JAR) {
             headers.insert(COOKIE, cookies);
         }
         *request.uri_mut() = match self.is_http2() {
             true => uri,
             false => {
-                if let Ok(host) = HeaderValue::try_from(self.desk.endpoint.authority()) {
+                if let Ok(host) = HeaderValue::try_from(self.destination.endpoint.authority()) {
                     request.headers_mut().insert(HOST, host);
                 }
                 uri.path_and_query().cloned().map(Uri::from).unwrap_or_default()

@@ -13,7 +13,7 @@ use ridethrough_core::{AnswerHead, Failure, Outgoing};
 
 use crate::credentials::Token;
 
-/// Carries out errands for a client.
+/// Carries out requests for a client.
 ///
 /// # Example
 ///
@@ -23,12 +23,12 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// Dropping the future, or the body of its reply, means that nobody wants the answer any more:
     /// close what it holds. The driver bounds it in time.
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>>;
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>>;
 }
 
 /// Something for a transport to do.
 #[derive(Debug)]
-pub enum Errand {
+pub enum TransportRequest {
     /// Make one connection for the next request to use. A transport without connections replies
     /// at once.
     Connect,
@@ -41,7 +41,7 @@ pub enum Errand {
     },
 }
 
-/// What came of an errand.
+/// What came of a request.
 pub enum Reply {
     /// The server answered: the head, and the body to be read.
     Answered {

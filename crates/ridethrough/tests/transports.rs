@@ -12,14 +12,15 @@ use http::StatusCode;
 use ridethrough::machine::head::{AnswerHead, Content};
 use ridethrough::machine::{Cause, Failure, Verb};
 use ridethrough::{
-    Body, Bytes, Client, Credentials, Errand, Kind, NoCredentials, Refused, Reply, Token, Transport,
+    Body, Bytes, Client, Credentials, Kind, NoCredentials, Refused, Reply, Token, Transport,
+    TransportRequest,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_panics_is_in_doubt_and_the_next_call_works() {
-    let client = client(|errand| match tool(errand).as_deref() {
+    let client = client(|request| match tool(request).as_deref() {
         Some("panics") => Some(Box::pin(async { panic!("a bug of the transport") })),
         _ => None,
     });
@@ -32,7 +33,7 @@ async fn a_request_that_panics_is_in_doubt_and_the_next_call_works() {
 
 #[tokio::test(start_paused = true)]
 async fn a_transport_that_panics_before_it_begins_is_no_worse() {
-    let client = client(|errand| match tool(errand).as_deref() {
+    let client = client(|request| match tool(request).as_deref() {
         Some("panics") => panic!("a bug of the transport"),
         _ => None,
     });
@@ -74,7 +75,7 @@ async fn a_credentials_hook_that_panics_ends_the_call_and_the_next_may_succeed()
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_never_ends_ends_with_the_calls_deadline() {
-    let client = client(|errand| match tool(errand).as_deref() {
+    let client = client(|request| match tool(request).as_deref() {
         Some("hangs") => Some(Box::pin(std::future::pending())),
         _ => None,
     });
@@ -99,10 +100,10 @@ async fn a_body_that_never_pauses_holds_nobody_up() {
         }
     }
 
-    let client = client(|errand| {
+    let client = client(|request| {
         let head = AnswerHead::new(StatusCode::OK, Content::Json);
         let reply = Reply::Answered { head, body: Box::new(Endless), capacity: None };
-        (tool(errand).as_deref() == Some("endless"))
+        (tool(request).as_deref() == Some("endless"))
             .then(|| Box::pin(async { Ok(reply) }) as Performing)
     });
     let params = json!({ "name": "endless" });
@@ -138,8 +139,8 @@ async fn a_body_that_never_pauses_holds_up_no_handler() {
     }
 
     let is_answered = Arc::new(AtomicUsize::new(0));
-    let talks = move |errand: &Errand| -> Option<Performing> {
-        let message = message(errand);
+    let talks = move |request: &TransportRequest| -> Option<Performing> {
+        let message = message(request);
         if message["id"] == "q" {
             is_answered.fetch_add(1, Ordering::Relaxed);
         }
@@ -169,13 +170,15 @@ async fn a_connect_that_panics_or_hangs_is_tried_again() {
     let hangs: fn() -> Performing = || Box::pin(std::future::pending());
     for breaks in [panics, hangs] {
         let (refusals, connects) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let client = client(move |errand| match errand {
+        let client = client(move |request| match request {
             // The first tool call finds no connection, and the first connect after it breaks.
-            Errand::Request { .. } if tool(errand).is_some() => {
+            TransportRequest::Request { .. } if tool(request).is_some() => {
                 let is_first = refusals.fetch_add(1, Ordering::Relaxed) == 0;
                 is_first.then(refused)
             }
-            Errand::Connect if connects.fetch_add(1, Ordering::Relaxed) == 0 => Some(breaks()),
+            TransportRequest::Connect if connects.fetch_add(1, Ordering::Relaxed) == 0 => {
+                Some(breaks())
+            }
             _ => None,
         });
 
@@ -186,7 +189,9 @@ async fn a_connect_that_panics_or_hangs_is_tried_again() {
 type Performing = BoxFuture<'static, Result<Reply, Failure>>;
 
 /// A client whose transport is `broken` where that says how, and good otherwise.
-fn client(broken: impl Fn(&Errand) -> Option<Performing> + Send + Sync + 'static) -> Client {
+fn client(
+    broken: impl Fn(&TransportRequest) -> Option<Performing> + Send + Sync + 'static,
+) -> Client {
     Client::builder("http://in-memory/").transport(Broken(Box::new(broken))).build().unwrap()
 }
 
@@ -195,16 +200,16 @@ async fn call(client: &Client, tool: &str) -> Result<String, ridethrough::Error>
     Ok(result.as_str().to_owned())
 }
 
-type Breakage = Box<dyn Fn(&Errand) -> Option<Performing> + Send + Sync>;
+type Breakage = Box<dyn Fn(&TransportRequest) -> Option<Performing> + Send + Sync>;
 
 struct Broken(Breakage);
 
 impl Transport for Broken {
-    fn perform(&self, errand: Errand) -> Performing {
-        (self.0)(&errand).unwrap_or_else(|| {
-            let reply = match &errand {
-                Errand::Connect => Reply::Connected,
-                Errand::Request { .. } => answer(&message(&errand)),
+    fn perform(&self, request: TransportRequest) -> Performing {
+        (self.0)(&request).unwrap_or_else(|| {
+            let reply = match &request {
+                TransportRequest::Connect => Reply::Connected,
+                TransportRequest::Request { .. } => answer(&message(&request)),
             };
             Box::pin(async { Ok(reply) })
         })
@@ -227,16 +232,16 @@ fn refused() -> Performing {
     Box::pin(async { Err(Failure::not_sent(Cause::ConnectRefused)) })
 }
 
-fn tool(errand: &Errand) -> Option<String> {
-    message(errand)["params"]["name"].as_str().map(str::to_owned)
+fn tool(request: &TransportRequest) -> Option<String> {
+    message(request)["params"]["name"].as_str().map(str::to_owned)
 }
 
-fn message(errand: &Errand) -> Value {
-    match errand {
-        Errand::Request { outgoing, .. } => match &outgoing.verb {
+fn message(request: &TransportRequest) -> Value {
+    match request {
+        TransportRequest::Request { outgoing, .. } => match &outgoing.verb {
             Verb::Post { body } => serde_json::from_slice(body).unwrap(),
             _ => Value::Null,
         },
-        Errand::Connect => Value::Null,
+        TransportRequest::Connect => Value::Null,
     }
 }

@@ -4,7 +4,7 @@ use std::future::{pending, ready};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ridethrough::{Client, Errand, Failure, Reply, Transport};
+use ridethrough::{Client, Failure, Reply, Transport, TransportRequest};
 use ridethrough_core::ExchangeId;
 use ridethrough_core::message::Json;
 use tokio::io::{DuplexStream, duplex};
@@ -59,7 +59,7 @@ fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
     struct Silent;
 
     impl Transport for Silent {
-        fn perform(&self, _: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
+        fn perform(&self, _: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
             pending().boxed()
         }
     }

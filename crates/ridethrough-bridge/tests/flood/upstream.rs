@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use futures_util::future::BoxFuture;
 use ridethrough::machine::head::Content;
 use ridethrough::{
-    AnswerHead, Cause, Client, Era, Errand, Failure, Reply, StatusCode, Transport, Verb,
+    AnswerHead, Cause, Client, Era, Failure, Reply, StatusCode, Transport, TransportRequest, Verb,
 };
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl Upstream {
 }
 
 impl Transport for Upstream {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
         let state = self.state.clone();
         Box::pin(async move {
             // A turn of the scheduler: no answer is there before the question is out.
@@ -66,9 +66,9 @@ impl Transport for Upstream {
             if state.is_down.load(Ordering::Relaxed) {
                 return Err(Failure::not_sent(Cause::ConnectRefused));
             }
-            match errand {
-                Errand::Connect => Ok(Reply::Connected),
-                Errand::Request { outgoing, .. } => state.answer(outgoing.verb).await,
+            match request {
+                TransportRequest::Connect => Ok(Reply::Connected),
+                TransportRequest::Request { outgoing, .. } => state.answer(outgoing.verb).await,
             }
         })
     }

@@ -18,13 +18,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::seen::{Bounds, End, Seen};
 use crate::secrets;
-use crate::talk::desk::Desk;
 use crate::talk::safe;
+use crate::talk::terminal::Terminal;
 
 /// The way to the server.
 pub(super) struct Wire {
     pub(super) probe: Rc<Probe>,
-    desk: Rc<Desk>,
+    terminal: Rc<Terminal>,
     /// Whether the server sees a token of ours.
     pub(super) has_token: bool,
     /// Tell every question.
@@ -81,12 +81,12 @@ impl Visit {
 
 impl Wire {
     /// A way for so long.
-    pub(super) fn new(probe: Probe, desk: Rc<Desk>, time: Duration) -> Self {
+    pub(super) fn new(probe: Probe, terminal: Rc<Terminal>, time: Duration) -> Self {
         let last = Instant::now() + time;
         Self {
             has_token: false,
             probe: Rc::new(probe),
-            desk,
+            terminal,
             is_telling: false,
             ends: last - kept_for_goodbye(time),
             last,
@@ -123,7 +123,7 @@ impl Wire {
     pub(super) fn beside(&self) -> Self {
         Self {
             probe: self.probe.clone(),
-            desk: self.desk.clone(),
+            terminal: self.terminal.clone(),
             next_id: self.next_id.clone(),
             target: self.target.clone(),
             line: None,
@@ -189,7 +189,7 @@ impl Wire {
                 Ok(seen) => format!("{what}: {} in {}", seen.words(), millis(seen.took)),
                 Err(miss) => format!("{what}: {miss}"),
             };
-            self.desk.say(&safe::line(&secrets::masked(&told)));
+            self.terminal.say(&safe::line(&secrets::masked(&told)));
         }
         seen
     }
@@ -381,7 +381,7 @@ mod tests {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", silent.local_addr().unwrap());
         let probe = ridethrough::Client::builder(url.as_str()).probe().unwrap();
-        let mut wire = Wire::new(probe, Rc::new(Desk::new()), Duration::from_millis(200));
+        let mut wire = Wire::new(probe, Rc::new(Terminal::new()), Duration::from_millis(200));
         let began = Instant::now();
         let visit = Visit { session: SessionId::new("a"), version: String::new() };
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ridethrough::{Event, Kind};
-use ridethrough_lab::scenario::Shelf;
+use ridethrough_lab::scenario::Scenarios;
 use serde_json::Value;
 
 use super::record::{End, Failed, Record};
@@ -71,11 +71,11 @@ fn what_one_act_alone_promises_can_be_broken_too() {
 
 #[test]
 fn the_scenario_of_each_act_is_about_the_same_report() {
-    let shelf = Shelf::ours().unwrap();
+    let scenarios = Scenarios::ours().unwrap();
     for act in &ACTS {
         let (_, number) = act.report.split_once('#').unwrap();
 
-        let scenario = shelf.find(act.scenario).unwrap();
+        let scenario = scenarios.find(act.scenario).unwrap();
 
         assert!(scenario.why.contains(number), "{}: {}", act.report, scenario.why);
     }

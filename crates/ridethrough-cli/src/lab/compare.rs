@@ -19,8 +19,8 @@ use ridethrough_lab::score::{Score, Scorecard, Verdict};
 use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, Role, today};
 use tokio::time::Instant;
 
+use super::choice::Choice;
 use super::run::{PLAYED, ourselves};
-use super::shelf::Choice;
 use crate::misuse::Misuse;
 use crate::{out, until, writable};
 

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use ridethrough_lab::scenario::{Group, Scenario, Shelf};
+use ridethrough_lab::scenario::{Group, Scenario, Scenarios};
 use serde_json::{Value, json};
 
-use super::shelf::Source;
+use super::choice::Source;
 use crate::out;
 
 /// What `lab list` is asked for.
@@ -21,13 +21,14 @@ pub(crate) struct Args {
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    let shelf = args.source.shelf()?;
-    out::print(|out| if args.json { as_json(&shelf, out) } else { as_text(&shelf, out) })
+    let scenarios = args.source.scenarios()?;
+    out::print(|out| if args.json { as_json(&scenarios, out) } else { as_text(&scenarios, out) })
 }
 
-fn as_text(shelf: &Shelf, out: &mut dyn Write) -> io::Result<()> {
+fn as_text(scenarios: &Scenarios, out: &mut dyn Write) -> io::Result<()> {
     for group in Group::ALL {
-        let members: Vec<_> = shelf.all().iter().filter(|it| it.group() == Some(group)).collect();
+        let members: Vec<_> =
+            scenarios.all().iter().filter(|it| it.group() == Some(group)).collect();
         if members.is_empty() {
             continue;
         }
@@ -39,8 +40,8 @@ fn as_text(shelf: &Shelf, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn as_json(shelf: &Shelf, out: &mut dyn Write) -> io::Result<()> {
-    let all: Vec<_> = shelf.all().iter().map(entry).collect();
+fn as_json(scenarios: &Scenarios, out: &mut dyn Write) -> io::Result<()> {
+    let all: Vec<_> = scenarios.all().iter().map(entry).collect();
     serde_json::to_writer_pretty(&mut *out, &all)?;
     writeln!(out)
 }

@@ -3,6 +3,7 @@
 //! Each command is a file of its own beside this one, with its arguments and a `play` that ends in
 //! an exit code. Here is only which of them was meant.
 
+mod choice;
 mod compare;
 mod drive;
 mod list;
@@ -11,7 +12,6 @@ mod pipes;
 mod progress;
 mod run;
 mod serve;
-mod shelf;
 mod show;
 mod stdio;
 #[cfg(test)]

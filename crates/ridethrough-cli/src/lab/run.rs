@@ -13,8 +13,8 @@ use ridethrough_lab::score::{Scorecard, Verdict};
 use ridethrough_lab::scorecard::today;
 use tokio::time::Instant;
 
+use super::choice::Choice;
 use super::progress::Progress;
-use super::shelf::Choice;
 use crate::misuse::Misuse;
 use crate::talk::safe;
 use crate::{until, writable};

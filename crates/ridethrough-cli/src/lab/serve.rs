@@ -14,7 +14,7 @@ use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::{Protocol, Request, Server, Turn};
 use tokio::sync::Mutex;
 
-use super::shelf::Choice;
+use super::choice::Choice;
 use crate::misuse::Misuse;
 use crate::{out, until};
 
@@ -39,9 +39,9 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 async fn serve(port: u16, scenarios: Vec<Scenario>) -> Result<()> {
     let board = Board::open(port, scenarios).await?;
-    let desk = board.clone();
+    let terminal = board.clone();
     let server = Server::new(Protocol::Http1, move |turn: Turn| {
-        let board = desk.clone();
+        let board = terminal.clone();
         async move {
             let answer = board.answer(&turn.request).await;
             turn.reply.respond(answer).await;
@@ -62,7 +62,7 @@ async fn serve(port: u16, scenarios: Vec<Scenario>) -> Result<()> {
 #[derive(Clone)]
 struct Board(Arc<Mutex<BTreeMap<String, Set>>>);
 
-/// A scenario and its stage. They are in the order of the shelf.
+/// A scenario and its stage. They are in the order of the scenarios.
 struct Set {
     place: usize,
     scenario: Scenario,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use ridethrough_lab::scenario::{Check, Scenario};
 
-use super::shelf::{self, Source};
+use super::choice::{self, Source};
 use crate::out::{self, wrapped};
 
 /// What `lab show` is asked for.
@@ -25,8 +25,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn play(args: &Args) -> Result<ExitCode> {
-    let shelf = args.source.shelf()?;
-    let scenario = shelf.find(&args.id).map_err(|it| shelf::unknown(&it))?;
+    let scenarios = args.source.scenarios()?;
+    let scenario = scenarios.find(&args.id).map_err(|it| choice::unknown(&it))?;
     out::print(|out| match (args.toml, args.script) {
         (true, _) => write!(out, "{}", scenario.source),
         (false, true) => {

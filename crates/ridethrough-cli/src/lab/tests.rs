@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ridethrough_lab::contestant::Inside;
 use ridethrough_lab::run::run_on;
-use ridethrough_lab::scenario::{Group, Scenario, Shelf};
+use ridethrough_lab::scenario::{Group, Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Doors, Stage};
 
@@ -14,10 +14,10 @@ use super::pipes::client_on;
 
 #[tokio::test(start_paused = true)]
 async fn our_client_passes_every_scenario_without_a_soft_one() {
-    let shelf = Shelf::ours().unwrap();
-    assert!(shelf.all().len() >= 100, "{} scenarios", shelf.all().len());
+    let scenarios = Scenarios::ours().unwrap();
+    assert!(scenarios.all().len() >= 100, "{} scenarios", scenarios.all().len());
     let mut missed = String::new();
-    for scenario in shelf.all() {
+    for scenario in scenarios.all() {
         let score = put_through(scenario).await;
         if score.verdict != Verdict::Pass {
             missed += &told(&score);
@@ -29,7 +29,7 @@ async fn our_client_passes_every_scenario_without_a_soft_one() {
 
 #[test]
 fn the_pages_say_how_many_scenarios_there_are() {
-    let number = Shelf::ours().unwrap().all().len();
+    let number = Scenarios::ours().unwrap().all().len();
     let page = include_str!("../../../../README.md");
 
     assert!(page.contains(&format!("through {number} faults")), "{number}");
@@ -38,8 +38,8 @@ fn the_pages_say_how_many_scenarios_there_are() {
 
 #[test]
 fn every_group_that_the_lab_promises_has_scenarios() {
-    let shelf = Shelf::ours().unwrap();
-    let has = |group| shelf.all().iter().any(|it| it.group() == Some(group));
+    let scenarios = Scenarios::ours().unwrap();
+    let has = |group| scenarios.all().iter().any(|it| it.group() == Some(group));
 
     let empty: Vec<_> = Group::ALL.into_iter().filter(|group| !has(*group)).collect();
 

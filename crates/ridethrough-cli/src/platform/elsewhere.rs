@@ -38,9 +38,9 @@ pub(crate) mod refused {
 }
 
 /// What would let `status` see a bridge.
-pub(crate) struct Door;
+pub(crate) struct StatusServer;
 
-impl Door {
+impl StatusServer {
     pub(crate) fn open(_: Gauge, _: String, _: Vec<Origin>) -> Result<Self, String> {
         Err(format!("that is {NOT_SUPPORTED}"))
     }

@@ -9,7 +9,7 @@ use futures_util::future::select_all;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::signal::unix::{SignalKind, signal};
 
-pub(crate) use crate::status::Door;
+pub(crate) use crate::status::StatusServer;
 
 /// Ends when a signal comes, with the exit code that shells give to it. Listens from this call on.
 pub(crate) fn asked() -> impl Future<Output = u8> {

@@ -76,9 +76,9 @@ impl Args {
         if let Some(level) = self.log {
             talk.tell_log(level).await?;
         }
-        let desk = talk.desk.clone();
+        let terminal = talk.terminal.clone();
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
-        call = call.on_progress(move |step| desk.show(&progress::line(&step)));
+        call = call.on_progress(move |step| terminal.show(&progress::line(&step)));
         if talk.settings.repeatable.contains(&self.tool) {
             call = call.repeatable();
         }
@@ -123,7 +123,7 @@ impl Args {
             return Err(self.misuse(talk, faults.into_iter().chain(others).collect()).into());
         }
         for warning in warnings {
-            talk.desk.say(&format!("warning: {}", safe::line(&warning)));
+            talk.terminal.say(&format!("warning: {}", safe::line(&warning)));
         }
         Ok((arguments, tool.task_support))
     }
@@ -175,7 +175,7 @@ pub(super) fn print(
     let words = words(result, folder)?;
     talk.print_content(folder, &result.json, |_| words)?;
     if result.is_error {
-        talk.desk.say(&format!("error: the server says that {what} failed"));
+        talk.terminal.say(&format!("error: the server says that {what} failed"));
         return Ok(Exit::Tool);
     }
     Ok(Exit::Done)

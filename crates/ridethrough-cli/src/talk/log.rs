@@ -24,12 +24,12 @@ impl Talk {
     /// Asks the server for its log, and tells what comes for as long as the client lives. A server that has none is
     /// no reason not to go on.
     pub(super) async fn tell_log(&self, level: Level) -> Result<()> {
-        let (mut notifications, desk) = (self.client.notifications(), self.desk.clone());
+        let (mut notifications, terminal) = (self.client.notifications(), self.terminal.clone());
         self.ask_for_log(level).await?;
         tokio::spawn(async move {
             while let Some(told) = notifications.next().await {
                 if let Notification::Log(message) = told {
-                    desk.say(&words(&message));
+                    terminal.say(&words(&message));
                 }
             }
         });
@@ -41,7 +41,7 @@ impl Talk {
         match self.timed(self.client.set_log_level(level.into())).await {
             Err(Error::Server(error)) => {
                 let words = safe::line(&error.rpc.message);
-                self.desk
+                self.terminal
                     .say(&format!("warning: the server does not tell its log: it said `{words}`"));
                 Ok(())
             }

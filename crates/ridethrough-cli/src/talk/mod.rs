@@ -9,7 +9,6 @@ mod aside;
 mod base64;
 mod call;
 mod content;
-pub(crate) mod desk;
 pub(crate) mod ending;
 mod files;
 mod log;
@@ -25,6 +24,7 @@ pub(crate) mod safe;
 mod schema;
 mod task;
 mod teller;
+pub(crate) mod terminal;
 mod timed;
 mod tool_page;
 mod tools;
@@ -53,10 +53,10 @@ use crate::next_step::Spoken;
 use crate::options::{Options, Settings};
 use crate::stray_line::StrayLine;
 use crate::{near, out, secrets, target, tool_names, until};
-use desk::Desk;
 use files::Folder;
 use questions::{Asking, Questions};
 pub use rehearsal::{SchemaRehearsal, rehearse_schema};
+use terminal::Terminal;
 use timed::Timed;
 
 #[derive(Subcommand)]
@@ -123,7 +123,7 @@ struct Talk {
     /// What it prints besides messages, if it is a program.
     stray_line: StrayLine,
     client: Client,
-    desk: Arc<Desk>,
+    terminal: Arc<Terminal>,
     /// Whoever answers the server's questions.
     questions: Arc<Questions>,
     /// Whoever tells what happens on the way.
@@ -172,20 +172,20 @@ fn hold(
         .build()
         .context("no threads could be started")?;
     let ended = runtime.block_on(async {
-        let desk = Arc::new(Desk::new());
-        let questions = Questions::new(flags, asking, target.to_string(), desk.clone())?;
+        let terminal = Arc::new(Terminal::new());
+        let questions = Questions::new(flags, asking, target.to_string(), terminal.clone())?;
         let client = settings.client(&target, |builder| questions.declare(builder))?;
         let born = Instant::now();
         let ends = settings.timeout.map(|time| born + time);
         let notes = target.notes().into_iter().chain(settings.warning(&target));
         for note in notes.chain(settings.told_sources()) {
-            desk.say(&note);
+            terminal.say(&note);
         }
         if settings.verbose >= 3 {
-            desk.say(&safe::line(&format!("{target}: {}", settings.shown())));
+            terminal.say(&safe::line(&format!("{target}: {}", settings.shown())));
         }
-        let teller = teller::start(&client, desk.clone(), &target, settings.verbose);
-        questions::refuse_unanswered(&client, desk.clone());
+        let teller = teller::start(&client, terminal.clone(), &target, settings.verbose);
+        questions::refuse_unanswered(&client, terminal.clone());
         let talk = Talk {
             server: common.server.clone(),
             shown: target.to_string(),
@@ -193,7 +193,7 @@ fn hold(
             is_program,
             stray_line: target.stray_line(),
             client,
-            desk,
+            terminal,
             questions,
             teller,
             settings,
@@ -222,7 +222,7 @@ impl Talk {
     /// Does the work, or stops when a person wants it; says goodbye to the server in either case.
     async fn through(&self, work: impl AsyncFnOnce(&Self) -> Result<Exit>) -> Result<ExitCode> {
         let ended = self.worked(work).await;
-        self.desk.done();
+        self.terminal.done();
         // A server that does not answer to that has no say in how long this takes.
         let _ = timeout(self.time_for_goodbye(), self.client.close()).await;
         // Events end with the client; what happened last is still told.
@@ -233,19 +233,19 @@ impl Talk {
         };
         let _ = timeout(LAST_WORDS, told).await;
         self.teller.abort();
-        self.desk.clear();
+        self.terminal.clear();
         if let Err(error) = &ended {
             self.stray_line.was_told(&error.to_string());
             self.stray_line
                 .take()
                 .iter()
-                .for_each(|words| self.desk.say(&format!("warning: {}", safe::line(words))));
+                .for_each(|words| self.terminal.say(&format!("warning: {}", safe::line(words))));
         }
         if let Some(words) = self.questions.last_words() {
-            self.desk.say(&words);
+            self.terminal.say(&words);
         }
         if secrets::was_masked() {
-            self.desk.say(MASKED);
+            self.terminal.say(MASKED);
         }
         match ended {
             // The server has its answer and may have done its work, but not what was wanted.
@@ -275,11 +275,11 @@ impl Talk {
             if code == CTRL_C && self.questions.stop_question() {
                 continue;
             }
-            self.desk.clear();
+            self.terminal.clear();
             let tool = self.is_tool_called.load(Relaxed);
             let may_have_run = if tool { "; the server may have run the tool" } else { "" };
             let words = format!("stopped: what was under way is cancelled{may_have_run}");
-            self.desk.say(&format!("\n{words}"));
+            self.terminal.say(&format!("\n{words}"));
             if self.is_json {
                 ending::print_stopped(&words, tool, code)?;
             }
@@ -321,8 +321,8 @@ impl Talk {
                 |out, is_colourful| write!(out, "{}", words(is_colourful)),
             );
         };
-        self.desk.clear();
-        self.desk.say(words(false).trim_end());
+        self.terminal.clear();
+        self.terminal.say(words(false).trim_end());
         out::print(|out| out.write_all(&bytes))?;
         Ok(())
     }
@@ -333,7 +333,7 @@ impl Talk {
         json: impl FnOnce() -> String,
         words: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>,
     ) -> Result<()> {
-        self.desk.clear();
+        self.terminal.clear();
         let is_colourful = out::is_colourful(&io::stdout());
         out::print(|out| match self.is_json {
             true => writeln!(out, "{}", out::json(&safe::json(&json()))),

@@ -14,7 +14,7 @@ pub(super) async fn list(talk: &Talk) -> Result<Exit> {
         prompts.iter().try_for_each(|it| write!(out, "{}", words(it, is_colourful)))
     })?;
     if prompts.is_empty() {
-        talk.desk.say("the server has no prompts");
+        talk.terminal.say("the server has no prompts");
     }
     Ok(Exit::Done)
 }

@@ -23,7 +23,7 @@ use ridethrough::model::{Elicited, FormRequest, UrlRequest};
 use ridethrough::{ClientBuilder, Era};
 
 use super::arguments::yes_or_no;
-use super::desk::Desk;
+use super::terminal::Terminal;
 use super::{aside, safe};
 use crate::out;
 use answers::Answers;
@@ -56,7 +56,7 @@ pub(super) enum Asking {
 
 /// Everybody who answers.
 pub(super) struct Questions {
-    desk: Arc<Desk>,
+    terminal: Arc<Terminal>,
     asking: Asking,
     /// Who asks, as people know it.
     server: String,
@@ -72,15 +72,15 @@ impl Questions {
         flags: &Flags,
         asking: Asking,
         server: String,
-        desk: Arc<Desk>,
+        terminal: Arc<Terminal>,
     ) -> Result<Arc<Self>> {
         let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
         let has_console = is_terminal && asking == Asking::OnTerminal;
-        let console = has_console.then(|| Console::new(desk.clone()));
+        let console = has_console.then(|| Console::new(terminal.clone()));
         let answers = Answers::read(&flags.answers)?;
         let model = flags.sampling_command.as_deref().map(Model::read).transpose()?;
         let is_misfit = AtomicBool::new(false);
-        Ok(Arc::new(Self { desk, asking, server, console, answers, is_misfit, model }))
+        Ok(Arc::new(Self { terminal, asking, server, console, answers, is_misfit, model }))
     }
 
     /// Whether the server is told that it may ask anything.
@@ -112,11 +112,11 @@ impl Questions {
             builder = builder.on_url(move |request| questions.clone().url(request));
         }
         if let Some(model) = self.model.clone() {
-            let desk = self.desk.clone();
+            let terminal = self.terminal.clone();
             // As it is: a result may have more in it than this client knows of.
             builder = builder.on_request(SAMPLING, move |params| {
-                let (model, desk) = (model.clone(), desk.clone());
-                async move { model.answer(params, desk).await }
+                let (model, terminal) = (model.clone(), terminal.clone());
+                async move { model.answer(params, terminal).await }
             });
         }
         builder
@@ -169,7 +169,8 @@ impl Questions {
         let whole = aside::briefly(move || form.unasked()).await;
         match whole.unwrap_or_else(|| Err("its form cannot be checked in time".to_owned())) {
             Ok(whole) => {
-                self.desk.say(&format!("{} asked ({names}): answered by `--answer`", self.server));
+                self.terminal
+                    .say(&format!("{} asked ({names}): answered by `--answer`", self.server));
                 Elicited::Accepted(whole)
             }
             Err(reason) => self.decline(&reason),
@@ -179,7 +180,7 @@ impl Questions {
     fn decline(&self, reason: &str) -> Elicited {
         let reason = safe::line(reason);
         let word = if self.answers.is_some() { "error" } else { "warning" };
-        self.desk.say(&format!("{word}: {} asked, and was declined: {reason}", self.server));
+        self.terminal.say(&format!("{word}: {} asked, and was declined: {reason}", self.server));
         self.is_misfit.store(self.answers.is_some(), Relaxed);
         Elicited::Declined
     }

@@ -26,7 +26,7 @@ pub(super) async fn list(talk: &Talk) -> Result<Exit> {
         templates.iter().try_for_each(|it| write!(out, "{}", template(it, is_colourful)))
     })?;
     if resources.is_empty() && templates.is_empty() {
-        talk.desk.say("the server has no resources");
+        talk.terminal.say("the server has no resources");
     }
     Ok(Exit::Done)
 }

@@ -35,7 +35,7 @@ impl Talk {
     pub(super) async fn detach(&self, call: Call<ToolResult>) -> Result<Option<ToolResult>> {
         let task = match call.as_task().await? {
             Begun::Answered(result) => {
-                self.desk.say("the server made no task of it: this is its result");
+                self.terminal.say("the server made no task of it: this is its result");
                 return Ok(Some(result));
             }
             Begun::Task(task) => task,
@@ -44,7 +44,7 @@ impl Talk {
         let json = || format!(r#"{{"taskId":{}}}"#, serde_json::json!(id.as_str()));
         self.print(json, |out, _| writeln!(out, "{}", safe::line(id.as_str())))?;
         let status = self.spoken.command("task status", "TASK");
-        self.desk.say(&format!(
+        self.terminal.say(&format!(
             "the server goes on with it; `{status}` says where it stands, `task result` waits for it, \
              `task cancel` stops it"
         ));
@@ -70,7 +70,7 @@ impl Talk {
             if state.status != TaskStatus::Working {
                 break;
             }
-            self.desk.show(&words(&state));
+            self.terminal.show(&words(&state));
             let pause = state.poll_interval.unwrap_or_default().clamp(LEAST_PAUSE, LONGEST_PAUSE);
             sleep(left().map_or(pause, |left| left.min(pause))).await;
         }

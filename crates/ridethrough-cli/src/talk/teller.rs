@@ -11,15 +11,20 @@ use ridethrough::{Client, Event, Events, Seen};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval};
 
-use super::desk::Desk;
 use super::safe;
+use super::terminal::Terminal;
 use crate::stray_line::StrayLine;
 use crate::target::Target;
 
 /// Watches a client until it is closed, or until the task is ended.
-pub(super) fn start(client: &Client, desk: Arc<Desk>, target: &Target, verbose: u8) -> AbortHandle {
+pub(super) fn start(
+    client: &Client,
+    terminal: Arc<Terminal>,
+    target: &Target,
+    verbose: u8,
+) -> AbortHandle {
     let teller = Teller {
-        desk,
+        terminal,
         whom: target.awaited(),
         stray_line: target.stray_line(),
         least: match verbose {
@@ -35,7 +40,7 @@ pub(super) fn start(client: &Client, desk: Arc<Desk>, target: &Target, verbose: 
 }
 
 struct Teller {
-    desk: Arc<Desk>,
+    terminal: Arc<Terminal>,
     /// Who is waited for.
     whom: &'static str,
     /// What it prints besides messages.
@@ -66,11 +71,13 @@ impl Teller {
     fn see(&mut self, seen: &Seen) {
         let (at, News { weight, words, .. }) = match seen {
             Seen::Event { at, event } => (*at, news::of(event, *at)),
-            Seen::Missed(count) => return self.desk.say(&format!("{count} events were missed")),
+            Seen::Missed(count) => {
+                return self.terminal.say(&format!("{count} events were missed"));
+            }
         };
         let words = safe::line(&words);
         if self.least.is_some_and(|least| weight >= least) {
-            self.desk.say(&format!("{:>9}  {words}", at.to_string()));
+            self.terminal.say(&format!("{:>9}  {words}", at.to_string()));
         }
         match weight {
             // Nobody tries any more: how the call ended is told at the end.
@@ -83,21 +90,23 @@ impl Teller {
                 self.trouble = Some(words.to_owned());
             }
             Weight::Recovery => self.trouble = None,
-            Weight::Warning if self.least.is_none() => self.desk.say(&format!("warning: {words}")),
+            Weight::Warning if self.least.is_none() => {
+                self.terminal.say(&format!("warning: {words}"))
+            }
             Weight::Detail | Weight::Warning => {}
         }
     }
 
     fn tick(&mut self) {
         let waited = self.began.elapsed();
-        if waited < SILENCE || self.desk.is_done() {
+        if waited < SILENCE || self.terminal.is_done() {
             return;
         }
         if let Some(words) = self.stray_line.take() {
-            self.desk.say(&format!("warning: {}", safe::line(&words)));
+            self.terminal.say(&format!("warning: {}", safe::line(&words)));
         }
         let waiting = format!("waiting for {}: {} s", self.whom, waited.as_secs());
-        self.desk.wait(&waiting);
+        self.terminal.wait(&waiting);
         if waited < self.next {
             return;
         }
@@ -105,10 +114,10 @@ impl Teller {
             // It was told as it happened.
             Some(_) if self.least.is_some() => return,
             Some(trouble) => {
-                self.desk.say(&format!("still trying after {}: {trouble}", news::time(waited)));
+                self.terminal.say(&format!("still trying after {}: {trouble}", news::time(waited)));
             }
-            None if self.desk.is_terminal() => return,
-            None => self.desk.say(&waiting),
+            None if self.terminal.is_terminal() => return,
+            None => self.terminal.say(&waiting),
         }
         self.next = waited * 2;
     }

@@ -60,7 +60,7 @@ async fn list(talk: &Talk) -> Result<Exit> {
     let tools = talk.tools().await?;
     if tools.is_empty() {
         talk.print(|| r#"{"tools":[]}"#.to_owned(), |_, _| Ok(()))?;
-        talk.desk.say("the server has no tools");
+        talk.terminal.say("the server has no tools");
         return Ok(Exit::Done);
     }
     let is_colourful = out::is_colourful(&io::stdout());

@@ -62,7 +62,7 @@ impl Args {
             false => None,
         };
         if let Some(page) = &page {
-            talk.desk.say(&format!("the page is at {}", page.url()));
+            talk.terminal.say(&format!("the page is at {}", page.url()));
         }
         let (events, notifications) = (talk.client.events(), talk.client.notifications());
         let ends = self.time.map(|time| talk.born + time);
@@ -70,10 +70,10 @@ impl Args {
         // From here on everything is told on stdout.
         talk.teller.abort();
         talk.client.keep_connected();
-        talk.desk.clear();
+        talk.terminal.clear();
         let name = server.name().unwrap_or_else(|| "a server without a name".to_owned());
         let name = safe::line(&name);
-        talk.desk.say(&format!("watching {name}; Ctrl-C stops"));
+        talk.terminal.say(&format!("watching {name}; Ctrl-C stops"));
         if let Some(page) = &page {
             page.name(&name);
         }

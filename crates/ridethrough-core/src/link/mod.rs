@@ -70,12 +70,12 @@ use session::Sessions;
 ///
 /// Its methods are of four kinds, to be used in this order:
 ///
-/// 1. *wishes* of the application: [`send`](Self::send), [`connect`](Self::connect),
+/// 1. *commands* of the application: [`send`](Self::send), [`connect`](Self::connect),
 ///    [`notify`](Self::notify), [`answer`](Self::answer), [`cancel`](Self::cancel),
 ///    [`keep_connected`](Self::keep_connected), [`close`](Self::close);
 /// 2. *news* from the world: `handle_*`;
 /// 3. after any of these, [`poll_output`](Self::poll_output) until it returns `None`;
-/// 4. then sleep until [`poll_timeout`](Self::poll_timeout), or the next wish or news, and call
+/// 4. then sleep until [`poll_timeout`](Self::poll_timeout), or the next command or news, and call
 ///    [`handle_timeout`](Self::handle_timeout) when the moment has come.
 ///
 /// Late, duplicate and foreign news are legal and change nothing.
@@ -200,7 +200,7 @@ impl Link {
         self.session.speak_http_sse();
     }
 
-    /// The next thing to carry out. Call until `None` after every wish and all news.
+    /// The next thing to carry out. Call until `None` after every command and all news.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.cx.next_output()
     }

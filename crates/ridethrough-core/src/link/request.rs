@@ -28,7 +28,7 @@ pub struct Request {
     pub options: CallOptions,
 }
 
-/// Wishes for one call; the policy decides what is left open.
+/// Options of one call; the policy decides what is left open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOptions {
     /// The call's own time.

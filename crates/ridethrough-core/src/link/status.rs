@@ -58,7 +58,7 @@ pub enum WaitingFor {
     Connection,
     /// New credentials.
     Credentials,
-    /// The server's own wish for time.
+    /// The time that the server asked for.
     Gate,
     /// An answer to the handshake, or the pause before the next one.
     Handshake,

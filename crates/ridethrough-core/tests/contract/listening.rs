@@ -9,13 +9,13 @@ use crate::rig::{Rig, header, json, method, millis, params, secs, wire_id};
 
 #[test]
 fn a_stateless_server_is_listened_to_once_somebody_wants_news() {
-    for wish in ["keep", "listen"] {
+    for way in ["keep", "listen"] {
         let mut rig = Rig::modern();
         rig.call("deploy");
         rig.post();
         rig.nothing_sent();
 
-        match wish {
+        match way {
             "keep" => rig.link.keep_connected(rig.now),
             _ => rig.link.listen(rig.now),
         }

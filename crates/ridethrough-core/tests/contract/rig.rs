@@ -109,7 +109,7 @@ impl Rig {
         self.drained.clear();
     }
 
-    // Wishes.
+    // Commands.
 
     /// Calls a tool that is not known to be safe.
     pub(crate) fn call(&mut self, tool: &str) -> ExchangeId {

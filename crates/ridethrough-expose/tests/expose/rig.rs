@@ -8,7 +8,9 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
-use ridethrough_expose::{BoxFuture, Child, Door, Exposed, News, Obituary, Settings, Start, Token};
+use ridethrough_expose::{
+    AccessPolicy, BoxFuture, Child, Exposed, News, Obituary, Settings, Start, Token,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex};
 use tokio::sync::{mpsc, oneshot};
@@ -33,11 +35,11 @@ impl Rig {
         let (sender, puppets) = mpsc::unbounded_channel();
         stage.puppets = Some(sender);
         let starts = stage.starts.clone();
-        let door = Door::new([127, 0, 0, 1].into(), Token::new(TOKEN).ok());
+        let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new(TOKEN).ok());
         let news = Arc::<Mutex<Vec<_>>>::default();
         let told = news.clone();
         let tell = move |it| told.lock().unwrap().push(it);
-        Self { exposed: Exposed::new(stage, door, settings, tell), puppets, news, starts }
+        Self { exposed: Exposed::new(stage, access, settings, tell), puppets, news, starts }
     }
 
     /// The next child that was started.

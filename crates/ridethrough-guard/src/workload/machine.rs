@@ -1,4 +1,4 @@
-//! One whole call through the machine, with no I/O: the wish, the request, the answer, the outcome.
+//! One whole call through the machine, with no I/O: the command, the request, the answer, the outcome.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ impl Bench {
         self.link.handle_head(now, attempt, AnswerHead::new(status, Content::Nothing));
     }
 
-    /// From the wish to the outcome, and what a driver asks for in between.
+    /// From the request to the outcome, and what a driver asks for in between.
     fn call(&mut self, answer: fn(&mut Self, &Outgoing) -> Result<()>) -> Result<()> {
         self.now = self.now + Duration::from_millis(1);
         let request = Request {

@@ -10,7 +10,7 @@ use ridethrough_lab::adapter::Step;
 use ridethrough_lab::contestant::{Contestant, Inside};
 use ridethrough_lab::journal::Ran;
 use ridethrough_lab::run::run_on;
-use ridethrough_lab::scenario::{Check, Claim, Scenario, Shelf};
+use ridethrough_lab::scenario::{Check, Claim, Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Doors, Stage};
 use ridethrough_lab::wrong::{self, Dialed, Duplex, Mistake};
@@ -19,27 +19,27 @@ use tokio::sync::mpsc::UnboundedSender;
 
 #[test]
 fn every_scenario_is_failed_by_its_control_in_the_way_it_says() {
-    let shelf = Shelf::ours().unwrap();
+    let scenarios = Scenarios::ours().unwrap();
 
-    let misses: Vec<_> = shelf.all().iter().filter_map(miss).collect();
+    let misses: Vec<_> = scenarios.all().iter().filter_map(miss).collect();
 
     assert!(misses.is_empty(), "{} controls miss:\n{}", misses.len(), misses.join("\n"));
 }
 
 #[test]
 fn a_naive_client_fails_at_least_half_of_all_scenarios() {
-    let shelf = Shelf::ours().unwrap();
+    let scenarios = Scenarios::ours().unwrap();
     let naive = *wrong::find("naive").unwrap();
 
     let is_failed = |it: &&Scenario| put_through(it, naive).verdict == Verdict::Fail;
-    let failed = shelf.all().iter().filter(is_failed).count();
+    let failed = scenarios.all().iter().filter(is_failed).count();
 
-    assert!(2 * failed >= shelf.all().len(), "{failed} of {}", shelf.all().len());
+    assert!(2 * failed >= scenarios.all().len(), "{failed} of {}", scenarios.all().len());
 }
 
 #[test]
 fn a_client_that_does_nothing_fails_every_scenario() {
-    let shelf = Shelf::ours().unwrap();
+    let scenarios = Scenarios::ours().unwrap();
     let idle = Inside(
         |_url, script: Vec<Step>, said: UnboundedSender<String>| -> BoxFuture<'static, ()> {
             Box::pin(async move {
@@ -53,7 +53,8 @@ fn a_client_that_does_nothing_fails_every_scenario() {
     );
 
     let is_failed = |it: &&Scenario| play(it, &idle).verdict == Verdict::Fail;
-    let others: Vec<_> = shelf.all().iter().filter(|it| !is_failed(it)).map(|it| &it.id).collect();
+    let others: Vec<_> =
+        scenarios.all().iter().filter(|it| !is_failed(it)).map(|it| &it.id).collect();
 
     assert!(others.is_empty(), "{others:?}");
 }
@@ -62,7 +63,7 @@ fn a_client_that_does_nothing_fails_every_scenario() {
 /// wrong, and not the client.
 #[test]
 fn a_client_that_repeats_nothing_runs_no_call_twice() {
-    let shelf = Shelf::ours().unwrap();
+    let scenarios = Scenarios::ours().unwrap();
     let gives_up = *wrong::find("gives-up").unwrap();
     let runs_twice = |scenario: &&Scenario| {
         let score = put_through(scenario, gives_up);
@@ -73,7 +74,7 @@ fn a_client_that_repeats_nothing_runs_no_call_twice() {
         scenario.checks().any(|(check, _)| is_twice(check))
     };
 
-    let blamed: Vec<_> = shelf.all().iter().filter(runs_twice).map(|it| &it.id).collect();
+    let blamed: Vec<_> = scenarios.all().iter().filter(runs_twice).map(|it| &it.id).collect();
 
     assert!(blamed.is_empty(), "{blamed:?}");
 }

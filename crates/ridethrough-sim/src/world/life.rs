@@ -20,11 +20,11 @@ use super::lines::lines;
 use super::oracle::Oracle;
 use super::order::Order;
 use super::people::{BridgeHost, Caller};
+use super::schedule::{Site, draw_schedule};
 use super::shape::Shape;
 use super::told::Told;
 use super::trace::Trace;
 use super::vault::Vault;
-use super::weather::{Site, forecast};
 use super::{Lived, MESSAGE_LIMIT, World};
 use crate::net::Network;
 
@@ -149,10 +149,10 @@ impl Life {
             })
             .collect();
         let within = starts.last().copied().unwrap_or_default() + Duration::from_secs(5);
-        let mut weather = JoinSet::new();
+        let mut schedules = JoinSet::new();
         for site in self.sites.clone() {
-            let forecast = forecast(&mut self.rng, &self.faults, self.calls, within);
-            weather.spawn(site.weather(forecast));
+            let schedule = draw_schedule(&mut self.rng, &self.faults, self.calls, within);
+            schedules.spawn(site.play(schedule));
         }
         let mut calls = JoinSet::new();
         for at in starts {
@@ -160,7 +160,7 @@ impl Life {
             tokio::time::sleep_until(self.began + at).await;
             calls.spawn(plan.play());
         }
-        while weather.join_next().await.is_some() {}
+        while schedules.join_next().await.is_some() {}
         for site in &self.sites {
             site.heal().await;
         }

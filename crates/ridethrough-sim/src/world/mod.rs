@@ -3,7 +3,7 @@
 //! ```text
 //!   people ──▶ Client (ridethrough) ──▶ net ──▶ Server (ridethrough-lab) ──▶ host
 //!     │      or Bridge before it                      ▲                        │
-//!     │                                            weather                     │
+//!     │                                            schedule                    │
 //!     └───────────────────────────▶ oracle ◀───────────────────────────────────┘
 //! ```
 //!
@@ -23,13 +23,13 @@ mod lines;
 mod oracle;
 mod order;
 mod people;
+mod schedule;
 mod shape;
 mod soak;
 mod streams;
 mod told;
 mod trace;
 mod vault;
-mod weather;
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ use super::meta::with_meta;
 use super::pending::Listener;
 use super::task::{Plan, TaskCall, Time};
 use super::{Client, Params, Pending, PendingResult, PendingSourced, ProgressStream};
-use crate::driver::{Accepts, Caller, Reporter, Steps, Track, Wish, progress};
+use crate::driver::{Accepts, Caller, DriverCommand, Reporter, Steps, Track, progress};
 use crate::error::Error;
 use crate::http::checked_header;
 use crate::model::Progress;
@@ -258,7 +258,7 @@ impl<T> Call<T> {
         request.options.headers = headers.into();
         match fault {
             Some(fault) => refuse(caller, &request, fault),
-            None => client.wish(Wish::Send { caller, request, accepts }),
+            None => client.command(DriverCommand::Send { caller, request, accepts }),
         }
         pending
     }

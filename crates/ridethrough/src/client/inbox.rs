@@ -4,7 +4,7 @@ use ridethrough_core::message::Answer;
 use ridethrough_core::{Delivered, QuestionId};
 use tokio::sync::mpsc;
 
-use crate::driver::{Post, Wish, Wisher};
+use crate::driver::{CommandSender, DriverCommand, Post};
 
 /// Notifications and requests of the server, as they come.
 ///
@@ -42,13 +42,13 @@ use crate::driver::{Post, Wish, Wisher};
 /// [`ClientBuilder::capabilities`]: crate::ClientBuilder::capabilities
 pub struct Inbox {
     post: Post,
-    wishes: mpsc::WeakUnboundedSender<Box<Wish>>,
+    commands: mpsc::WeakUnboundedSender<Box<DriverCommand>>,
 }
 
 impl Inbox {
-    pub(super) fn new(post: Post, wishes: &Wisher) -> Self {
+    pub(super) fn new(post: Post, commands: &CommandSender) -> Self {
         // An inbox alone does not keep a link alive.
-        Self { post, wishes: wishes.downgrade() }
+        Self { post, commands: commands.downgrade() }
     }
 
     /// The next message; `None` when the client is closed or gone, or another inbox took over.
@@ -58,9 +58,9 @@ impl Inbox {
 
     /// Answers a question. One that was withdrawn, or answered before, needs no answer.
     pub fn answer(&self, question: QuestionId, answer: Answer) {
-        if let Some(wishes) = self.wishes.upgrade() {
+        if let Some(commands) = self.commands.upgrade() {
             // A driver that is gone has nobody left to answer.
-            let _ = wishes.send(Box::new(Wish::Answer { question, answer }));
+            let _ = commands.send(Box::new(DriverCommand::Answer { question, answer }));
         }
     }
 
@@ -73,12 +73,12 @@ impl Inbox {
 impl Drop for Inbox {
     /// The server may wait for answers before it gives its own: what nobody read is refused.
     fn drop(&mut self) {
-        let Some(wishes) = self.wishes.upgrade() else { return };
+        let Some(commands) = self.commands.upgrade() else { return };
         for delivered in self.post.close() {
             if let Delivered::Question { question, .. } = delivered {
                 let answer = Answer::refusal(-32601, "Method not found");
                 // A driver that is gone has nobody left to answer.
-                let _ = wishes.send(Box::new(Wish::Answer { question, answer }));
+                let _ = commands.send(Box::new(DriverCommand::Answer { question, answer }));
             }
         }
     }

@@ -36,7 +36,7 @@ use tokio::sync::oneshot;
 
 use crate::command::Command;
 use crate::config::{BuildError, ClientBuilder};
-use crate::driver::{CallNumber, Caller, Wish, Wisher, mailbox};
+use crate::driver::{CallNumber, Caller, CommandSender, DriverCommand, mailbox};
 use crate::error::{Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
@@ -55,7 +55,7 @@ use crate::observe::{Events, Lookout};
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    wishes: Wisher,
+    commands: CommandSender,
     lookout: Lookout,
     calls: Arc<AtomicU64>,
     /// How tasks are followed, if the server was told that they are.
@@ -103,8 +103,12 @@ impl Client {
         ClientBuilder::new(url)
     }
 
-    pub(crate) fn from_parts(wishes: Wisher, lookout: Lookout, tasks: Option<Tasks>) -> Self {
-        Self { wishes, lookout, calls: Arc::default(), tasks }
+    pub(crate) fn from_parts(
+        commands: CommandSender,
+        lookout: Lookout,
+        tasks: Option<Tasks>,
+    ) -> Self {
+        Self { commands, lookout, calls: Arc::default(), tasks }
     }
 
     /// Asks the server, in JSON: the other methods ([`call_tool`](Self::call_tool) and so on) are this
@@ -130,7 +134,7 @@ impl Client {
         let method = method.into();
         let (reply, told) = oneshot::channel();
         let params = params.into().0;
-        self.wish(Wish::Notify { method: method.clone(), params, reply });
+        self.command(DriverCommand::Notify { method: method.clone(), params, reply });
         told.await.unwrap_or_else(|_| Err(gone(method)))
     }
 
@@ -155,32 +159,32 @@ impl Client {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None, track: None };
         let pending = Pending::new(self.clone(), "initialize".into(), caller.number, outcome, None);
-        self.wish(Wish::Connect(caller));
+        self.command(DriverCommand::Connect(caller));
         pending
     }
 
     /// Stays connected though no call waits: for a bridge, or an application that lives from the
     /// server's notifications.
     pub fn keep_connected(&self) {
-        self.wish(Wish::KeepConnected);
+        self.command(DriverCommand::KeepConnected);
     }
 
     /// Says who we are from the next handshake on: the first, or one after a lost session. A stateless
     /// server is told with every request, and so from the next one on. Both parts must be JSON objects.
     pub fn set_identity(&self, identity: Identity) {
-        self.wish(Wish::SetIdentity(identity));
+        self.command(DriverCommand::SetIdentity(identity));
     }
 
     /// Speaks this era from the next handshake on, if the server speaks both: see
     /// [`ClientBuilder::prefer_era`].
     pub fn prefer_era(&self, era: Era) {
-        self.wish(Wish::PreferEra(era));
+        self.command(DriverCommand::PreferEra(era));
     }
 
     /// The places that the server may work in, from here on; it is told that they changed. The server
     /// asks for them only if [`ClientBuilder::roots`] said that there are any.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) {
-        self.wish(Wish::SetRoots(roots.into_iter().collect()));
+        self.command(DriverCommand::SetRoots(roots.into_iter().collect()));
     }
 
     /// The server's notifications, from here on. Each such stream has them all.
@@ -189,7 +193,7 @@ impl Client {
     /// [`connect`](Self::connect) and [`keep_connected`](Self::keep_connected).
     pub fn notifications(&self) -> Notifications {
         let (mailbox, post) = mailbox();
-        self.wish(Wish::Listen(mailbox));
+        self.command(DriverCommand::Listen(mailbox));
         Notifications::new(post)
     }
 
@@ -199,8 +203,8 @@ impl Client {
     /// Without an inbox, requests that have no handler are answered with "method not found".
     pub fn inbox(&self) -> Inbox {
         let (mailbox, post) = mailbox();
-        self.wish(Wish::Inbox(mailbox));
-        Inbox::new(post, &self.wishes)
+        self.command(DriverCommand::Inbox(mailbox));
+        Inbox::new(post, &self.commands)
     }
 
     /// Everything worth telling an operator, from here on.
@@ -211,7 +215,7 @@ impl Client {
     /// Where the link stands; `None` if its runtime has been shut down.
     pub async fn status(&self) -> Option<Status> {
         let (reply, status) = oneshot::channel();
-        self.wish(Wish::Status(reply));
+        self.command(DriverCommand::Status(reply));
         status.await.ok()
     }
 
@@ -219,15 +223,15 @@ impl Client {
     /// the inbox or watches events sees their end.
     pub async fn close(&self) {
         let (reply, closed) = oneshot::channel();
-        self.wish(Wish::Close(reply));
+        self.command(DriverCommand::Close(reply));
         // The driver lets go of the sender if the link is closed already.
         let _ = closed.await;
     }
 
-    fn wish(&self, wish: Wish) {
-        // A driver that is gone drops the wish, and with it the reply's sender: whoever waits for
+    fn command(&self, command: DriverCommand) {
+        // A driver that is gone drops the command, and with it the reply's sender: whoever waits for
         // the reply learns it from that.
-        let _ = self.wishes.send(Box::new(wish));
+        let _ = self.commands.send(Box::new(command));
     }
 
     fn next_call(&self) -> CallNumber {

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::call::Reader;
 use super::task::{Following, Plan, created, is_refused_form};
 use super::{Client, gone, result};
-use crate::driver::{CallNumber, Ended, Steps, Wish};
+use crate::driver::{CallNumber, DriverCommand, Ended, Steps};
 use crate::error::Error;
 use crate::model::{self, Progress};
 use crate::source::{Source, Sourced};
@@ -50,7 +50,7 @@ impl Pending {
     /// was on its way already, or [`Kind::Cancelled`](ridethrough_core::Kind::Cancelled) with what is known
     /// about the server having run it.
     pub fn cancel(&self) {
-        self.client.wish(Wish::Cancel(self.number));
+        self.client.command(DriverCommand::Cancel(self.number));
     }
 
     /// What has come and was not looked at. Nothing comes after this.
@@ -87,7 +87,7 @@ impl Future for Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.client.wish(Wish::Cancel(self.number));
+            self.client.command(DriverCommand::Cancel(self.number));
         }
     }
 }
@@ -163,7 +163,7 @@ impl<T> Future for PendingResult<T> {
         Poll::Ready(read.map_err(|source| {
             // What nobody can read is not worth keeping.
             let method = self.pending.method.clone();
-            self.pending.client.wish(Wish::Forget { method });
+            self.pending.client.command(DriverCommand::Forget { method });
             self.unreadable(result, source)
         }))
     }

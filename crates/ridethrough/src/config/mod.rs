@@ -323,7 +323,7 @@ impl ClientBuilder {
             link.remember_era(clock.now(), era, age);
         }
         let (observers, lookout) = Observers::new(name, self.on_era);
-        let (wisher, wishes) = mpsc::unbounded_channel();
+        let (sender, commands) = mpsc::unbounded_channel();
         let driver = Box::new(Driver::new(Parts {
             link,
             clock,
@@ -334,10 +334,10 @@ impl ClientBuilder {
             observers,
             limits: self.limits,
             cache: self.cache,
-            wishes,
+            commands,
         }));
         runtime.spawn(driver.run());
-        Ok(Client::from_parts(wisher, lookout, tasks))
+        Ok(Client::from_parts(sender, lookout, tasks))
     }
 
     /// Looks at everything, and names all that is wrong together.

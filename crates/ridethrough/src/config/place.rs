@@ -50,7 +50,7 @@ impl Place {
 /// `npx` and its like fetch a server before they start it. One that exits meanwhile is not waited for.
 const TIME_TO_START: Duration = Duration::from_secs(60);
 
-/// What carries out errands to the server, and what that is called in records for operators.
+/// What carries out requests to the server, and what that is called in records for operators.
 pub(super) struct Reached {
     pub(super) name: String,
     pub(super) transport: Arc<dyn Transport>,

@@ -1,4 +1,4 @@
-//! One errand that is out.
+//! One request that is out.
 //!
 //! It reads its answer and tells the driver, one piece of news at a time, until it is told to stop or
 //! to read the rest for the connection's sake only.
@@ -21,9 +21,9 @@ use super::limits::Limits;
 use super::memory::Share;
 use crate::drain;
 use crate::size::too_large;
-use crate::transport::{Body, Errand, Reply, Transport};
+use crate::transport::{Body, Reply, Transport, TransportRequest};
 
-/// One errand that is out.
+/// One request that is out.
 pub(super) struct Attempt {
     pub(super) id: AttemptId,
     pub(super) orders: oneshot::Receiver<Order>,
@@ -33,8 +33,8 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) async fn run(mut self, transport: Arc<dyn Transport>, errand: Errand) {
-        let mut performing = transport.perform(errand);
+    pub(super) async fn run(mut self, transport: Arc<dyn Transport>, request: TransportRequest) {
+        let mut performing = transport.perform(request);
         let reply = tokio::select! {
             biased;
             order = &mut self.orders => {
@@ -59,7 +59,7 @@ impl Attempt {
     }
 
     pub(super) async fn connect(mut self, transport: Arc<dyn Transport>, within: Duration) {
-        let performing = transport.perform(Errand::Connect);
+        let performing = transport.perform(TransportRequest::Connect);
         let connected = tokio::select! {
             biased;
             _ = &mut self.orders => return,

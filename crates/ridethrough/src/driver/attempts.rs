@@ -1,4 +1,4 @@
-//! The errands that are out, side by side, and the news that they bring.
+//! The requests that are out, side by side, and the news that they bring.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -15,7 +15,7 @@ use super::attempt::Attempt;
 use super::limits::Limits;
 use super::memory::Memory;
 use crate::drain::Bounds;
-use crate::transport::{Errand, Transport};
+use crate::transport::{Transport, TransportRequest};
 
 /// Something that happened to an attempt.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) enum Order {
     Drain(Bounds),
 }
 
-/// All errands that are out.
+/// All requests that are out.
 pub(super) struct Attempts {
     running: FuturesUnordered<BoxFuture<'static, AttemptId>>,
     orders: BTreeMap<AttemptId, oneshot::Sender<Order>>,
@@ -52,12 +52,17 @@ impl Attempts {
     }
 
     /// Begins a request.
-    pub(super) fn begin(&mut self, id: AttemptId, transport: Arc<dyn Transport>, errand: Errand) {
-        let lane = match &errand {
-            Errand::Connect => Lane::Control,
-            Errand::Request { outgoing, .. } => outgoing.lane,
+    pub(super) fn begin(
+        &mut self,
+        id: AttemptId,
+        transport: Arc<dyn Transport>,
+        request: TransportRequest,
+    ) {
+        let lane = match &request {
+            TransportRequest::Connect => Lane::Control,
+            TransportRequest::Request { outgoing, .. } => outgoing.lane,
         };
-        self.launch(id, lane, News::Failed, |attempt| attempt.run(transport, errand));
+        self.launch(id, lane, News::Failed, |attempt| attempt.run(transport, request));
     }
 
     /// Begins a connect of the link's own, which must end in time: the link makes one at a time.

@@ -13,7 +13,7 @@ impl Driver {
         match &delivered {
             Delivered::Notification { exchange, method, params } => {
                 // Before anybody hears of it: whoever does will ask again.
-                self.shelf.notified(method, params.as_ref());
+                self.cache.notified(method, params.as_ref());
                 match (exchange, &**method) {
                     (Some(exchange), "notifications/progress") => {
                         self.callers.progressed(*exchange, params.as_ref());

@@ -1,37 +1,37 @@
 //! Where the machine meets the world: the one task of a client.
 //!
-//! The driver owns the link, hands it wishes and news, and carries out what it says. Attempts run
+//! The driver owns the link, hands it commands and news, and carries out what it says. Attempts run
 //! inside this task, side by side: none is awaited by another, and dropping the driver drops them
 //! all. It decides nothing.
 //!
 //! ```text
-//!   clients ──wishes──▶ ┌────────┐ ──outputs──▶ attempts ──▶ transport
-//!                       │ driver │ ◀───news─────────┘
-//!   callers ◀─outcomes─ └────────┘ ──events──▶ whoever watches
+//!   clients ──commands─▶ ┌────────┐ ──outputs──▶ attempts ──▶ transport
+//!                        │ driver │ ◀───news─────────┘
+//!   callers ◀─outcomes── └────────┘ ──events──▶ whoever watches
 //! ```
 
 mod attempt;
 mod attempts;
 mod callers;
+mod calls;
 mod collected;
+mod command;
+mod current_token;
 mod deliver;
-mod keeping;
 mod limits;
 mod mailbox;
 mod memory;
 mod progress;
 mod questions;
-mod shelf;
-mod wallet;
-mod wish;
+mod response_cache;
 
 pub use callers::Track;
 pub(crate) use callers::{Caller, Ended};
+pub(crate) use command::{CallNumber, CommandReceiver, CommandSender, DriverCommand};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
 pub(crate) use progress::{Reporter, Steps, progress};
-pub(crate) use shelf::Accepts;
-pub(crate) use wish::{CallNumber, Wish, Wisher, Wishes};
+pub(crate) use response_cache::Accepts;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -53,14 +53,14 @@ use crate::drain::Bounds;
 use crate::handlers::Handlers;
 use crate::model::Root;
 use crate::observe::Observers;
-use crate::transport::{Errand, Transport};
+use crate::transport::{Transport, TransportRequest};
 
 use attempts::{Attempts, News, Order};
 use callers::Callers;
+use current_token::{CurrentToken, Kept, Renewed};
 use memory::Memory;
 use questions::Questions;
-use shelf::Shelf;
-use wallet::{Kept, Renewed, Wallet};
+use response_cache::ResponseCache;
 
 /// The parts that a driver is made of.
 pub(crate) struct Parts {
@@ -73,7 +73,7 @@ pub(crate) struct Parts {
     pub(crate) observers: Observers,
     pub(crate) limits: Limits,
     pub(crate) cache: Cache,
-    pub(crate) wishes: Wishes,
+    pub(crate) commands: CommandReceiver,
 }
 
 /// Runs one link for as long as anybody holds its client.
@@ -85,21 +85,21 @@ pub(crate) struct Driver {
     looked: Instant,
     /// Gone, with its connections, when the link is closed.
     transport: Option<Arc<dyn Transport>>,
-    wallet: Wallet,
+    token: CurrentToken,
     observers: Observers,
-    wishes: Wishes,
+    commands: CommandReceiver,
 
     attempts: Attempts,
     renewal: Option<BoxFuture<'static, Renewed>>,
     callers: Callers,
-    notices: BTreeMap<NoticeId, wish::NoticeReply>,
+    notices: BTreeMap<NoticeId, command::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
     /// Those who wait for something between calls of theirs.
     followers: Vec<oneshot::Sender<()>>,
     questions: Questions,
     inbox: Option<Mailbox>,
     listeners: Vec<Mailbox>,
-    shelf: Shelf,
+    cache: ResponseCache,
     limits: Limits,
     capacity: Option<usize>,
     is_closed: bool,
@@ -111,7 +111,7 @@ enum Woken {
     News,
     Renewal(Renewed),
     Time,
-    Wish(Option<Box<Wish>>),
+    DriverCommand(Option<Box<DriverCommand>>),
 }
 
 impl Driver {
@@ -122,9 +122,9 @@ impl Driver {
             sleep: parts.sleep,
             looked: Instant::now(),
             transport: Some(parts.transport),
-            wallet: Wallet::new(parts.credentials),
+            token: CurrentToken::new(parts.credentials),
             observers: parts.observers,
-            wishes: parts.wishes,
+            commands: parts.commands,
             attempts: Attempts::new(parts.limits, Memory::new(parts.limits)),
             renewal: None,
             callers: Callers::default(),
@@ -134,7 +134,7 @@ impl Driver {
             questions: Questions::new(parts.handlers, parts.limits.link),
             inbox: None,
             listeners: Vec::new(),
-            shelf: Shelf::new(parts.cache),
+            cache: ResponseCache::new(parts.cache),
             limits: parts.limits,
             capacity: None,
             is_closed: false,
@@ -143,7 +143,7 @@ impl Driver {
 
     /// Lives until the last client is dropped. In a box: a task that is given a driver keeps room for two.
     pub(crate) async fn run(mut self: Box<Self>) {
-        if self.wallet.has_hook() {
+        if self.token.has_hook() {
             self.link.await_first_credentials();
         }
         let mut alarm = Box::pin(tokio::time::sleep_until(Instant::now()));
@@ -156,13 +156,13 @@ impl Driver {
                 Woken::News => self.take_in_news(),
                 Woken::Renewal(renewed) => self.take_in_renewal(renewed),
                 Woken::Time => {}
-                Woken::Wish(Some(wish)) => self.grant(*wish),
-                Woken::Wish(None) => return,
+                Woken::DriverCommand(Some(command)) => self.grant(*command),
+                Woken::DriverCommand(None) => return,
             }
             // News comes first; a server that floods us must hold up neither callers nor deadlines.
             for _ in 0..WISHES_AT_ONCE {
-                match self.wishes.try_recv() {
-                    Ok(wish) => self.grant(*wish),
+                match self.commands.try_recv() {
+                    Ok(command) => self.grant(*command),
                     Err(mpsc::error::TryRecvError::Empty) => break,
                     Err(mpsc::error::TryRecvError::Disconnected) => return,
                 }
@@ -195,7 +195,7 @@ impl Driver {
             }) => Woken::Renewal(renewed),
             answer = poll_fn(|context| questions.poll_answer(context)) => Woken::Answer(answer),
             () = poll_fn(|context| attempts.poll_news(context)) => Woken::News,
-            wish = self.wishes.recv() => Woken::Wish(wish),
+            command = self.commands.recv() => Woken::DriverCommand(command),
             () = alarm, if due.is_some() => Woken::Time,
         }
     }
@@ -212,7 +212,7 @@ impl Driver {
 
     fn ask_about_sleep(&mut self) {
         if let Some(gap) = self.sleep.slept() {
-            self.shelf.slept(gap);
+            self.cache.slept(gap);
             self.link.handle_resumed_from_suspend(self.clock.now(), gap);
         }
     }
@@ -232,7 +232,7 @@ impl Driver {
                     }
                 }
                 Output::Tell(event) => {
-                    self.shelf.happened(&event);
+                    self.cache.happened(&event);
                     self.observers.tell(self.clock.now(), event);
                 }
             }
@@ -261,13 +261,13 @@ impl Driver {
                 self.attempts.order(attempt, Order::Drain(Bounds { within, bytes }));
             }
             Action::RenewCredentials { rejected, challenge } => {
-                self.renewal = Some(self.wallet.renew(rejected, challenge));
+                self.renewal = Some(self.token.renew(rejected, challenge));
             }
             Action::Send(outgoing) => {
                 let attempt = outgoing.attempt;
-                let errand = Errand::Request { outgoing, token: self.wallet.token() };
+                let request = TransportRequest::Request { outgoing, token: self.token.token() };
                 if let Some(transport) = &self.transport {
-                    self.attempts.begin(attempt, transport.clone(), errand);
+                    self.attempts.begin(attempt, transport.clone(), request);
                 }
             }
         }
@@ -305,63 +305,65 @@ impl Driver {
             if let Some(token) = &token {
                 self.link.secrets().keep(token.exposed());
             }
-            if self.wallet.keep(token) == Kept::Another {
-                self.shelf.credentials_changed();
+            if self.token.keep(token) == Kept::Another {
+                self.cache.credentials_changed();
             }
         });
         self.link.handle_credentials(self.clock.now(), renewed.rejected, result);
     }
 
-    fn grant(&mut self, wish: Wish) {
+    fn grant(&mut self, command: DriverCommand) {
         let now = self.clock.now();
-        match wish {
-            Wish::Answer { question, answer } => self.link.answer(now, question, &answer),
-            Wish::Cancel(call) => {
+        match command {
+            DriverCommand::Answer { question, answer } => self.link.answer(now, question, &answer),
+            DriverCommand::Cancel(call) => {
                 if let Some(exchange) = self.callers.exchange(call) {
                     self.link.cancel(now, exchange);
                 }
             }
-            Wish::Close(_) if self.is_closed => {}
-            Wish::Close(closer) => {
-                self.shelf.close();
+            DriverCommand::Close(_) if self.is_closed => {}
+            DriverCommand::Close(closer) => {
+                self.cache.close();
                 self.closers.push(closer);
                 self.link.close(now);
             }
-            Wish::Connect(caller) => {
+            DriverCommand::Connect(caller) => {
                 let exchange = self.link.connect(now, None);
                 self.callers.insert(exchange, caller);
             }
-            Wish::Follow(follower) => self.take_follower(follower),
-            Wish::Forget { method } => self.shelf.forget_method(&method),
-            Wish::Handler { method, params, reply } => {
+            DriverCommand::Follow(follower) => self.take_follower(follower),
+            DriverCommand::Forget { method } => self.cache.forget_method(&method),
+            DriverCommand::Handler { method, params, reply } => {
                 // Whoever asked may be gone, and then does not want to know.
                 let _ = reply.send(self.questions.answering(&method, params));
             }
-            Wish::Inbox(inbox) => {
+            DriverCommand::Inbox(inbox) => {
                 self.inbox = Some(inbox).filter(|_| !self.is_closed);
                 self.link.listen(now);
             }
-            Wish::KeepConnected => self.link.keep_connected(now),
-            Wish::Listen(listener) if self.is_closed => drop(listener),
-            Wish::Listen(listener) => {
+            DriverCommand::KeepConnected => self.link.keep_connected(now),
+            DriverCommand::Listen(listener) if self.is_closed => drop(listener),
+            DriverCommand::Listen(listener) => {
                 // A server that says nothing gives no other occasion to miss those who left.
                 self.listeners.retain(Mailbox::is_read);
                 self.listeners.push(listener);
                 self.link.listen(now);
             }
-            Wish::Notify { method, params, reply } => {
+            DriverCommand::Notify { method, params, reply } => {
                 let notice = self.link.notify(now, method, params.as_ref());
                 self.notices.insert(notice, reply);
             }
-            Wish::PreferEra(era) => self.link.prefer_era(era),
-            Wish::Send { caller, request, accepts } => self.send(now, caller, request, accepts),
-            Wish::SetIdentity(identity) => {
+            DriverCommand::PreferEra(era) => self.link.prefer_era(era),
+            DriverCommand::Send { caller, request, accepts } => {
+                self.send(now, caller, request, accepts)
+            }
+            DriverCommand::SetIdentity(identity) => {
                 // What a server lists may depend on what its client can do.
-                self.shelf.forget_all();
+                self.cache.forget_all();
                 self.link.set_identity(identity);
             }
-            Wish::SetRoots(roots) => self.set_roots(now, &roots),
-            Wish::Status(reply) => self.tell_status(reply),
+            DriverCommand::SetRoots(roots) => self.set_roots(now, &roots),
+            DriverCommand::Status(reply) => self.tell_status(reply),
         }
         self.carry_out();
     }

@@ -9,7 +9,7 @@ use ridethrough_core::QuestionId;
 use ridethrough_core::message::{Answer, Json};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::wish::Answering;
+use super::command::Answering;
 use crate::handlers::Handlers;
 use crate::model::Root;
 

@@ -23,7 +23,7 @@ use ridethrough_core::{AnswerHead, Cause, Failure, Generation, Outgoing};
 use crate::credentials::Token;
 use crate::endpoint::Endpoint;
 use crate::pool::{Http1, Http2Stream, Lease, Pool};
-use crate::transport::{Errand, Reply, Transport};
+use crate::transport::{Reply, Transport, TransportRequest};
 
 pub(crate) use body::poll_data;
 pub(crate) use cookies::Cookies;
@@ -35,11 +35,11 @@ use body::{Http1Body, Http2Body};
 
 /// Streamable HTTP to one endpoint.
 pub(crate) struct Http {
-    desk: Arc<Desk>,
+    shared: Arc<HttpShared>,
 }
 
 /// What all requests of one client share.
-struct Desk {
+struct HttpShared {
     endpoint: Endpoint,
     host: HeaderValue,
     headers: HeaderMap,
@@ -52,7 +52,7 @@ impl Http {
         let cookies = Cookies::default();
         let host = HeaderValue::try_from(endpoint.authority());
         let host = host.expect("what stands in a URL as host and port is a header too");
-        Self { desk: Arc::new(Desk { endpoint, host, headers, cookies, pool }) }
+        Self { shared: Arc::new(HttpShared { endpoint, host, headers, cookies, pool }) }
     }
 }
 
@@ -63,18 +63,18 @@ struct Asked {
 }
 
 impl Transport for Http {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let desk = self.desk.clone();
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let shared = self.shared.clone();
         Box::pin(async move {
-            match errand {
-                Errand::Connect => desk.pool.connect().await.map(|()| Reply::Connected),
-                Errand::Request { outgoing, token } => desk.ask(outgoing, token).await,
+            match request {
+                TransportRequest::Connect => shared.pool.connect().await.map(|()| Reply::Connected),
+                TransportRequest::Request { outgoing, token } => shared.ask(outgoing, token).await,
             }
         })
     }
 }
 
-impl Desk {
+impl HttpShared {
     async fn ask(&self, outgoing: Outgoing, token: Option<Token>) -> Result<Reply, Failure> {
         let (generation, lane, route) = (outgoing.to.generation, outgoing.lane, outgoing.route);
         let request = request::build(self, outgoing, token.as_ref())

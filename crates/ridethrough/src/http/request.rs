@@ -1,4 +1,4 @@
-//! One errand in the words of HTTP.
+//! One request in the words of HTTP.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST};
@@ -6,13 +6,13 @@ use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
 use http_body_util::Full;
 use ridethrough_core::{Outgoing, Verb};
 
-use super::Desk;
+use super::HttpShared;
 use crate::credentials::Token;
 
 /// Builds a request; `None` if the server gave us something to repeat that no header can carry.
 /// Everything of our own was checked when it was taken in.
 pub(super) fn build(
-    desk: &Desk,
+    shared: &HttpShared,
     outgoing: Outgoing,
     token: Option<&Token>,
 ) -> Option<Request<Bytes>> {
@@ -23,10 +23,10 @@ pub(super) fn build(
         Verb::Post { body } => (Method::POST, body, None),
     };
     let mut request = Request::new(body);
-    *request.uri_mut() = desk.endpoint.uri(to.target.as_deref())?;
+    *request.uri_mut() = shared.endpoint.uri(to.target.as_deref())?;
     let headers = request.headers_mut();
-    headers.reserve(desk.headers.len() + 8);
-    headers.extend(desk.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    headers.reserve(shared.headers.len() + 8);
+    headers.extend(shared.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
     // What a call says for itself counts more than what is said for all.
     for (name, _) in outgoing.headers.iter() {
         headers.remove(name);
@@ -52,7 +52,7 @@ pub(super) fn build(
     if let Some(token) = token {
         headers.insert(AUTHORIZATION, token.header()?);
     }
-    if let Some(cookies) = desk.cookies.header(to.generation) {
+    if let Some(cookies) = shared.cookies.header(to.generation) {
         headers.insert(COOKIE, cookies);
     }
     *request.method_mut() = method;

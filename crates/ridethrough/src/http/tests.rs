@@ -21,7 +21,7 @@ use crate::clock::SleepClock;
 use crate::dial::{Connection, Dial, Peek, Tls, TlsSettings};
 use crate::endpoint::Endpoint;
 use crate::pool::{Pool, PoolSettings};
-use crate::transport::{Body, Errand, Reply, Transport};
+use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 /// Runs a scenario over HTTP/1.1 and over HTTP/2.
 macro_rules! on_both {
@@ -276,7 +276,7 @@ impl Bench {
     }
 
     async fn connect(&self) {
-        self.http.perform(Errand::Connect).await.unwrap();
+        self.http.perform(TransportRequest::Connect).await.unwrap();
     }
 
     async fn ask(&self, route: Route) -> Result<Seen, Failure> {
@@ -303,7 +303,7 @@ impl Bench {
             lane: Lane::Call,
             route,
         };
-        let reply = self.http.perform(Errand::Request { outgoing, token: None }).await?;
+        let reply = self.http.perform(TransportRequest::Request { outgoing, token: None }).await?;
         let Reply::Answered { head, body, .. } = reply else { panic!("{reply:?}") };
         // The server tells its number by the one header that is read as a number.
         let theirs = head.retry_after.unwrap().as_secs();

@@ -1,7 +1,7 @@
 //! HTTP+SSE, the transport of 2024-11-05, on top of HTTP: what we say goes to an address that the server
 //! names, each message by a POST of its own; what the server says comes on one stream, opened by GET.
 //!
-//! Gives the machine's errands the shape that they have elsewhere, as `stdio` does. It decides nothing: it
+//! Gives the machine's requests the shape that they have elsewhere, as `stdio` does. It decides nothing: it
 //! opens one stream when it is told to shake hands, and never a second one by itself.
 //!
 //! ```text
@@ -33,7 +33,7 @@ use crate::credentials::Token;
 use crate::drain::{self, Bounds};
 use crate::endpoint::Endpoint;
 use crate::switchboard::{Awaited, LineBody, Parcel, Source};
-use crate::transport::{Errand, Reply, Transport};
+use crate::transport::{Reply, Transport, TransportRequest};
 
 use opening::Opening;
 use posting::Posting;
@@ -41,11 +41,11 @@ use stream::{Held, Stream};
 
 /// HTTP, by Streamable HTTP and by HTTP+SSE.
 pub(crate) struct HttpSse {
-    desk: Arc<Desk>,
+    shared: Arc<HttpSseShared>,
 }
 
-/// What all errands of one client share.
-struct Desk {
+/// What all requests of one client share.
+struct HttpSseShared {
     http: Arc<dyn Transport>,
     endpoint: Endpoint,
     message_limit: usize,
@@ -68,26 +68,28 @@ struct Letter {
 impl HttpSse {
     pub(crate) fn new(http: Arc<dyn Transport>, endpoint: Endpoint, message_limit: usize) -> Self {
         let streams = Mutex::default();
-        Self { desk: Arc::new(Desk { http, endpoint, message_limit, streams }) }
+        Self { shared: Arc::new(HttpSseShared { http, endpoint, message_limit, streams }) }
     }
 }
 
 impl Transport for HttpSse {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
-        match errand {
-            Errand::Request { outgoing, token } if outgoing.to.carrier == Carrier::HttpSse => {
-                let desk = self.desk.clone();
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
+        match request {
+            TransportRequest::Request { outgoing, token }
+                if outgoing.to.carrier == Carrier::HttpSse =>
+            {
+                let shared = self.shared.clone();
                 Box::pin(async move {
-                    let reply = desk.ask(Letter { outgoing, token }).await?;
+                    let reply = shared.ask(Letter { outgoing, token }).await?;
                     Ok(without_connection(reply))
                 })
             }
-            errand => self.desk.http.perform(errand),
+            request => self.shared.http.perform(request),
         }
     }
 }
 
-impl Desk {
+impl HttpSseShared {
     async fn ask(&self, letter: Letter) -> Result<Reply, Failure> {
         let session = letter.outgoing.to.session.as_ref();
         match &letter.outgoing.verb {
@@ -110,7 +112,7 @@ impl Desk {
 
     /// Begins a session: a stream that names where to write, and the answer that comes on it.
     async fn shake_hands(&self, id: u64, letter: Letter) -> Result<Reply, Failure> {
-        let opening = Opening { desk: self, letter: &letter };
+        let opening = Opening { shared: self, letter: &letter };
         let stream = match opening.stream().await? {
             Ok(stream) => stream,
             Err(refusal) => return Ok(refusal),
@@ -222,7 +224,7 @@ impl Desk {
         let to = Address { generation, target, ..Address::default() };
         // What its session is asked comes on one stream, whichever connection asks.
         let outgoing = Outgoing { to, route: Route::Any, ..outgoing };
-        self.http.perform(Errand::Request { outgoing, token })
+        self.http.perform(TransportRequest::Request { outgoing, token })
     }
 
     fn listen(&self, session: Option<&SessionId>) -> Reply {

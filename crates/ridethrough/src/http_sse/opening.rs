@@ -18,14 +18,14 @@ use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Route, 
 use tokio::time::{Instant, timeout_at};
 
 use super::stream::{Stream, is_endpoint};
-use super::{Desk, Letter, status};
+use super::{HttpSseShared, Letter, status};
 use crate::endpoint::Endpoint;
 use crate::size::too_large;
-use crate::transport::{Body, Errand, Reply};
+use crate::transport::{Body, Reply, TransportRequest};
 
 /// A stream that is about to be opened, for the handshake that needs it.
 pub(super) struct Opening<'a> {
-    pub(super) desk: &'a Desk,
+    pub(super) shared: &'a HttpSseShared,
     pub(super) letter: &'a Letter,
 }
 
@@ -64,12 +64,13 @@ impl Opening<'_> {
             }
             _ => return Ok(Err(none_here())),
         };
-        let mut bytes = Bytes { body, decoder: Decoder::new(self.desk.message_limit) };
+        let mut bytes = Bytes { body, decoder: Decoder::new(self.shared.message_limit) };
         match bytes.first_event().await? {
             Some(event) if is_endpoint(&event) => {
                 let post_to = self.address(&event)?;
-                let number = self.desk.next_number();
-                let stream = Stream::open(number, post_to, &event, bytes, self.desk.message_limit);
+                let number = self.shared.next_number();
+                let stream =
+                    Stream::open(number, post_to, &event, bytes, self.shared.message_limit);
                 Ok(Ok(stream))
             }
             _ => Ok(Err(none_here())),
@@ -88,12 +89,12 @@ impl Opening<'_> {
             lane: Lane::Control,
             route: Route::Any,
         };
-        self.desk.http.perform(Errand::Request { outgoing, token: token.clone() }).await
+        self.shared.http.perform(TransportRequest::Request { outgoing, token: token.clone() }).await
     }
 
     /// Where to write, if it may be written there: our credentials go along.
     fn address(&self, event: &Event) -> Result<Arc<str>, Failure> {
-        let endpoint = &self.desk.endpoint;
+        let endpoint = &self.shared.endpoint;
         let asked = self.letter.outgoing.to.target.as_deref().unwrap_or(endpoint.path());
         let named = std::str::from_utf8(&event.data).unwrap_or_default().trim();
         let refusal = match endpoint.redirect(asked, named) {

@@ -37,7 +37,7 @@ pub struct Facts {
     pub may_have_run: bool,
     /// HTTP requests made for this call: sends and resumes.
     pub attempts: u32,
-    /// Time from the wish to the end.
+    /// Time from the request to the end.
     pub elapsed: Duration,
     /// How long the server, or the breaker, asks to be left alone.
     pub retry_after: Option<Duration>,

@@ -232,7 +232,7 @@ impl Transport<RoleClient> for ClientTransport {
 impl Drop for ClientTransport {
     /// A clone of the client may live on, and with it the link.
     fn drop(&mut self) {
-        // The wish to close is made at once; nobody waits for it to come true.
+        // The command to close is made at once; nobody waits for it to come true.
         let _ = self.client.close().now_or_never();
     }
 }

@@ -10,7 +10,7 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
-use crate::driver::{Caller, Wish, Wishes};
+use crate::driver::{Caller, CommandReceiver, DriverCommand};
 use crate::observe::Observers;
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn an_error_without_words_still_reaches_its_caller() {
 async fn the_end_of_the_client_is_told_after_the_end_of_every_call() {
     let mut stage = Stage::new();
     let caller = stage.ask(1).await;
-    let Stage { mut transport, inbox, wishes: _wishes } = stage;
+    let Stage { mut transport, inbox, commands: _commands } = stage;
 
     drop(inbox);
     caller.reply.send(Ok(result()).into()).unwrap();
@@ -122,19 +122,19 @@ async fn the_end_of_the_client_is_told_after_the_end_of_every_call() {
 /// A transport, and what its driver would hold.
 struct Stage {
     transport: ClientTransport,
-    wishes: Wishes,
+    commands: CommandReceiver,
     inbox: crate::driver::Mailbox,
 }
 
 impl Stage {
     fn new() -> Self {
-        let (wisher, mut wishes) = unbounded_channel();
+        let (sender, mut commands) = unbounded_channel();
         let (_, lookout) = Observers::new("http://localhost".to_owned(), None);
-        let transport = ClientTransport::new(Client::from_parts(wisher, lookout, None));
-        let Ok(Wish::Inbox(inbox)) = wishes.try_recv().map(|it| *it) else {
+        let transport = ClientTransport::new(Client::from_parts(sender, lookout, None));
+        let Ok(DriverCommand::Inbox(inbox)) = commands.try_recv().map(|it| *it) else {
             panic!("no inbox was wished for")
         };
-        Self { transport, wishes, inbox }
+        Self { transport, commands, inbox }
     }
 
     /// Asks as `rmcp` does, and returns who waits.
@@ -143,7 +143,7 @@ impl Stage {
         let request = ClientRequest::CallToolRequest(call);
         let message = ClientJsonRpcMessage::request(request, RequestId::Number(id));
         self.transport.send(message).await.unwrap();
-        let Ok(Wish::Send { caller, .. }) = self.wishes.try_recv().map(|it| *it) else {
+        let Ok(DriverCommand::Send { caller, .. }) = self.commands.try_recv().map(|it| *it) else {
             panic!("nothing sent")
         };
         caller

@@ -1,6 +1,6 @@
 //! The transport to a local server: a child process that is spoken to over its pipes.
 //!
-//! Turns the machine's errands, which have the shape of HTTP, into lines and back. Like every transport
+//! Turns the machine's requests, which have the shape of HTTP, into lines and back. Like every transport
 //! it decides nothing: it starts one child when it is told to connect or to shake hands, and never a second
 //! one by itself.
 //!
@@ -34,17 +34,17 @@ use ridethrough_core::{AnswerHead, Cause, Failure, Outgoing, Verb};
 
 use crate::command::Command;
 use crate::switchboard::{FRAME, LineBody, Source};
-use crate::transport::{Body, Errand, Reply, Transport};
+use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 use child::Child;
 
 /// A local server, started as often as it takes.
 pub(crate) struct Stdio {
-    desk: Arc<Desk>,
+    shared: Arc<StdioShared>,
 }
 
-/// What all errands of one client share.
-struct Desk {
+/// What all requests of one client share.
+struct StdioShared {
     command: Command,
     message_limit: usize,
     /// Held while a child is started: there is never more than one being started.
@@ -64,23 +64,23 @@ impl Stdio {
     pub(crate) fn new(command: Command, message_limit: usize) -> Self {
         let message_limit = message_limit.saturating_sub(FRAME.len());
         let (starting, children) = Default::default();
-        Self { desk: Arc::new(Desk { command, message_limit, starting, children }) }
+        Self { shared: Arc::new(StdioShared { command, message_limit, starting, children }) }
     }
 }
 
 impl Transport for Stdio {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let desk = self.desk.clone();
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let shared = self.shared.clone();
         Box::pin(async move {
-            match errand {
-                Errand::Connect => desk.child().await.map(|_| Reply::Connected),
-                Errand::Request { outgoing, .. } => desk.ask(outgoing).await,
+            match request {
+                TransportRequest::Connect => shared.child().await.map(|_| Reply::Connected),
+                TransportRequest::Request { outgoing, .. } => shared.ask(outgoing).await,
             }
         })
     }
 }
 
-impl Desk {
+impl StdioShared {
     async fn ask(&self, outgoing: Outgoing) -> Result<Reply, Failure> {
         let session = outgoing.to.session;
         match outgoing.verb {
@@ -207,8 +207,8 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
-    /// Errands that are still out may hold a child, and those who are leaving have a task: neither may
+impl Drop for StdioShared {
+    /// Requests that are still out may hold a child, and those who are leaving have a task: neither may
     /// outlive the client.
     fn drop(&mut self) {
         let children = std::mem::take(&mut *self.children());

@@ -1,4 +1,4 @@
-//! The errands of the machine, put to shells that stand in for servers.
+//! The requests of the machine, put to shells that stand in for servers.
 
 use ridethrough_core::sse::{Decoder, EventId, Item};
 use ridethrough_core::{Address, AttemptId, CredentialsId, Delivery, Headers, Lane, Route};
@@ -221,7 +221,7 @@ fn shell(script: &str) -> Stdio {
     Stdio::new(Command::new("sh").arg("-c").arg(script), 10_000)
 }
 
-fn initialize(id: u64) -> Errand {
+fn initialize(id: u64) -> TransportRequest {
     let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize"}}"#);
     request(Verb::Post { body: body.into() }, None)
 }
@@ -230,12 +230,12 @@ fn ping(id: u64) -> Verb {
     Verb::Post { body: format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).into() }
 }
 
-fn request(verb: Verb, session: Option<SessionId>) -> Errand {
+fn request(verb: Verb, session: Option<SessionId>) -> TransportRequest {
     let to = Address { session, ..Address::default() };
     let (attempt, credentials) = (AttemptId::new(1), CredentialsId::new(0));
     let (headers, lane) = (Headers::default(), Lane::Call);
     let outgoing = Outgoing { attempt, verb, to, credentials, headers, lane, route: Route::Any };
-    Errand::Request { outgoing, token: None }
+    TransportRequest::Request { outgoing, token: None }
 }
 
 fn answered(reply: Result<Reply, Failure>) -> (AnswerHead, Box<dyn Body>) {

@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use http::StatusCode;
 use ridethrough::machine::head::Content;
 use ridethrough::{
-    AnswerHead, Body, Bytes, Cause, Client, ClientBuilder, Credentials, Era, Errand, Failure,
-    NoCredentials, Refused, Reply, Token, Transport, Verb,
+    AnswerHead, Body, Bytes, Cause, Client, ClientBuilder, Credentials, Era, Failure,
+    NoCredentials, Refused, Reply, Token, Transport, TransportRequest, Verb,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -84,8 +84,8 @@ impl Server {
         self.asked(method).len()
     }
 
-    fn take(&self, errand: &Errand) -> Option<Asked> {
-        let Errand::Request { outgoing, token } = errand else { return None };
+    fn take(&self, request: &TransportRequest) -> Option<Asked> {
+        let TransportRequest::Request { outgoing, token } = request else { return None };
         let Verb::Post { body } = &outgoing.verb else { return None };
         let message: Value = serde_json::from_slice(body).unwrap();
         let method = message["method"].as_str()?.to_owned();
@@ -102,9 +102,9 @@ impl Server {
 }
 
 impl Transport for Server {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let reply = match (&errand, self.take(&errand)) {
-            (Errand::Connect, _) => Ok(Reply::Connected),
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let reply = match (&request, self.take(&request)) {
+            (TransportRequest::Connect, _) => Ok(Reply::Connected),
             (_, None) => Ok(status(405)),
             (_, Some(asked)) if asked.id.is_null() => Ok(status(202)),
             (_, Some(asked)) => reply(&asked, (self.says)(&asked)),

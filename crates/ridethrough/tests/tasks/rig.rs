@@ -8,7 +8,9 @@ use futures_util::future::BoxFuture;
 use http::StatusCode;
 use ridethrough::machine::head::{AnswerHead, Content};
 use ridethrough::machine::{Cause, Failure, Verb};
-use ridethrough::{Body, Bytes, Client, ClientBuilder, Era, Errand, Reply, TaskCall, Transport};
+use ridethrough::{
+    Body, Bytes, Client, ClientBuilder, Era, Reply, TaskCall, Transport, TransportRequest,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -124,8 +126,8 @@ impl Office {
 }
 
 impl Transport for Office {
-    fn perform(&self, errand: Errand) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let Errand::Request { outgoing, .. } = errand else {
+    fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let TransportRequest::Request { outgoing, .. } = request else {
             return Box::pin(async { Ok(Reply::Connected) });
         };
         let Verb::Post { body } = &outgoing.verb else {

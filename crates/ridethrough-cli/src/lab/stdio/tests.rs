@@ -9,7 +9,7 @@ use ridethrough_bridge::Bridge;
 use ridethrough_lab::adapter::{Line, Step};
 use ridethrough_lab::contestant::{Contestant, Inside, Performance};
 use ridethrough_lab::run::run_on;
-use ridethrough_lab::scenario::{Scenario, Shelf};
+use ridethrough_lab::scenario::{Scenario, Scenarios};
 use ridethrough_lab::score::{Score, Verdict};
 use ridethrough_lab::stage::{Doors, Stage};
 use tokio::sync::mpsc::UnboundedSender;
@@ -21,7 +21,7 @@ use crate::lab::pipes::client_on;
 #[tokio::test(start_paused = true)]
 async fn the_bridge_has_the_verdicts_of_the_client_in_it() {
     let mut missed = String::new();
-    for scenario in Shelf::ours().unwrap().all() {
+    for scenario in Scenarios::ours().unwrap().all() {
         let score = put_through(scenario).await;
         let is_for_hosts = !DEADLINES.contains(&scenario.id.as_str());
         if score.verdict != Verdict::Pass && is_for_hosts {

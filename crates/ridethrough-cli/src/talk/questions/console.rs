@@ -12,12 +12,12 @@ use std::thread;
 
 use tokio::sync::{MutexGuard, mpsc, oneshot};
 
-use super::super::desk::Desk;
+use super::super::terminal::Terminal;
 use crate::platform;
 
 /// A terminal with a person at it.
 pub(super) struct Console {
-    desk: Arc<Desk>,
+    terminal: Arc<Terminal>,
     lines: tokio::sync::Mutex<Lines>,
     stop: Mutex<Stop>,
 }
@@ -50,8 +50,8 @@ pub(super) enum Heard {
 }
 
 impl Console {
-    pub(super) fn new(desk: Arc<Desk>) -> Self {
-        Self { desk, lines: tokio::sync::Mutex::default(), stop: Mutex::default() }
+    pub(super) fn new(terminal: Arc<Terminal>) -> Self {
+        Self { terminal, lines: tokio::sync::Mutex::default(), stop: Mutex::default() }
     }
 
     /// Begins a question, once no other is asked.
@@ -81,24 +81,24 @@ impl Console {
 impl Dialogue<'_> {
     /// Writes the text and waits for a line.
     pub(super) async fn ask(&mut self, text: &str) -> Heard {
-        let desk = &self.console.desk;
-        desk.ask(text);
+        let terminal = &self.console.terminal;
+        terminal.ask(text);
         let heard = tokio::select! {
             biased;
             _ = &mut self.stopped => Heard::Stop,
             line = self.lines.next() => line.map_or(Heard::End, Heard::Line),
         };
         match heard {
-            Heard::Line(_) => desk.answered(),
+            Heard::Line(_) => terminal.answered(),
             // The cursor stands behind the prompt.
-            Heard::End | Heard::Stop => desk.clear(),
+            Heard::End | Heard::Stop => terminal.clear(),
         }
         heard
     }
 
     /// Ends it with a word on what came of it.
     pub(super) fn close(mut self, outcome: &str) {
-        self.console.desk.say(outcome);
+        self.console.terminal.say(outcome);
         self.is_over = true;
     }
 }
@@ -107,8 +107,8 @@ impl Drop for Dialogue<'_> {
     fn drop(&mut self) {
         self.console.stop().open = None;
         if !self.is_over {
-            self.console.desk.clear();
-            self.console.desk.say("the question is closed: its answer is not wanted any more");
+            self.console.terminal.clear();
+            self.console.terminal.say("the question is closed: its answer is not wanted any more");
         }
     }
 }

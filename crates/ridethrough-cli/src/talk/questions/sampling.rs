@@ -14,8 +14,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufRead
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::super::desk::Desk;
 use super::super::safe;
+use super::super::terminal::Terminal;
 use crate::misuse::Misuse;
 
 /// The program, and its arguments.
@@ -43,20 +43,20 @@ impl Model {
     pub(super) async fn answer(
         &self,
         params: Option<Json>,
-        desk: Arc<Desk>,
+        terminal: Arc<Terminal>,
     ) -> Result<Json, Refusal> {
         let params = params.unwrap_or_else(Json::empty_object);
         let count = params.member("messages").and_then(|it| it.elements()).map_or(0, |it| it.len());
         let plural = if count == 1 { "" } else { "s" };
-        desk.say(&format!(
+        terminal.say(&format!(
             "the server asks a model ({count} message{plural}): `{}` answers",
             safe::line(&self.program)
         ));
-        let ran = timeout(TIME, self.run(&params, &desk)).await;
+        let ran = timeout(TIME, self.run(&params, &terminal)).await;
         let late = || Err(format!("gave no answer within {} s", TIME.as_secs()));
         let answer = ran.unwrap_or_else(|_| late()).and_then(|said| self.result(&said));
         answer.map_err(|why| {
-            desk.say(&format!(
+            terminal.say(&format!(
                 "warning: the sampling command {}; the server was told",
                 safe::line(&why)
             ));
@@ -65,7 +65,7 @@ impl Model {
         })
     }
 
-    async fn run(&self, params: &Json, desk: &Desk) -> Result<Vec<u8>, String> {
+    async fn run(&self, params: &Json, terminal: &Terminal) -> Result<Vec<u8>, String> {
         let mut child = self.start()?;
         let mut stdin = child.stdin.take().expect("it is piped");
         let request = params.as_bytes().clone();
@@ -76,7 +76,7 @@ impl Model {
         };
         let stdout = child.stdout.take().expect("it is piped");
         let stderr = child.stderr.take().expect("it is piped");
-        let ((), said, ()) = tokio::join!(writing, all(stdout), tell(stderr, desk));
+        let ((), said, ()) = tokio::join!(writing, all(stdout), tell(stderr, terminal));
         let said = said?;
         let status = child.wait().await.map_err(|error| format!("is gone: {error}"))?;
         match status.success() {
@@ -135,11 +135,11 @@ async fn all(stdout: impl AsyncRead + Unpin) -> Result<Vec<u8>, String> {
 }
 
 /// Passes on what the program says to people.
-async fn tell(stderr: impl AsyncRead + Unpin, desk: &Desk) {
+async fn tell(stderr: impl AsyncRead + Unpin, terminal: &Terminal) {
     let mut lines = BufReader::new(stderr.take(LARGEST)).lines();
     // What is no text is not told.
     while let Ok(Some(line)) = lines.next_line().await {
-        desk.say(&safe::line(&line));
+        terminal.say(&safe::line(&line));
     }
 }
 

@@ -6,12 +6,12 @@ use ridethrough::model::FormRequest;
 use ridethrough::{Answer, Client, Delivered, Json};
 use tokio::task::AbortHandle;
 
-use super::super::desk::Desk;
+use super::super::terminal::Terminal;
 use super::super::{aside, safe};
 use super::form::Form;
 
 /// Refuses what no handler answers, for as long as the client lives.
-pub(in crate::talk) fn refuse_unanswered(client: &Client, desk: Arc<Desk>) -> AbortHandle {
+pub(in crate::talk) fn refuse_unanswered(client: &Client, terminal: Arc<Terminal>) -> AbortHandle {
     let mut inbox = client.inbox();
     let refusing = async move {
         let mut told = 0;
@@ -19,7 +19,8 @@ pub(in crate::talk) fn refuse_unanswered(client: &Client, desk: Arc<Desk>) -> Ab
             let (question, method, params) = match delivered {
                 Delivered::Question { question, method, params, .. } => (question, method, params),
                 Delivered::Notification { method, .. } if &*method == COMPLETE => {
-                    desk.say("the server says that what it sent you to a web page for is complete");
+                    terminal
+                        .say("the server says that what it sent you to a web page for is complete");
                     continue;
                 }
                 _ => continue,
@@ -27,7 +28,7 @@ pub(in crate::talk) fn refuse_unanswered(client: &Client, desk: Arc<Desk>) -> Ab
             let (words, answer) = refusal(&method, params).await;
             // Whoever asks without end is not told of without end.
             if told < MOST_TOLD {
-                desk.say(&words);
+                terminal.say(&words);
                 told += 1;
             }
             inbox.answer(question, answer);

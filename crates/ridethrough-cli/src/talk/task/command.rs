@@ -72,7 +72,8 @@ impl Named {
         let task = self.found(talk).await?;
         talk.timed(task.cancel()).await.with_context(|| unknown(talk))?;
         talk.print(|| r#"{"asked":"cancel"}"#.to_owned(), |_, _| Ok(()))?;
-        talk.desk.say("the server was asked to stop the task; `task status` says whether it did");
+        talk.terminal
+            .say("the server was asked to stop the task; `task status` says whether it did");
         Ok(Exit::Done)
     }
 
@@ -109,7 +110,7 @@ async fn list(talk: &Talk) -> Result<Exit> {
             .try_for_each(|it| writeln!(out, "{}  {}", safe::line(it.id.as_str()), words(it)))
     })?;
     if tasks.is_empty() {
-        talk.desk.say("the server has no tasks of yours");
+        talk.terminal.say("the server has no tasks of yours");
     }
     Ok(Exit::Done)
 }

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! The page is for the person who started the command: it is served on loopback only, under a path
-//! that nobody can guess, and to nobody who calls it by another name (see `door`). What is kept is
+//! that nobody can guess, and to nobody who calls it by another name (see `access`). What is kept is
 //! bounded, and so is the number of connections. It ends with the command.
 
+mod access;
 mod board;
-mod door;
 mod draw;
 mod serve;
 
@@ -21,9 +21,9 @@ use ridethrough_expose::Token;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use self::access::PageAccess;
 use self::board::Board;
 pub(super) use self::board::Kind;
-use self::door::Door;
 use super::sight::Sight;
 use crate::misuse::Misuse;
 
@@ -48,8 +48,8 @@ impl LivePage {
         let address = listener.local_addr()?;
         let url = format!("http://{address}/{}/", token.reveal());
         let board = Arc::new(Board::new(server));
-        let door = Door::new(address.port(), token);
-        let serving = tokio::spawn(serve::serve(listener, door, board.clone()));
+        let access = PageAccess::new(address.port(), token);
+        let serving = tokio::spawn(serve::serve(listener, access, board.clone()));
         Ok(Self { board, url, serving })
     }
 

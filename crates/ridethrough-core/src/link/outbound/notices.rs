@@ -2,7 +2,7 @@
 //!
 //! None of them has an answer of its own, so each is bounded by what it belongs to: an answer by
 //! the exchange or session that asked, a cancellation by 5 s, a notification by the patience that
-//! runs from its wish. They bypass gates and the limit of calls in flight. Notifications take turns
+//! runs from its start. They bypass gates and the limit of calls in flight. Notifications take turns
 //! (`turns.rs`): there is no end to what an application may have to tell.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Whose turn it is: the application's notifications go out a few at a time, in the order of their wishes.
+//! Whose turn it is: the application's notifications go out a few at a time, in the order in which they came.
 //!
 //! Whoever tells the server more than it takes waits in a line of its own, so that nothing else stands behind
 //! it: not calls, not cancellations, not answers.

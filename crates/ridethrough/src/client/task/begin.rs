@@ -181,7 +181,7 @@ async fn legacy_support(client: &Client, tool: Option<&str>) -> Result<TaskSuppo
     Ok(named.map_or(TaskSupport::Forbidden, |it| it.task_support))
 }
 
-/// The params with a wish for a task. One that is there already stays.
+/// The params that ask for a task. One that is there already stays.
 fn ask_for_task(params: &Json, kept_for: Option<Duration>) -> Json {
     if params.member("task").is_some() {
         return params.clone();

@@ -23,7 +23,7 @@ use super::inputs::{Inputs, Unanswerable};
 use super::plan::{Plan, Unwanted};
 use super::time::Pace;
 use super::{Born, Named, Update};
-use crate::driver::Wish;
+use crate::driver::DriverCommand;
 use crate::error::{Error, ServerError, TaskEnd, TaskError};
 use crate::model::{self, TaskId, TaskState, TaskStatus};
 
@@ -59,7 +59,7 @@ enum Seen {
 impl Follower {
     pub(super) fn new(plan: Plan, id: TaskId, unwanted: Option<Unwanted>) -> Self {
         let (closed, open) = oneshot::channel();
-        plan.client.wish(Wish::Follow(closed));
+        plan.client.command(DriverCommand::Follow(closed));
         Self {
             plan,
             unwanted,

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, Id, JoinSet};
 
 use super::super::Client;
-use crate::driver::Wish;
+use crate::driver::DriverCommand;
 use crate::model::{TaskState, TaskStatus};
 
 /// The questions of one task. Dropping it drops what handlers are doing.
@@ -88,7 +88,7 @@ impl Inputs {
         let Asked { method, params } = asked;
         let (reply, answering) = oneshot::channel();
         let nobody = format!("nobody answers `{method}` here");
-        client.wish(Wish::Handler { method, params, reply });
+        client.command(DriverCommand::Handler { method, params, reply });
         let Some(answering) = answering.await.ok().flatten() else {
             return Err(Unanswerable::Refused(nobody));
         };

@@ -17,7 +17,7 @@ use super::begin::make_required;
 use super::follow::Follower;
 use super::time::Time;
 use super::{Born, Named, created};
-use crate::driver::{Accepts, Caller, Wish};
+use crate::driver::{Accepts, Caller, DriverCommand};
 use crate::error::Error;
 use crate::model::{self, TaskId, TaskState};
 
@@ -147,7 +147,7 @@ impl Drop for Unwanted {
         let request = Request { method: "tasks/cancel".into(), params: Some(params), options };
         let (reply, _) = oneshot::channel();
         let caller = Caller { number: self.client.next_call(), reply, progress: None, track: None };
-        self.client.wish(Wish::Send { caller, request, accepts: Accepts::Fresh });
+        self.client.command(DriverCommand::Send { caller, request, accepts: Accepts::Fresh });
     }
 }
 

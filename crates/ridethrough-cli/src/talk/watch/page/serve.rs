@@ -20,15 +20,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::access::{Asked, Closed, PageAccess};
 use super::board::{Board, Kept};
-use super::door::{Asked, Closed, Door};
 use super::draw;
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Serves until it is dropped.
-pub(super) async fn serve(listener: TcpListener, door: Door, board: Arc<Board>) {
-    let desk = Arc::new(Desk { door, board, streams: Arc::new(Semaphore::new(MOST_STREAMS)) });
+pub(super) async fn serve(listener: TcpListener, access: PageAccess, board: Arc<Board>) {
+    let server =
+        Arc::new(PageServer { access, board, streams: Arc::new(Semaphore::new(MOST_STREAMS)) });
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut open = JoinSet::new();
     loop {
@@ -37,7 +38,7 @@ pub(super) async fn serve(listener: TcpListener, door: Door, board: Arc<Board>) 
         while open.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((connection, _)) => {
-                open.spawn(answer(connection, desk.clone(), place));
+                open.spawn(answer(connection, server.clone(), place));
             }
             // The browser is gone already, or the system has nothing to give for the moment.
             Err(_) => sleep(PAUSE).await,
@@ -45,10 +46,10 @@ pub(super) async fn serve(listener: TcpListener, door: Door, board: Arc<Board>) 
     }
 }
 
-async fn answer(connection: TcpStream, desk: Arc<Desk>, place: OwnedSemaphorePermit) {
+async fn answer(connection: TcpStream, server: Arc<PageServer>, place: OwnedSemaphorePermit) {
     let service = service_fn(|request| {
-        let desk = desk.clone();
-        async move { Ok::<_, Infallible>(desk.answer(&request)) }
+        let server = server.clone();
+        async move { Ok::<_, Infallible>(server.answer(&request)) }
     });
     // A connection that breaks is the browser's to notice.
     let _ = http1::Builder::new()
@@ -61,16 +62,16 @@ async fn answer(connection: TcpStream, desk: Arc<Desk>, place: OwnedSemaphorePer
     drop(place);
 }
 
-struct Desk {
-    door: Door,
+struct PageServer {
+    access: PageAccess,
     board: Arc<Board>,
     /// Places for pages that follow. They are fewer than connections, so that a page can always be read.
     streams: Arc<Semaphore>,
 }
 
-impl Desk {
+impl PageServer {
     fn answer<B>(&self, request: &Request<B>) -> Answer {
-        match self.door.pass(request) {
+        match self.access.pass(request) {
             Ok(Asked::Page) => whole(StatusCode::OK, HTML, draw::page(&self.board.state())),
             Ok(Asked::Script) => whole(StatusCode::OK, SCRIPT, draw::SCRIPT),
             Ok(Asked::Events(after)) => match self.streams.clone().try_acquire_owned() {

@@ -4,14 +4,14 @@ use super::{Scenario, Unreadable};
 
 /// Scenarios in order.
 #[derive(Clone, Debug)]
-pub struct Shelf(Vec<Scenario>);
+pub struct Scenarios(Vec<Scenario>);
 
 /// A name that no scenario and no group has, or no name at all.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no scenario `{0}`")]
 pub struct UnknownScenario(pub String);
 
-impl Shelf {
+impl Scenarios {
     /// Those that come with the lab.
     ///
     /// # Errors
@@ -254,13 +254,18 @@ mod tests {
         texts.sort();
         ours.sort();
 
-        assert!(texts == ours, "the folder has {} files, the shelf {}", texts.len(), ours.len());
-        assert_eq!(Shelf::ours().unwrap().all().len(), texts.len());
+        assert!(
+            texts == ours,
+            "the folder has {} files, the scenarios {}",
+            texts.len(),
+            ours.len()
+        );
+        assert_eq!(Scenarios::ours().unwrap().all().len(), texts.len());
     }
 
     #[test]
     fn every_scenario_says_why_in_a_paragraph_that_names_a_report() {
-        for scenario in Shelf::ours().unwrap().all() {
+        for scenario in Scenarios::ours().unwrap().all() {
             let Scenario { id, why, .. } = scenario;
             assert!(why.trim().len() > 100 && !why.trim().contains("\n\n"), "{id}: {why}");
             let sources = ["#", "specification", "SEP-", "CVE-", "source"];
@@ -271,23 +276,24 @@ mod tests {
 
     #[test]
     fn two_scenarios_with_one_id_are_refused() {
-        let scenario = Shelf::ours().unwrap().find("A1").unwrap().clone();
+        let scenario = Scenarios::ours().unwrap().find("A1").unwrap().clone();
         let other = Scenario { id: "A01".to_owned(), ..scenario.clone() };
 
-        let error = Shelf::new(vec![scenario, other]).unwrap_err().to_string();
+        let error = Scenarios::new(vec![scenario, other]).unwrap_err().to_string();
 
         assert!(error.contains("has the same id"), "{error}");
     }
 
     #[test]
     fn ids_and_groups_pick_scenarios_in_order_and_unknown_words_are_named() {
-        let shelf = Shelf::ours().unwrap();
+        let scenarios = Scenarios::ours().unwrap();
 
-        let picked: Vec<_> = shelf.pick("c, A2,a10").unwrap().iter().map(|it| &*it.id).collect();
+        let picked: Vec<_> =
+            scenarios.pick("c, A2,a10").unwrap().iter().map(|it| &*it.id).collect();
 
         assert_eq!(picked[..3], ["A2", "A10", "C1"]);
-        assert_eq!(shelf.pick("A1,Q7").unwrap_err(), UnknownScenario("Q7".to_owned()));
-        assert!(shelf.pick(" , ").is_err(), "an empty choice is none");
-        assert!(shelf.find("d4").is_ok() && shelf.find("D").is_err());
+        assert_eq!(scenarios.pick("A1,Q7").unwrap_err(), UnknownScenario("Q7".to_owned()));
+        assert!(scenarios.pick(" , ").is_err(), "an empty choice is none");
+        assert!(scenarios.find("d4").is_ok() && scenarios.find("D").is_err());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Stderr, as long as a command runs.
-pub(crate) struct Desk {
+pub(crate) struct Terminal {
     is_terminal: bool,
     /// Whether there is nothing left to wait for but the end.
     is_done: AtomicBool,
@@ -26,7 +26,7 @@ enum Line {
     Waiting(String),
 }
 
-impl Desk {
+impl Terminal {
     pub(crate) fn new() -> Self {
         let (is_terminal, is_done) = (io::stderr().is_terminal(), AtomicBool::new(false));
         Self { is_terminal, is_done, line: Mutex::new(Line::Nothing) }

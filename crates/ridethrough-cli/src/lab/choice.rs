@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use ridethrough_lab::scenario::{Scenario, Shelf, UnknownScenario};
+use ridethrough_lab::scenario::{Scenario, Scenarios, UnknownScenario};
 
 use crate::misuse::Misuse;
 
@@ -21,10 +21,10 @@ pub(super) struct Choice {
 impl Choice {
     /// Those that are meant.
     pub(super) fn scenarios(&self) -> Result<Vec<Scenario>> {
-        let shelf = self.source.shelf()?;
+        let scenarios = self.source.scenarios()?;
         let chosen: Vec<_> = match &self.only {
-            Some(words) => shelf.pick(words).map_err(|it| unknown(&it))?,
-            None => shelf.all().iter().collect(),
+            Some(words) => scenarios.pick(words).map_err(|it| unknown(&it))?,
+            None => scenarios.all().iter().collect(),
         };
         Ok(chosen.into_iter().cloned().collect())
     }
@@ -54,10 +54,10 @@ impl Source {
     }
 
     /// Reads them all.
-    pub(super) fn shelf(&self) -> Result<Shelf> {
+    pub(super) fn scenarios(&self) -> Result<Scenarios> {
         match &self.scenarios {
             Some(path) => read(path),
-            None => Ok(Shelf::ours()?),
+            None => Ok(Scenarios::ours()?),
         }
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn unknown(unknown: &UnknownScenario) -> Misuse {
     }
 }
 
-fn read(path: &Path) -> Result<Shelf> {
+fn read(path: &Path) -> Result<Scenarios> {
     let files = files(path).map_err(|error| unusable(path, &error.to_string()))?;
     if files.is_empty() {
         return Err(unusable(path, "there is no file ending in `.toml`").into());
@@ -81,7 +81,7 @@ fn read(path: &Path) -> Result<Shelf> {
         Ok(Scenario::read(&text).map_err(|error| unusable(file, &error.to_string()))?)
     };
     let scenarios: Result<Vec<_>> = files.iter().map(scenario).collect();
-    Ok(Shelf::new(scenarios?).map_err(|error| unusable(path, &error.to_string()))?)
+    Ok(Scenarios::new(scenarios?).map_err(|error| unusable(path, &error.to_string()))?)
 }
 
 fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {

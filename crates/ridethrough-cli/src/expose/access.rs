@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use ridethrough_expose::{Door, Token};
+use ridethrough_expose::{AccessPolicy, Token};
 
 use super::address::Address;
 use crate::misuse::Misuse;
@@ -54,31 +54,31 @@ impl Shown {
         }
     }
 
-    /// The door. What could never be let in is no name and no origin.
-    pub(super) fn door(
+    /// Who is let in. What could never be let in is no name and no origin.
+    pub(super) fn access(
         &self,
         ip: IpAddr,
         hosts: &[String],
         origins: &[String],
-    ) -> Result<Door, Misuse> {
+    ) -> Result<AccessPolicy, Misuse> {
         let token = match self {
             Self::Fresh(token) | Self::Variable(_, token) => Some(token.clone()),
             Self::Nothing => None,
         };
-        let mut door = Door::new(ip, token);
+        let mut access = AccessPolicy::new(ip, token);
         for host in hosts {
-            door = door.allow_host(host).map_err(|error| {
+            access = access.allow_host(host).map_err(|error| {
                 let what = format!("no client can come by a name of `--allow-host`: {error}");
                 misuse(&what, "write it as `--allow-host box.local`")
             })?;
         }
         for origin in origins {
-            door = door.allow_origin(origin).map_err(|error| {
+            access = access.allow_origin(origin).map_err(|error| {
                 let what = format!("no page can come from an origin of `--allow-origin`: {error}");
                 misuse(&what, "write it as `--allow-origin https://app.example.com`")
             })?;
         }
-        Ok(door)
+        Ok(access)
     }
 
     /// What a person is told when the server is ready. The token is in one line of it.

@@ -9,7 +9,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use ridethrough_expose::Token;
 
 /// Decides what is answered.
-pub(super) struct Door {
+pub(super) struct PageAccess {
     hosts: [String; 2],
     origins: [String; 2],
     token: Token,
@@ -34,7 +34,7 @@ pub(super) enum Closed {
     Path,
 }
 
-impl Door {
+impl PageAccess {
     pub(super) fn new(port: u16, token: Token) -> Self {
         let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}"));
         let origins = hosts.clone().map(|host| format!("http://{host}"));
@@ -159,8 +159,8 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let door = Door::new(4000, Token::new("s3cret").unwrap());
-        door.pass(&request.body(()).unwrap())
+        let access = PageAccess::new(4000, Token::new("s3cret").unwrap());
+        access.pass(&request.body(()).unwrap())
     }
 
     const HOME: (&str, &str) = ("host", "127.0.0.1:4000");

@@ -20,12 +20,12 @@ use super::socket::{self, ASK, Told};
 use crate::options::Origin;
 
 /// An open door. It is shut, and its socket gone, when this is dropped.
-pub(crate) struct Door {
+pub(crate) struct StatusServer {
     path: PathBuf,
     serving: AbortHandle,
 }
 
-impl Door {
+impl StatusServer {
     /// Opens a door in the first place that will do. Must be called in a runtime.
     pub(crate) fn open(
         gauge: Gauge,
@@ -50,7 +50,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for StatusServer {
     fn drop(&mut self) {
         self.serving.abort();
         // What stays behind is removed by the next one who looks.

@@ -19,7 +19,7 @@ pub(super) struct Happening {
 }
 
 /// Draws what happens within this time of a world with so many calls, in order.
-pub(super) fn forecast(
+pub(super) fn draw_schedule(
     rng: &mut Rng,
     faults: &Faults,
     calls: u64,
@@ -48,12 +48,12 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Lives through the forecast.
-    pub(super) async fn weather(self, forecast: Vec<Happening>) {
+    /// Lives through the schedule.
+    pub(super) async fn play(self, schedule: Vec<Happening>) {
         let began = Instant::now();
-        for Happening { at, what } in forecast {
+        for Happening { at, what } in schedule {
             tokio::time::sleep_until(began + at).await;
-            self.host.oracle().note(|| format!("weather: {}", what.name()));
+            self.host.oracle().note(|| format!("fault: {}", what.name()));
             self.suffer(what).await;
         }
     }

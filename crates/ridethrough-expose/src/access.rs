@@ -16,7 +16,7 @@ use crate::token::Token;
 /// Decides who may come in.
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct Door {
+pub struct AccessPolicy {
     address: IpAddr,
     token: Option<Token>,
     addresses: Vec<IpAddr>,
@@ -44,8 +44,8 @@ pub(crate) enum Closed {
     WrongToken,
 }
 
-impl Door {
-    /// A door at this address, for whoever shows the token; for everybody if there is none.
+impl AccessPolicy {
+    /// A policy for this address: open to whoever shows the token; for everybody if there is none.
     pub const fn new(address: IpAddr, token: Option<Token>) -> Self {
         Self { address, token, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
     }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_let_in() {
-        let door = door("127.0.0.1").allow_host("Box.local").unwrap();
+        let access = access("127.0.0.1").allow_host("Box.local").unwrap();
 
         for host in [
             "localhost",
@@ -219,7 +219,7 @@ mod tests {
             "a.localhost",
             "localhost.",
         ] {
-            assert_eq!(with_host(&door, host), Ok(()), "{host}");
+            assert_eq!(with_host(&access, host), Ok(()), "{host}");
         }
         for host in [
             "evil.example",
@@ -235,16 +235,16 @@ mod tests {
             "::1",
             "local host",
         ] {
-            assert_eq!(with_host(&door, host), Err(Closed::Host), "{host}");
+            assert_eq!(with_host(&access, host), Err(Closed::Host), "{host}");
         }
     }
 
     #[test]
     fn who_listens_everywhere_is_reached_by_any_address_but_not_by_any_name() {
-        assert_eq!(with_host(&door("0.0.0.0"), "192.168.0.7:8808"), Ok(()));
-        assert_eq!(with_host(&door("192.168.0.7"), "192.168.0.7:8808"), Ok(()));
-        assert_eq!(with_host(&door("192.168.0.7"), "192.168.0.8:8808"), Err(Closed::Host));
-        assert_eq!(with_host(&door("0.0.0.0"), "evil.example"), Err(Closed::Host));
+        assert_eq!(with_host(&access("0.0.0.0"), "192.168.0.7:8808"), Ok(()));
+        assert_eq!(with_host(&access("192.168.0.7"), "192.168.0.7:8808"), Ok(()));
+        assert_eq!(with_host(&access("192.168.0.7"), "192.168.0.8:8808"), Err(Closed::Host));
+        assert_eq!(with_host(&access("0.0.0.0"), "evil.example"), Err(Closed::Host));
     }
 
     #[test]
@@ -254,10 +254,10 @@ mod tests {
             ("fd00::7", "[fd00::7]:8808"),
             ("[FD00::7]", "[fd00:0::7]"),
         ] {
-            let door = door("127.0.0.1").allow_host(allowed).unwrap();
+            let access = access("127.0.0.1").allow_host(allowed).unwrap();
 
-            assert_eq!(with_host(&door, host), Ok(()), "{allowed}");
-            assert_eq!(with_host(&door, "192.168.0.8"), Err(Closed::Host), "{allowed}");
+            assert_eq!(with_host(&access, host), Ok(()), "{allowed}");
+            assert_eq!(with_host(&access, "192.168.0.8"), Err(Closed::Host), "{allowed}");
         }
     }
 
@@ -266,10 +266,10 @@ mod tests {
         for host in
             ["box.local:8808", "http://box.local", "box.local/mcp", "", "[box]", "bücher.local"]
         {
-            assert_eq!(door("127.0.0.1").allow_host(host).err(), Some(NotAHost), "{host}");
+            assert_eq!(access("127.0.0.1").allow_host(host).err(), Some(NotAHost), "{host}");
         }
         for origin in ["app.example", "https://", "https://app.example/x", "://x", "*", "1://x"] {
-            let refused = door("127.0.0.1").allow_origin(origin).err();
+            let refused = access("127.0.0.1").allow_origin(origin).err();
             assert_eq!(refused, Some(NotAnOrigin), "{origin}");
         }
         for (allowed, origin) in [
@@ -279,34 +279,34 @@ mod tests {
             ("vscode-webview://1ab-2", "vscode-webview://1ab-2"),
             ("null", "null"),
         ] {
-            let door = door("127.0.0.1").allow_origin(allowed).unwrap();
-            assert!(door.knows_origin(origin), "{allowed}");
+            let access = access("127.0.0.1").allow_origin(allowed).unwrap();
+            assert!(access.knows_origin(origin), "{allowed}");
         }
     }
 
     #[test]
     fn no_host_and_a_second_host_are_refused() {
-        let (door, uri) = (door("127.0.0.1"), Uri::from_static("/mcp"));
+        let (access, uri) = (access("127.0.0.1"), Uri::from_static("/mcp"));
         let mut two = HeaderMap::new();
         two.append(HOST, HeaderValue::from_static("localhost"));
         two.append(HOST, HeaderValue::from_static("evil.example"));
         let local = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
 
-        assert_eq!(door.check_place(&uri, &HeaderMap::new()), Err(Closed::Host));
-        assert_eq!(door.check_place(&uri, &two), Err(Closed::Host));
+        assert_eq!(access.check_place(&uri, &HeaderMap::new()), Err(Closed::Host));
+        assert_eq!(access.check_place(&uri, &two), Err(Closed::Host));
         let elsewhere = Uri::from_static("http://evil.example/mcp");
-        assert_eq!(door.check_place(&elsewhere, &local), Err(Closed::Host));
+        assert_eq!(access.check_place(&elsewhere, &local), Err(Closed::Host));
     }
 
     #[test]
     fn pages_of_other_origins_are_refused() {
-        let door = door("127.0.0.1").allow_origin("https://App.example/").unwrap();
+        let access = access("127.0.0.1").allow_origin("https://App.example/").unwrap();
         let from = |origin: &'static str| {
             let headers = HeaderMap::from_iter([
                 (HOST, HeaderValue::from_static("localhost")),
                 (ORIGIN, HeaderValue::from_static(origin)),
             ]);
-            door.check_place(&Uri::from_static("/mcp"), &headers)
+            access.check_place(&Uri::from_static("/mcp"), &headers)
         };
 
         for origin in
@@ -329,27 +329,30 @@ mod tests {
 
     #[test]
     fn the_token_must_be_shown_and_right() {
-        let door = Door::new([127, 0, 0, 1].into(), Token::new("s3cret").ok());
+        let access = AccessPolicy::new([127, 0, 0, 1].into(), Token::new("s3cret").ok());
         let showing = |value: &'static str| {
             let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
-            door.check_token(&headers)
+            access.check_token(&headers)
         };
 
-        assert_eq!(door.check_token(&HeaderMap::new()), Err(Closed::NoToken));
+        assert_eq!(access.check_token(&HeaderMap::new()), Err(Closed::NoToken));
         assert_eq!(showing("Bearer s3cret"), Ok(()));
         assert_eq!(showing("bearer  s3cret"), Ok(()));
         for value in ["Bearer wrong", "Bearer ", "Bearer", "Basic s3cret", "s3cret"] {
             assert_eq!(showing(value), Err(Closed::WrongToken), "{value}");
         }
-        assert_eq!(Door::new([127, 0, 0, 1].into(), None).check_token(&HeaderMap::new()), Ok(()));
+        assert_eq!(
+            AccessPolicy::new([127, 0, 0, 1].into(), None).check_token(&HeaderMap::new()),
+            Ok(())
+        );
     }
 
-    fn door(address: &str) -> Door {
-        Door::new(address.parse().unwrap(), None)
+    fn access(address: &str) -> AccessPolicy {
+        AccessPolicy::new(address.parse().unwrap(), None)
     }
 
-    fn with_host(door: &Door, host: &'static str) -> Result<(), Closed> {
+    fn with_host(access: &AccessPolicy, host: &'static str) -> Result<(), Closed> {
         let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
-        door.check_place(&Uri::from_static("/mcp"), &headers)
+        access.check_place(&Uri::from_static("/mcp"), &headers)
     }
 }

@@ -1,5 +1,7 @@
-//! Calls that need not be made, because the server allowed to keep what it said; and calls that failed,
-//! where somebody would rather have an old result than none.
+//! Calls: how they are begun and ended.
+//!
+//! Some need not be made, because the server allowed to keep what it said; and where one fails, somebody may
+//! rather have an old result than none.
 
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use ridethrough_core::message::Answer;
 use ridethrough_core::message::code::INTERNAL_ERROR;
 use ridethrough_core::{CallName, Event, ExchangeId, Kind, Lifetime, Moment, Outcome, Request};
 
-use super::shelf::{Accepts, Awaited, Kept, Key};
+use super::response_cache::{Accepts, Awaited, Kept, Key};
 use super::{Caller, Driver, Ended};
 use crate::error::result;
 use crate::source::Source;
@@ -15,7 +17,7 @@ use crate::source::Source;
 impl Driver {
     /// Answers with what was kept, or asks the server.
     pub(super) fn send(&mut self, now: Moment, caller: Caller, request: Request, accepts: Accepts) {
-        let key = Some(&request).filter(|_| !self.shelf.is_off()).and_then(Key::of);
+        let key = Some(&request).filter(|_| !self.cache.is_off()).and_then(Key::of);
         let is_apart = !request.options.headers.is_empty();
         if let Some(key) = &key
             && accepts == Accepts::Kept
@@ -30,7 +32,7 @@ impl Driver {
         let exchange = self.link.send(now, request);
         self.callers.insert(exchange, caller);
         if let Some(key) = key {
-            self.shelf.expect(exchange, key, accepts, is_apart);
+            self.cache.expect(exchange, key, accepts, is_apart);
         }
     }
 
@@ -41,19 +43,19 @@ impl Driver {
         outcome: Outcome,
         lifetime: Option<Lifetime>,
     ) {
-        let Some(awaited) = self.shelf.ended(exchange) else {
+        let Some(awaited) = self.cache.ended(exchange) else {
             return self.callers.finish(exchange, outcome.into());
         };
         let now = self.clock.now();
         let ended = match outcome {
             Ok(Answer::Result(result)) => {
-                self.shelf.take_in(now, awaited, &result, lifetime);
+                self.cache.take_in(now, awaited, &result, lifetime);
                 Ok(Answer::Result(result)).into()
             }
             failed if is_failure(&failed) => self.instead(now, exchange, &awaited, failed),
             outcome => {
                 if is_no(&outcome) {
-                    self.shelf.refuted(&awaited);
+                    self.cache.refuted(&awaited);
                 }
                 outcome.into()
             }
@@ -63,9 +65,9 @@ impl Driver {
 
     /// What is still good. It is not if the computer slept through its time.
     fn fresh(&mut self, now: Moment, key: &Key) -> Option<Kept> {
-        self.shelf.fresh(now, key)?;
+        self.cache.fresh(now, key)?;
         self.ask_about_sleep();
-        self.shelf.fresh(now, key)
+        self.cache.fresh(now, key)
     }
 
     /// An old result in place of a failure, if there is one that will do.
@@ -76,7 +78,7 @@ impl Driver {
         awaited: &Awaited,
         failed: Outcome,
     ) -> Ended {
-        let Some(Kept { result: old, age }) = self.shelf.stale(now, awaited) else {
+        let Some(Kept { result: old, age }) = self.cache.stale(now, awaited) else {
             return failed.into();
         };
         let kind = failed.as_ref().err().map(|error| error.kind);

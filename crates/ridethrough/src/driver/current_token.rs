@@ -10,7 +10,7 @@ use ridethrough_core::{CredentialsId, NoCredentials};
 use crate::credentials::{Credentials, Refused, Token};
 
 /// Holds the token that requests are sent with.
-pub(super) struct Wallet {
+pub(super) struct CurrentToken {
     hook: Option<Arc<dyn Credentials>>,
     token: Option<Token>,
     /// Whether the hook has answered before: its first word may be "none yet".
@@ -23,7 +23,7 @@ pub(super) struct Renewed {
     pub(super) token: Result<Option<Token>, NoCredentials>,
 }
 
-impl Wallet {
+impl CurrentToken {
     pub(super) const fn new(hook: Option<Arc<dyn Credentials>>) -> Self {
         Self { hook, token: None, has_asked: false }
     }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::callers::Caller;
 use super::mailbox::Mailbox;
-use super::shelf::Accepts;
+use super::response_cache::Accepts;
 use crate::model::Root;
 
 /// How clients name a call before the machine has.
@@ -22,12 +22,12 @@ pub(crate) type NoticeReply = oneshot::Sender<Result<(), CallError>>;
 /// The work of a handler, if there is one.
 pub(crate) type Answering = Option<BoxFuture<'static, Answer>>;
 
-/// The way in which wishes come. In boxes: the channel keeps room for 32, and most links need none.
-pub(crate) type Wishes = mpsc::UnboundedReceiver<Box<Wish>>;
-pub(crate) type Wisher = mpsc::UnboundedSender<Box<Wish>>;
+/// The way in which commands come. In boxes: the channel keeps room for 32, and most links need none.
+pub(crate) type CommandReceiver = mpsc::UnboundedReceiver<Box<DriverCommand>>;
+pub(crate) type CommandSender = mpsc::UnboundedSender<Box<DriverCommand>>;
 
 /// Something that an application wants.
-pub(crate) enum Wish {
+pub(crate) enum DriverCommand {
     Answer {
         question: QuestionId,
         answer: Answer,

@@ -1,6 +1,6 @@
 //! What a server said and allowed to keep, until its time is over or something says that it changed.
 //!
-//! The shelf never asks and never waits. A result that was on its way when word of a change came is not
+//! The cache never asks and never waits. A result that was on its way when word of a change came is not
 //! put on it: nobody knows whether it is from before or after.
 //!
 //! Pages of a list belong together. When its first page comes anew, the later ones go: the machine learns
@@ -24,7 +24,7 @@ use crate::cache::Cache;
 use key::Of;
 
 /// The results that are kept for one client.
-pub(super) struct Shelf {
+pub(super) struct ResponseCache {
     settings: Cache,
     entries: BTreeMap<Key, Entry>,
     /// What they have together, keys included.
@@ -76,7 +76,7 @@ pub(super) struct Awaited {
     credentials: u64,
 }
 
-impl Shelf {
+impl ResponseCache {
     pub(super) const fn new(settings: Cache) -> Self {
         Self {
             settings,

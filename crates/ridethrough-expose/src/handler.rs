@@ -20,9 +20,9 @@ use ridethrough_core::message::{Id, Message};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::access::AccessPolicy;
 use crate::connections::{Connection, Connections};
 use crate::cors;
-use crate::door::Door;
 use crate::fault::{NO_ANSWER, Over, error};
 use crate::greeting;
 use crate::headers::Headers;
@@ -35,17 +35,21 @@ use crate::sessions::Sessions;
 use crate::streams::{Carries, STANDING};
 
 /// Answers requests.
-pub(crate) struct Desk {
-    door: Door,
+pub(crate) struct RequestHandler {
+    access: AccessPolicy,
     pub(crate) sessions: Arc<Sessions>,
     connections: Arc<Connections>,
     /// Reserve for large bodies, in KiB.
     bodies: Arc<Semaphore>,
 }
 
-impl Desk {
-    pub(crate) fn new(door: Door, sessions: Arc<Sessions>, connections: Arc<Connections>) -> Self {
-        Self { door, sessions, connections, bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)) }
+impl RequestHandler {
+    pub(crate) fn new(
+        access: AccessPolicy,
+        sessions: Arc<Sessions>,
+        connections: Arc<Connections>,
+    ) -> Self {
+        Self { access, sessions, connections, bodies: Arc::new(Semaphore::new(MOST_BODIES >> 10)) }
     }
 
     /// Answers one request that came on this connection.
@@ -54,7 +58,7 @@ impl Desk {
         request: Request<Incoming>,
         connection: &Connection,
     ) -> Reply {
-        if let Err(closed) = self.door.check_place(request.uri(), request.headers()) {
+        if let Err(closed) = self.access.check_place(request.uri(), request.headers()) {
             return reply::closed(closed);
         }
         let origin = request.headers().get(ORIGIN).cloned();
@@ -71,7 +75,7 @@ impl Desk {
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
             return cors::preflight(request.headers());
         }
-        if let Err(closed) = self.door.check_token(request.headers()) {
+        if let Err(closed) = self.access.check_token(request.headers()) {
             return reply::closed(closed);
         }
         if self.connections.authenticate(connection).is_err() {
