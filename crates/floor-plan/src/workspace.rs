@@ -125,9 +125,10 @@ fn graph(members: &[Package], lock: &Lock) -> Result<Graph> {
     let mut dependencies = BTreeMap::new();
     for locked in &lock.packages {
         let is_alone = lock.packages.iter().filter(|other| other.name == locked.name).count() == 1;
-        let key = match is_alone {
-            true => locked.name.clone(),
-            false => format!("{} {}", locked.name, locked.version),
+        let key = if is_alone {
+            locked.name.clone()
+        } else {
+            format!("{} {}", locked.name, locked.version)
         };
         dependencies.insert(key, locked.dependencies.clone());
     }

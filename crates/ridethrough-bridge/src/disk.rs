@@ -51,10 +51,7 @@ pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Unfit> {
     fitting(&file.metadata().map_err(unread)?, most)?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(unread)?;
-    match bytes.len() as u64 > most {
-        true => Err(Unfit::because(TOO_LARGE)),
-        false => Ok(Some(bytes)),
-    }
+    if bytes.len() as u64 > most { Err(Unfit::because(TOO_LARGE)) } else { Ok(Some(bytes)) }
 }
 
 fn fitting(file: &Metadata, most: u64) -> Result<(), Unfit> {
@@ -64,10 +61,7 @@ fn fitting(file: &Metadata, most: u64) -> Result<(), Unfit> {
     if !platform::is_ours(file) {
         return Err(Unfit::because("it belongs to somebody else, or others may write it"));
     }
-    match file.len() > most {
-        true => Err(Unfit::because(TOO_LARGE)),
-        false => Ok(()),
-    }
+    if file.len() > most { Err(Unfit::because(TOO_LARGE)) } else { Ok(()) }
 }
 
 /// Puts a new file in the place of the old one, so that nobody ever reads half of it.

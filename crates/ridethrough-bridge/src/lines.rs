@@ -51,9 +51,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn last(&mut self) -> Option<Line> {
         self.searched = 0;
         let rest = self.unread.split().freeze();
-        match std::mem::take(&mut self.is_skipping) {
-            true => Some(Line::Lost),
-            false => (!is_blank(&rest)).then_some(Line::Whole(rest)),
+        if std::mem::take(&mut self.is_skipping) {
+            Some(Line::Lost)
+        } else {
+            (!is_blank(&rest)).then_some(Line::Whole(rest))
         }
     }
 

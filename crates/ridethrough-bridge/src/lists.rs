@@ -215,10 +215,7 @@ impl Pages {
             return Err(TooLarge);
         }
         self.elements.extend(kind.elements(result));
-        match self.elements.len() > MOST_ELEMENTS {
-            true => Err(TooLarge),
-            false => Ok(self),
-        }
+        if self.elements.len() > MOST_ELEMENTS { Err(TooLarge) } else { Ok(self) }
     }
 }
 

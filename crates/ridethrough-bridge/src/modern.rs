@@ -129,9 +129,10 @@ pub(crate) fn passed_on(params: &Json) -> Json {
     let ours = [VERSION, CAPABILITIES, CLIENT_INFO];
     let kept: Vec<_> =
         meta.members().into_iter().filter(|(key, _)| !ours.contains(&key.as_str())).collect();
-    match kept.is_empty() {
-        true => splice::without(params, &["_meta"]),
-        false => splice::with_member(params, "_meta", &Json::empty_object().with_members(kept)),
+    if kept.is_empty() {
+        splice::without(params, &["_meta"])
+    } else {
+        splice::with_member(params, "_meta", &Json::empty_object().with_members(kept))
     }
 }
 

@@ -45,9 +45,10 @@ pub(crate) struct Args {
 
 /// Plays every act. The exit code is 0 only if every promise held.
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
-    let mut show: Box<dyn Show> = match args.json {
-        true => Box::new(Json::new(io::stdout())),
-        false => Box::new(Screen::new(io::stdout(), is_colourful(&io::stdout()))),
+    let mut show: Box<dyn Show> = if args.json {
+        Box::new(Json::new(io::stdout()))
+    } else {
+        Box::new(Screen::new(io::stdout(), is_colourful(&io::stdout())))
     };
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()

@@ -138,9 +138,10 @@ async fn serve(
     };
     // One that has to be killed is killed before.
     let is_closed = timeout(CLOSING, exposed.close()).await.is_ok();
-    voice.tell(match is_closed {
-        true => "stopped: all sessions are ended, and nothing is left of their processes",
-        false => "stopped: what is left of the sessions is being killed",
+    voice.tell(if is_closed {
+        "stopped: all sessions are ended, and nothing is left of their processes"
+    } else {
+        "stopped: what is left of the sessions is being killed"
     });
     Ok(ExitCode::from(code))
 }

@@ -33,13 +33,16 @@ struct Known {
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     let servers = Servers::here();
     let known = known(&servers);
-    let printed = out::print(|out| match args.json {
-        true => writeln!(out, "{}", serde_json::to_string(&known)?),
-        false => known.iter().try_for_each(|it| {
-            let unusable = if it.is_usable { "" } else { " (cannot be used)" };
-            let Known { word, server, file, host, .. } = it;
-            writeln!(out, "{word}{unusable}\n    {server}\n    {file} of {host}")
-        }),
+    let printed = out::print(|out| {
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string(&known)?)
+        } else {
+            known.iter().try_for_each(|it| {
+                let unusable = if it.is_usable { "" } else { " (cannot be used)" };
+                let Known { word, server, file, host, .. } = it;
+                writeln!(out, "{word}{unusable}\n    {server}\n    {file} of {host}")
+            })
+        }
     });
     for (path, why) in servers.files() {
         let path = safe(&path.to_string_lossy());

@@ -31,17 +31,15 @@ pub(crate) struct Args {
 
 pub(crate) fn play(args: &Args) -> Result<ExitCode> {
     let is_colourful = out::is_colourful(&std::io::stdout());
-    let show = |seen: &[ask::Seen]| match args.json {
-        true => ask::json(seen),
-        false => table::of(seen, is_colourful),
+    let show = |seen: &[ask::Seen]| {
+        if args.json { ask::json(seen) } else { table::of(seen, is_colourful) }
     };
     let looked = until::stopped(async {
-        match args.watch {
-            true => watch::until_nobody_reads(async || show(&ask::all().await)).await,
-            false => {
-                let seen = ask::all().await;
-                out::print(|out| writeln!(out, "{}", show(&seen)))
-            }
+        if args.watch {
+            watch::until_nobody_reads(async || show(&ask::all().await)).await
+        } else {
+            let seen = ask::all().await;
+            out::print(|out| writeln!(out, "{}", show(&seen)))
         }
     })?;
     // Ctrl-C is how a watch ends: there is nothing to tell.

@@ -452,10 +452,9 @@ impl Home {
     /// Runs the command in the project; files that are not in it lie beside it.
     fn import(&self, args: &[&str]) -> Output {
         let is_beside = |arg: &&str| self.0.join(arg).is_file();
-        let args = args.iter().map(|arg| match is_beside(arg) {
-            true => format!("../{arg}"),
-            false => (*arg).to_owned(),
-        });
+        let args = args
+            .iter()
+            .map(|arg| if is_beside(arg) { format!("../{arg}") } else { (*arg).to_owned() });
         Command::new(env!("CARGO_BIN_EXE_ridethrough"))
             .arg("import")
             .args(args)

@@ -195,10 +195,7 @@ impl PolicyBuilder {
                 "408, 502, 503 or 504",
             );
         }
-        match faults.0.is_empty() {
-            true => Ok(policy),
-            false => Err(PolicyError { faults: faults.0 }),
-        }
+        if faults.0.is_empty() { Ok(policy) } else { Err(PolicyError { faults: faults.0 }) }
     }
 }
 

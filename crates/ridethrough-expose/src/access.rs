@@ -103,9 +103,10 @@ impl AccessPolicy {
             return Err(Closed::Host);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
-        match origins.all(|origin| origin.to_str().is_ok_and(|it| self.knows_origin(it))) {
-            true => Ok(()),
-            false => Err(Closed::Origin),
+        if origins.all(|origin| origin.to_str().is_ok_and(|it| self.knows_origin(it))) {
+            Ok(())
+        } else {
+            Err(Closed::Origin)
         }
     }
 

@@ -223,10 +223,11 @@ impl Ears {
             if waited_for.replace(place) != Some(place) {
                 deadline = now + LONGEST_LAG;
             }
-            match now < deadline {
+            if now < deadline {
                 // Too late or not, it is looked at again.
-                true => drop(timeout_at(deadline, self.session.room.notified()).await),
-                false => self.session.lock().streams.cut(place.0),
+                drop(timeout_at(deadline, self.session.room.notified()).await);
+            } else {
+                self.session.lock().streams.cut(place.0);
             }
         }
     }

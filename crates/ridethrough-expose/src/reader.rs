@@ -81,9 +81,10 @@ impl Reader {
         match piece {
             Piece::Event(Entry { number, text, .. }) => {
                 let head = format!("id: {stream}-{number}\ndata: ");
-                match text.len() <= SMALL {
-                    true => vec![[head.as_bytes(), text, b"\n\n"].concat().into()],
-                    false => vec![head.into(), text.clone(), Bytes::from_static(b"\n\n")],
+                if text.len() <= SMALL {
+                    vec![[head.as_bytes(), text, b"\n\n"].concat().into()]
+                } else {
+                    vec![head.into(), text.clone(), Bytes::from_static(b"\n\n")]
                 }
             }
             Piece::Nothing => vec![Bytes::from_static(b": still here\n\n")],

@@ -143,9 +143,10 @@ impl Session {
     /// others may need.
     async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Bytes>, Undelivered> {
         let place = self.letters.reserve();
-        let place = match posted.is_large() {
-            true => timeout(LONGEST_WAIT, place).await.map_err(|_| Undelivered::TooLate)?,
-            false => place.await,
+        let place = if posted.is_large() {
+            timeout(LONGEST_WAIT, place).await.map_err(|_| Undelivered::TooLate)?
+        } else {
+            place.await
         };
         place.map_err(|_| Undelivered::Over)
     }

@@ -228,9 +228,10 @@ impl Answer {
         // Comments that keep a stream open come as often as they like.
         let lines: Vec<_> =
             lines.filter(|line| !line.is_empty() && !line.starts_with(':')).collect();
-        let body = match lines.is_empty() {
-            true => "; no body".to_owned(),
-            false => format!("; `{}`", lines.join(" ⏎ ")),
+        let body = if lines.is_empty() {
+            "; no body".to_owned()
+        } else {
+            format!("; `{}`", lines.join(" ⏎ "))
         };
         words + &body + self.ending()
     }

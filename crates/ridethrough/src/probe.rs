@@ -236,14 +236,13 @@ impl Line {
         if let Some(cookies) = self.destination.cookies.header(JAR) {
             headers.insert(COOKIE, cookies);
         }
-        *request.uri_mut() = match self.is_http2() {
-            true => uri,
-            false => {
-                if let Ok(host) = HeaderValue::try_from(self.destination.endpoint.authority()) {
-                    request.headers_mut().insert(HOST, host);
-                }
-                uri.path_and_query().cloned().map(Uri::from).unwrap_or_default()
+        *request.uri_mut() = if self.is_http2() {
+            uri
+        } else {
+            if let Ok(host) = HeaderValue::try_from(self.destination.endpoint.authority()) {
+                request.headers_mut().insert(HOST, host);
             }
+            uri.path_and_query().cloned().map(Uri::from).unwrap_or_default()
         };
         for (name, value) in &question.headers {
             request.headers_mut().insert(name, value.clone());

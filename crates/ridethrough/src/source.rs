@@ -54,9 +54,6 @@ impl Source {
     /// The one of both that says less about the present.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |source: &Self| (source.is_stale(), source.age());
-        match rank(&other) > rank(&self) {
-            true => other,
-            false => self,
-        }
+        if rank(&other) > rank(&self) { other } else { self }
     }
 }

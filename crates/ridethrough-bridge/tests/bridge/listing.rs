@@ -138,12 +138,7 @@ async fn a_list_that_cannot_be_had_after_a_renewal_is_asked_for_again_later() {
     let renewed = When::method("tools/list").and(When::session("lab-session-2"));
     rig.mcp.rule(renewed, Times::Always, move |ask| {
         let is_broken = broken.load(Ordering::Relaxed);
-        async move {
-            match is_broken {
-                true => ask.status(500, &[], "").await,
-                false => ask.pass().await,
-            }
-        }
+        async move { if is_broken { ask.status(500, &[], "").await } else { ask.pass().await } }
     });
     rig.mcp.tools(json!([{"name": "new", "inputSchema": {"type": "object"}}]));
 
@@ -221,10 +216,7 @@ async fn a_list_is_waited_for_through_answers_of_a_proxy_whose_server_is_down() 
         let mut host = rig.greeted().await;
         let up = Instant::now() + secs(20);
         rig.mcp.rule(When::method("tools/list"), Times::Always, move |ask| async move {
-            match Instant::now() < up {
-                true => ask.status(status, &[], "").await,
-                false => ask.pass().await,
-            }
+            if Instant::now() < up { ask.status(status, &[], "").await } else { ask.pass().await }
         });
 
         let listed = host.asked(1, "tools/list", json!({})).await;

@@ -30,9 +30,10 @@ async fn pretend(
     header: &'static str,
     value: &str,
 ) -> Result<Seen, Miss> {
-    let ask = match visit.is_stateless() {
-        true => wire.stateless("server/discover", Value::Null),
-        false => wire.initialize(Version::LATEST_LEGACY.as_str()),
+    let ask = if visit.is_stateless() {
+        wire.stateless("server/discover", Value::Null)
+    } else {
+        wire.initialize(Version::LATEST_LEGACY.as_str())
     };
     let seen = wire.ask(ask.header(header, value)).await?;
     wire.give_back(&visit_of(&seen)).await;

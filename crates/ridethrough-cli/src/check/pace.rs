@@ -75,11 +75,12 @@ pub(super) fn tell_times(mut times: Vec<Duration>, notes: &mut Notes) {
         millis(high),
         millis(most)
     );
-    notes.add(match middle > SLOW {
-        true => Subject::Speed
+    notes.add(if middle > SLOW {
+        Subject::Speed
             .warning("latency", what)
-            .advise("look what makes the server slow: `ping` does no work"),
-        false => Subject::Speed.good("latency", what),
+            .advise("look what makes the server slow: `ping` does no work")
+    } else {
+        Subject::Speed.good("latency", what)
     });
 }
 

@@ -30,9 +30,10 @@ pub(super) fn moved(statuses: &[u16], wire: &Wire) -> Option<Finding> {
         ),
     };
     let advice = format!("use {} as its URL", url_of(to, wire));
-    let advice = match statuses.contains(&307) {
-        true => format!("{advice}, if that is to stay: 307 says that it is so for now"),
-        false => advice,
+    let advice = if statuses.contains(&307) {
+        format!("{advice}, if that is to stay: 307 says that it is so for now")
+    } else {
+        advice
     };
     Some(Subject::Reach.note("redirect", what).advise(advice))
 }

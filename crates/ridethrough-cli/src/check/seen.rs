@@ -86,9 +86,10 @@ impl Seen {
             took: began.elapsed(),
             head_took: began.elapsed(),
         };
-        match seen.head.is_stream() {
-            true => seen.read_stream(&mut *body, id, began, bounds).await,
-            false => seen.read_whole(&mut *body, id, began, bounds).await,
+        if seen.head.is_stream() {
+            seen.read_stream(&mut *body, id, began, bounds).await
+        } else {
+            seen.read_whole(&mut *body, id, began, bounds).await
         }
         seen
     }
@@ -150,12 +151,11 @@ impl Seen {
         }
         let event_id = event.id.as_ref().map(|it| it.as_str().to_owned());
         self.answer = event.is_message().then(|| answer_in(&event.data, id)).flatten();
-        match self.answer.is_some() {
-            true => {
-                self.body = event.data.clone();
-                streamed.at = event_id;
-            }
-            false => streamed.before = event_id.or_else(|| streamed.before.take()),
+        if self.answer.is_some() {
+            self.body = event.data.clone();
+            streamed.at = event_id;
+        } else {
+            streamed.before = event_id.or_else(|| streamed.before.take())
         }
     }
 

@@ -208,9 +208,10 @@ fn classify(tool: &Json, known: &KnownTools, marked: &[String]) -> Option<Tool> 
     let is_marked = marked.contains(&name);
     let rule = if is_marked { ReplayRule::Repeatable } else { ReplayRule::ByNature };
     let call = CallName { method: "tools/call".into(), tool: Some(name.as_str().into()) };
-    let repeat = match known.is_safe(&call, rule, TrustHints::default()) {
-        true => Repeat::Always,
-        false => Repeat::IfMarked,
+    let repeat = if known.is_safe(&call, rule, TrustHints::default()) {
+        Repeat::Always
+    } else {
+        Repeat::IfMarked
     };
     let says = |hint: Option<bool>| hint == Some(true);
     let because = match () {

@@ -146,9 +146,10 @@ impl Wire {
 
     /// A request of this visit, in the form of its era.
     pub(super) fn request_of(&self, visit: &Visit, method: &str, params: Value) -> Ask {
-        match visit.is_stateless() {
-            true => self.stateless(method, params),
-            false => self.request(method, params).of(visit),
+        if visit.is_stateless() {
+            self.stateless(method, params)
+        } else {
+            self.request(method, params).of(visit)
         }
     }
 
@@ -308,9 +309,10 @@ impl Ask {
         if let Some(session) = &visit.session {
             self = self.header("mcp-session-id", session.as_str());
         }
-        match visit.version.is_empty() {
-            true => self,
-            false => self.header("mcp-protocol-version", &visit.version),
+        if visit.version.is_empty() {
+            self
+        } else {
+            self.header("mcp-protocol-version", &visit.version)
         }
     }
 

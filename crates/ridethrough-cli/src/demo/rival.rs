@@ -96,10 +96,7 @@ impl Score {
         }
         let broken = self.broken.as_deref().map(|check| format!("does not hold that {check}"));
         let words: Vec<_> = broken.into_iter().chain(self.evidence.clone()).collect();
-        match words.is_empty() {
-            true => "fails".to_owned(),
-            false => shorten(&words.join(": ")),
-        }
+        if words.is_empty() { "fails".to_owned() } else { shorten(&words.join(": ")) }
     }
 }
 

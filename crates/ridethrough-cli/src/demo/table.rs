@@ -18,9 +18,10 @@ pub(super) fn write(
     write_row(out, &heads.map(|head| vec![head.to_owned()]), bold)?;
     write_row(out, &WIDTHS.map(|width| vec!["-".repeat(width)]), str::to_owned)?;
     for played in all {
-        let (word, colour) = match played.verdict.is_held() {
-            true => ("held", Colour::Green),
-            false => ("BROKEN", Colour::Red),
+        let (word, colour) = if played.verdict.is_held() {
+            ("held", Colour::Green)
+        } else {
+            ("BROKEN", Colour::Red)
         };
         let ours = format!("{word}: {}", played.verdict.outcome);
         let theirs = others.said_of(played.act.scenario);

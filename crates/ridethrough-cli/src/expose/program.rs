@@ -20,9 +20,10 @@ pub(super) fn check(command: &[OsString]) -> Result<String, Misuse> {
     }
     Err(Misuse {
         what: format!("there is no program `{name}` to be started"),
-        tried: match is_path(program) {
-            true => "it was looked for where its path says".to_owned(),
-            false => "it was looked for in the folders of PATH".to_owned(),
+        tried: if is_path(program) {
+            "it was looked for where its path says".to_owned()
+        } else {
+            "it was looked for in the folders of PATH".to_owned()
         },
         hint: "write the command after `--`, as in `ridethrough expose -- npx -y some-server`"
             .to_owned(),

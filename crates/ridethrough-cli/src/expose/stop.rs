@@ -81,10 +81,7 @@ impl Signals {
             })
         });
         let next: Vec<_> = next.collect();
-        match next.is_empty() {
-            true => std::future::pending().await,
-            false => select_all(next).await.0,
-        }
+        if next.is_empty() { std::future::pending().await } else { select_all(next).await.0 }
     }
 }
 

@@ -68,9 +68,10 @@ impl Other {
         while let Some(word) = args.get(at).map(|it| it.text.expose_secret()) {
             let flag = known.iter().find(|(name, ..)| *name == word);
             let Some(&(name, values, meaning)) = flag.filter(|it| at + it.1 < args.len()) else {
-                match is_url(word) && url.is_none() && name == "mcp-proxy" {
-                    true => url = Some(at),
-                    false => other.strays += 1,
+                if is_url(word) && url.is_none() && name == "mcp-proxy" {
+                    url = Some(at)
+                } else {
+                    other.strays += 1
                 }
                 at += 1;
                 continue;

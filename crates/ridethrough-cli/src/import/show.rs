@@ -131,9 +131,10 @@ fn offer(place: &Place, entry: &Entry) -> Vec<String> {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:@".contains(it);
-    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
@@ -194,10 +195,8 @@ pub(crate) fn shown(path: &Path) -> String {
 /// spelt out.
 pub(crate) fn safe(text: &str) -> String {
     let text = secrets::masked(text);
-    let spelt = |it: char| match is_harmful(it) {
-        true => it.escape_unicode().to_string(),
-        false => it.to_string(),
-    };
+    let spelt =
+        |it: char| if is_harmful(it) { it.escape_unicode().to_string() } else { it.to_string() };
     text.chars().map(spelt).collect()
 }
 

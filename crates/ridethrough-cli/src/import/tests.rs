@@ -207,9 +207,10 @@ fn bridged() -> impl Strategy<Value = Vec<Piece>> {
         |((command, args), flags, gap, is_args_first)| {
             let command = (format!("\"{command}\""), "\"/bin/ridethrough\"".to_owned());
             let words: Vec<_> = args.iter().map(|word| format!("\"{word}\"")).collect();
-            let start = match words.is_empty() {
-                true => (String::new(), "\"bridge\", ".to_owned()),
-                false => (words.join(&format!("{gap},")), "\"bridge\"".to_owned()),
+            let start = if words.is_empty() {
+                (String::new(), "\"bridge\", ".to_owned())
+            } else {
+                (words.join(&format!("{gap},")), "\"bridge\"".to_owned())
             };
             let after = if words.is_empty() { String::new() } else { format!(",{gap}") };
             let url = same(&format!("{after}\"https://a.example/mcp\"{flags}{gap}]"));
@@ -217,9 +218,10 @@ fn bridged() -> impl Strategy<Value = Vec<Piece>> {
             let list = same(&format!("\"args\":{gap}[{gap}"));
             let between = same(&format!(",{gap}\"env\":{{\"K\":\"s3cret\"}},"));
             let mut pieces = vec![same("{")];
-            match is_args_first {
-                true => pieces.extend([list, start, url, between, first, command]),
-                false => pieces.extend([first, command, between, list, start, url]),
+            if is_args_first {
+                pieces.extend([list, start, url, between, first, command])
+            } else {
+                pieces.extend([first, command, between, list, start, url])
             }
             pieces.push(same("}"));
             pieces

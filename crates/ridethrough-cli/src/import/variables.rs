@@ -56,9 +56,10 @@ pub(super) fn expand(text: &str, dialect: Dialect, scope: Scope<'_>) -> Result<S
         expanded.push_str(before);
         let Some(after) = after.strip_prefix('{') else {
             let name = if dialect == Dialect::Dollar { bare_name(after) } else { "" };
-            match is_name(name) {
-                true => expanded.push_str(&set(name, scope)?),
-                false => expanded.extend(["$", name]),
+            if is_name(name) {
+                expanded.push_str(&set(name, scope)?)
+            } else {
+                expanded.extend(["$", name])
             }
             rest = &after[name.len()..];
             continue;

@@ -58,9 +58,10 @@ impl Certificates {
     /// What a person should know before anything is sent to a server that is not checked.
     pub(super) fn warning(&self, target: &Target) -> Option<String> {
         let endpoint = self.left_unchecked(target.address()?).ok().flatten()?;
-        let who = match target::is_this_machine(&endpoint) {
-            true => "any program on this machine that listens there",
-            false => "anybody on the way there",
+        let who = if target::is_this_machine(&endpoint) {
+            "any program on this machine that listens there"
+        } else {
+            "anybody on the way there"
         };
         Some(format!(
             "warning: the certificate of {} is not checked (--insecure): {who} can answer in its place, \

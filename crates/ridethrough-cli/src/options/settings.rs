@@ -254,10 +254,8 @@ impl Settings {
         let era = self.era.map_or("found out".to_owned(), word);
         let time =
             self.timeout.map_or("the policy's".to_owned(), |it| format!("{} s", it.as_secs_f64()));
-        let listed = |names: Vec<&str>| match names.is_empty() {
-            true => "none".to_owned(),
-            false => names.join(" "),
-        };
+        let listed =
+            |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(" ") };
         let repeatable = self.repeatable.iter().map(String::as_str).collect();
         format!(
             "policy {}, era {era}, time for a call {time}, longest message {limit}, token {token}, \

@@ -29,10 +29,7 @@ pub(crate) fn asked() -> impl Future<Output = u8> {
     });
     let heard: Vec<_> = heard.collect();
     async move {
-        match heard.is_empty() {
-            true => std::future::pending().await,
-            false => select_all(heard).await.0,
-        }
+        if heard.is_empty() { std::future::pending().await } else { select_all(heard).await.0 }
     }
 }
 

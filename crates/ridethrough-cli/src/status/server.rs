@@ -43,9 +43,10 @@ impl StatusServer {
                 Err(error) => faults.push(format!("`{}`: {error}", folder.display())),
             }
         }
-        match faults.is_empty() {
-            true => Err("the user has no folder for it".to_owned()),
-            false => Err(faults.join("; ")),
+        if faults.is_empty() {
+            Err("the user has no folder for it".to_owned())
+        } else {
+            Err(faults.join("; "))
         }
     }
 }

@@ -227,10 +227,7 @@ fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     let takes_text = types.contains(&"string");
     // Where both would do, text that looks like a list or an object is meant as one.
     let is_other = types.iter().any(|it| *it != "string" && is_of(&json, it));
-    match is_other || types.is_empty() || (!takes_text && is_named(&json)) {
-        true => json,
-        false => as_text(),
-    }
+    if is_other || types.is_empty() || (!takes_text && is_named(&json)) { json } else { as_text() }
 }
 
 #[cfg(test)]

@@ -69,9 +69,10 @@ impl Args {
             task::has_tasks(&talk.client.connect().await?)?;
         }
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.tool)).transpose()?;
-        let (arguments, task_support) = match self.unchecked {
-            true => (self.typed(talk, typed, &Json::empty_object())?.0, TaskSupport::default()),
-            false => self.checked(talk, typed).await?,
+        let (arguments, task_support) = if self.unchecked {
+            (self.typed(talk, typed, &Json::empty_object())?.0, TaskSupport::default())
+        } else {
+            self.checked(talk, typed).await?
         };
         if let Some(level) = self.log {
             talk.tell_log(level).await?;
@@ -145,16 +146,16 @@ impl Args {
         let names: Vec<_> =
             tools.iter().map(|tool| safe::line(&tool.name)).take(MOST_NAMES).collect();
         let more = if tools.len() > MOST_NAMES { " and more" } else { "" };
-        let known = match names.is_empty() {
-            true => "it has none".to_owned(),
-            false => format!("it has {}{more}", names.join(", ")),
+        let known = if names.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("it has {}{more}", names.join(", "))
         };
-        let unchecked = match is_askable {
-            true => "a tool that is not listed is called with `--unchecked`",
-            false => {
-                "a tool that is not listed is called with `--unchecked`; some servers list tools that ask only \
+        let unchecked = if is_askable {
+            "a tool that is not listed is called with `--unchecked`"
+        } else {
+            "a tool that is not listed is called with `--unchecked`; some servers list tools that ask only \
                  where they can be answered: on a terminal, with `--answer` or with `--sampling-command`"
-            }
         };
         Misuse {
             what: format!("the server lists no tool `{}`: {known}", self.tool),

@@ -212,9 +212,8 @@ fn hold(
         // Whatever is still under way, a look-up of a name for example, is of no interest any more.
         runtime.shutdown_background();
     }
-    ended.map_err(|error| match error.is::<Error>() {
-        true => error.context(ending::With(target.spoken())),
-        false => error,
+    ended.map_err(|error| {
+        if error.is::<Error>() { error.context(ending::With(target.spoken())) } else { error }
     })
 }
 
@@ -335,9 +334,12 @@ impl Talk {
     ) -> Result<()> {
         self.terminal.clear();
         let is_colourful = out::is_colourful(&io::stdout());
-        out::print(|out| match self.is_json {
-            true => writeln!(out, "{}", out::json(&safe::json(&json()))),
-            false => words(out, is_colourful),
+        out::print(|out| {
+            if self.is_json {
+                writeln!(out, "{}", out::json(&safe::json(&json())))
+            } else {
+                words(out, is_colourful)
+            }
         })?;
         Ok(())
     }

@@ -58,9 +58,10 @@ pub(crate) fn json(raw: &str) -> String {
 }
 
 fn push(safe: &mut String, it: char) {
-    match is_harmful(it) {
-        true => drop(write!(safe, "\\u{{{:x}}}", u32::from(it))),
-        false => safe.push(it),
+    if is_harmful(it) {
+        let _ = write!(safe, "\\u{{{:x}}}", u32::from(it));
+    } else {
+        safe.push(it);
     }
 }
 

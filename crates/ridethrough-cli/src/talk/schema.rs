@@ -83,9 +83,8 @@ impl<'a> Schema<'a> {
         let own = self.node.member("properties").and_then(|it| it.member(name));
         own.map(|node| self.at(node)).or_else(|| {
             let forms = self.branches(depth).into_iter().chain(self.parts());
-            forms.into_iter().find_map(|it| match depth < DEEPEST_BRANCH {
-                true => it.property_at(name, depth + 1),
-                false => None,
+            forms.into_iter().find_map(|it| {
+                if depth < DEEPEST_BRANCH { it.property_at(name, depth + 1) } else { None }
             })
         })
     }
@@ -196,18 +195,20 @@ impl<'a> Schema<'a> {
         let lists =
             ["anyOf", "oneOf"].map(|key| self.node.member(key).map_or(&[][..], Tree::elements));
         let branches: Vec<_> = lists.into_iter().flatten().collect();
-        match depth > DEEPEST_BRANCH || branches.len() > MOST_BRANCHES || !self.document.step() {
-            true => Vec::new(),
-            false => branches.into_iter().map(|node| self.at(node)).collect(),
+        if depth > DEEPEST_BRANCH || branches.len() > MOST_BRANCHES || !self.document.step() {
+            Vec::new()
+        } else {
+            branches.into_iter().map(|node| self.at(node)).collect()
         }
     }
 
     /// The schemas that hold together with this one.
     fn parts(self) -> Vec<Self> {
         let parts = self.node.member("allOf").map_or(&[][..], Tree::elements);
-        match parts.len() > MOST_BRANCHES || !self.document.step() {
-            true => Vec::new(),
-            false => parts.iter().map(|node| self.at(node)).collect(),
+        if parts.len() > MOST_BRANCHES || !self.document.step() {
+            Vec::new()
+        } else {
+            parts.iter().map(|node| self.at(node)).collect()
         }
     }
 

@@ -85,10 +85,7 @@ fn fields(document: &Document, nothing: &str) -> String {
     }
     let mut lines = Vec::new();
     gather(document.schema(), 1, &mut lines);
-    match lines.is_empty() {
-        true => format!("    {nothing}\n"),
-        false => lines.concat(),
-    }
+    if lines.is_empty() { format!("    {nothing}\n") } else { lines.concat() }
 }
 
 fn gather(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {

@@ -65,9 +65,12 @@ async fn list(talk: &Talk) -> Result<Exit> {
     }
     let is_colourful = out::is_colourful(&io::stdout());
     let is_json = talk.is_json;
-    let told = talk.aside(move || match is_json {
-        true => format!(r#"{{"tools":[{}]}}"#, joined(tools.iter().map(|it| &it.json))),
-        false => tools.iter().map(|tool| words(tool, is_colourful)).collect(),
+    let told = talk.aside(move || {
+        if is_json {
+            format!(r#"{{"tools":[{}]}}"#, joined(tools.iter().map(|it| &it.json)))
+        } else {
+            tools.iter().map(|tool| words(tool, is_colourful)).collect()
+        }
     });
     let told = told.await?;
     talk.print(|| told.clone(), |out, _| write!(out, "{told}"))?;

@@ -181,9 +181,8 @@ async fn shot(rig: &Rig, words: &[&str]) -> String {
     let settled = |text: &str| settled(&text.replace(&home, "HOME"), &rig.url);
     let (out, err) = (settled(&ran.out), settled(&ran.err));
     let code = ran.code.unwrap();
-    let part = |name: &str, text: &str| match text.is_empty() {
-        true => String::new(),
-        false => format!("--- {name}\n{text}"),
+    let part = |name: &str, text: &str| {
+        if text.is_empty() { String::new() } else { format!("--- {name}\n{text}") }
     };
     let (out, err) = (part("stdout", &out), part("stderr", &err));
     format!("$ ridethrough {}\n{out}{err}--- exit {code}\n\n", words.join(" "))

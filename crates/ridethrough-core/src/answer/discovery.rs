@@ -85,9 +85,10 @@ pub(crate) fn verdict_of(
     named: Option<&Answer>,
     answer: Option<&Answer>,
 ) -> Verdict {
-    match named.is_some_and(is_told_by_an_older_server) && !status::is_challenged(head) {
-        true => Verdict::Legacy,
-        false => verdict(head.status, answer),
+    if named.is_some_and(is_told_by_an_older_server) && !status::is_challenged(head) {
+        Verdict::Legacy
+    } else {
+        verdict(head.status, answer)
     }
 }
 

@@ -219,9 +219,10 @@ fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
     if status.is_redirection() {
         return PostReading::Redirected(head.redirect.clone(), status);
     }
-    match status::is_outage(status) {
-        true => PostReading::Interrupted { status, hint: head.retry_after },
-        false => PostReading::Rejected(status),
+    if status::is_outage(status) {
+        PostReading::Interrupted { status, hint: head.retry_after }
+    } else {
+        PostReading::Rejected(status)
     }
 }
 

@@ -250,9 +250,10 @@ impl Exchange {
     ) -> Step {
         self.counters.note(Delivery::Unknown);
         let is_repeated = std::mem::replace(&mut self.counters.session_renewed, true);
-        match rules.is_safe && !is_repeated {
-            true => Step::RenewSession,
-            false => self.post_answered(rules, otherwise),
+        if rules.is_safe && !is_repeated {
+            Step::RenewSession
+        } else {
+            self.post_answered(rules, otherwise)
         }
     }
 
@@ -315,10 +316,7 @@ pub(crate) fn follow(
 
 /// What a refusal proves: only some statuses mean that the request was not carried out.
 pub(super) fn delivery_of(status: StatusCode) -> Delivery {
-    match status::is_not_carried_out(status) {
-        true => Delivery::Refused,
-        false => Delivery::Unknown,
-    }
+    if status::is_not_carried_out(status) { Delivery::Refused } else { Delivery::Unknown }
 }
 
 /// A call that ends where somebody before the server refused it has its answer, if the server gave one.

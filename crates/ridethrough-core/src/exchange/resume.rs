@@ -94,9 +94,10 @@ impl Exchange {
 
     /// Row 14: no exchange resumes without end, nor twice within 100 ms.
     fn resume_at(&mut self, at: Moment, because: Reason) -> Step {
-        match self.may_resume() {
-            true => Step::Resume { at: at.max(self.earliest_resume()), because },
-            false => stop(Kind::Exhausted, because),
+        if self.may_resume() {
+            Step::Resume { at: at.max(self.earliest_resume()), because }
+        } else {
+            stop(Kind::Exhausted, because)
         }
     }
 
@@ -135,9 +136,10 @@ impl Exchange {
             return self.resume_at(rules.now + wait, because);
         }
         let is_repeated = std::mem::replace(&mut self.counters.repeated_after_gone, rules.is_safe);
-        match rules.is_safe && !is_repeated && rules.policy.resends > 0 {
-            true => Step::CheckSession,
-            false => stop(Kind::Interrupted, because),
+        if rules.is_safe && !is_repeated && rules.policy.resends > 0 {
+            Step::CheckSession
+        } else {
+            stop(Kind::Interrupted, because)
         }
     }
 }

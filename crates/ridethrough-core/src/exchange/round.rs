@@ -105,9 +105,10 @@ impl Wanted {
         if is_nothing {
             return RoundReply::Invalid("it asks for input and does not say for which");
         }
-        match is_too_much {
-            true => RoundReply::Invalid("it asks for more input than anybody can give"),
-            false => RoundReply::InputRequired(self),
+        if is_too_much {
+            RoundReply::Invalid("it asks for more input than anybody can give")
+        } else {
+            RoundReply::InputRequired(self)
         }
     }
 }

@@ -154,9 +154,10 @@ impl Link {
         let deadline = Deadline { at, is_callers: deadline.is_some(), extension: None };
         let (params, rule) = (Params::new(None, false), ReplayRule::Repeatable);
         let id = self.new_exchange(now, call, params, rule, deadline);
-        match self.closing.is_begun() {
-            true => self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing)),
-            false => self.let_out(now, id, Then::Send),
+        if self.closing.is_begun() {
+            self.end(now, id, Ending::new(Kind::Closed, Reason::Nothing))
+        } else {
+            self.let_out(now, id, Then::Send)
         }
         id
     }

@@ -48,9 +48,10 @@ impl Json {
     /// A value in `source`, which was checked; copied where most of `source` is something else: who
     /// keeps a part of a message for long must not hold all that came with it.
     pub(super) fn kept_from(source: &Bytes, value: &[u8]) -> Self {
-        match value.len() < source.len() / 2 {
-            true => Self::bare(Bytes::copy_from_slice(value)),
-            false => Self::bare(source.slice_ref(value)),
+        if value.len() < source.len() / 2 {
+            Self::bare(Bytes::copy_from_slice(value))
+        } else {
+            Self::bare(source.slice_ref(value))
         }
     }
 

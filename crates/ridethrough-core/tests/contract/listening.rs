@@ -119,9 +119,10 @@ fn a_server_without_subscriptions_is_not_asked_again() {
         rig.pump();
         let listen = rig.post();
 
-        match is_body {
-            true => rig.refuse(&listen, 200, -32601, "Method not found"),
-            false => rig.refuse(&listen, 404, -32601, "Method not found"),
+        if is_body {
+            rig.refuse(&listen, 200, -32601, "Method not found")
+        } else {
+            rig.refuse(&listen, 404, -32601, "Method not found")
         }
         rig.advance(secs(3600));
 

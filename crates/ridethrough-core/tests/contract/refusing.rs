@@ -310,10 +310,7 @@ fn callers_beyond_a_servers_limit_go_out_at_the_pace_that_it_takes() {
             }
             seen += 1;
             taken += 1;
-            match taken <= 20 {
-                true => rig.reply(&post, "{}"),
-                false => rig.busy(&post, 429, secs(1)),
-            }
+            if taken <= 20 { rig.reply(&post, "{}") } else { rig.busy(&post, 429, secs(1)) }
         }
         rig.advance(millis(20));
     }

@@ -272,9 +272,10 @@ fn a_task_is_an_answer_to_a_tool_call_of_a_client_that_declared_tasks_and_to_not
 
         rig.reply(&post, r#"{"resultType":"task","taskId":"t"}"#);
 
-        match is_answer {
-            true => assert_eq!(rig.result(id), r#"{"resultType":"task","taskId":"t"}"#),
-            false => assert_eq!(rig.kind(id), Kind::PeerMisbehaved),
+        if is_answer {
+            assert_eq!(rig.result(id), r#"{"resultType":"task","taskId":"t"}"#)
+        } else {
+            assert_eq!(rig.kind(id), Kind::PeerMisbehaved)
         }
     }
 }
@@ -373,13 +374,12 @@ fn a_later_round_of_a_caller_is_not_begun_anew_in_the_older_era_unless_that_does
 
         let id = call_of_round(&mut rig, said, replay);
 
-        match is_sent {
-            true => assert_eq!(params(&rig.post()).as_str(), r#"{"name":"deploy","arguments":{}}"#),
-            false => {
-                rig.nothing_sent();
-                let error = rig.error(id);
-                assert_eq!((error.kind, error.delivery), (Kind::Interrupted, Delivery::Unknown));
-            }
+        if is_sent {
+            assert_eq!(params(&rig.post()).as_str(), r#"{"name":"deploy","arguments":{}}"#)
+        } else {
+            rig.nothing_sent();
+            let error = rig.error(id);
+            assert_eq!((error.kind, error.delivery), (Kind::Interrupted, Delivery::Unknown));
         }
     }
 }

@@ -379,12 +379,11 @@ fn the_first_of_two_answers_to_one_request_counts() {
         let answer = |n: u8| format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"result":{{"n":{n}}}}}"#);
         let batch = format!("[{},{}]", answer(1), answer(2));
 
-        match in_stream {
-            true => {
-                rig.open(&post);
-                rig.event(&post, &batch);
-            }
-            false => rig.answer(&post, 200, Content::Json, &batch),
+        if in_stream {
+            rig.open(&post);
+            rig.event(&post, &batch);
+        } else {
+            rig.answer(&post, 200, Content::Json, &batch)
         }
 
         assert_eq!(rig.result(id), r#"{"n":1}"#, "{in_stream}");

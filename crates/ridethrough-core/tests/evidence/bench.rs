@@ -179,9 +179,10 @@ impl Bench {
                 if let Some(event) = event(&reply.body) {
                     self.link.handle_event(now, attempt, &event);
                 }
-                match is_cut {
-                    true => self.link.handle_failure(now, attempt, broken),
-                    false => self.link.handle_end(now, attempt),
+                if is_cut {
+                    self.link.handle_failure(now, attempt, broken)
+                } else {
+                    self.link.handle_end(now, attempt)
                 }
             }
             (false, true) => self.link.handle_failure(now, attempt, broken),

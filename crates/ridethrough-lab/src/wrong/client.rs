@@ -299,9 +299,10 @@ impl Client {
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "no answer".to_owned(),
             };
-            let is_enough = match self.has(Habit::Hammers) {
-                true => attempts >= MOST_HAMMERED,
-                false => is_single || began.elapsed() >= DIAL_PATIENCE,
+            let is_enough = if self.has(Habit::Hammers) {
+                attempts >= MOST_HAMMERED
+            } else {
+                is_single || began.elapsed() >= DIAL_PATIENCE
             };
             if is_enough {
                 let text = format!("`{authority}` cannot be reached: {error}; it did not run");

@@ -37,12 +37,11 @@ impl Args {
         });
         let seconds = ticker.end();
         let out = &mut io::stdout().lock();
-        match json {
-            true => {
-                let text = serde_json::to_string_pretty(&summary).context("numbers and texts")?;
-                writeln!(out, "{text}")?;
-            }
-            false => tell(out, &summary, calls, seconds)?,
+        if json {
+            let text = serde_json::to_string_pretty(&summary).context("numbers and texts")?;
+            writeln!(out, "{text}")?;
+        } else {
+            tell(out, &summary, calls, seconds)?
         }
         Ok(summary.violations.is_empty())
     }

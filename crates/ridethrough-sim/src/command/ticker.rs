@@ -24,9 +24,10 @@ impl Ticker {
 
     /// The same of work without a known end.
     pub(super) fn say(&self, what: impl FnOnce() -> String) {
-        let (elapsed, pause) = match self.is_terminal {
-            true => (Duration::from_secs(2), Duration::from_secs(1)),
-            false => (Duration::from_secs(30), Duration::from_secs(30)),
+        let (elapsed, pause) = if self.is_terminal {
+            (Duration::from_secs(2), Duration::from_secs(1))
+        } else {
+            (Duration::from_secs(30), Duration::from_secs(30))
         };
         if self.began.elapsed() < elapsed {
             return;
@@ -36,9 +37,10 @@ impl Ticker {
             return;
         }
         *told = Some(Instant::now());
-        match self.is_terminal {
-            true => eprint!("\r{}\x1b[K", what()),
-            false => eprintln!("{}", what()),
+        if self.is_terminal {
+            eprint!("\r{}\x1b[K", what())
+        } else {
+            eprintln!("{}", what())
         }
         let _ = io::stderr().flush();
     }

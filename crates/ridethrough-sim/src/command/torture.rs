@@ -61,9 +61,10 @@ impl Args {
             }),
         };
         let seconds = ticker.end();
-        match self.json {
-            true => writeln!(out, "{}", as_json(&summary, seconds))?,
-            false => tell(out, &summary, seconds)?,
+        if self.json {
+            writeln!(out, "{}", as_json(&summary, seconds))?
+        } else {
+            tell(out, &summary, seconds)?
         }
         Ok(summary.violations.is_empty())
     }

@@ -335,9 +335,10 @@ impl Server {
         let is_dropped = self.hits(faults.cut_stream);
         match self.streams.find(event_id).filter(|_| !is_gone) {
             Some((stream, place)) if stream.session == session_number(request) => {
-                match is_dropped {
-                    true => self.drop_resume(latency),
-                    false => stream.play(now, place, &faults, &mut self.rng),
+                if is_dropped {
+                    self.drop_resume(latency)
+                } else {
+                    stream.play(now, place, &faults, &mut self.rng)
                 }
             }
             _ if self.rng.below(2) == 0 => Script::status(latency, 404),

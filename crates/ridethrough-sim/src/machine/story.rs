@@ -195,9 +195,10 @@ impl<'a, W: Write> Stage<'a, W> {
     }
 
     fn connect(&mut self, attempt: AttemptId) -> io::Result<()> {
-        let (result, word) = match self.is_up() {
-            true => (Ok(()), "connected"),
-            false => (Err(Failure::not_sent(Cause::ConnectRefused)), "connection refused"),
+        let (result, word) = if self.is_up() {
+            (Ok(()), "connected")
+        } else {
+            (Err(Failure::not_sent(Cause::ConnectRefused)), "connection refused")
         };
         self.say("network", word)?;
         self.link.handle_connect(self.now, attempt, result);

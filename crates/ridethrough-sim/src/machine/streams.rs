@@ -116,9 +116,10 @@ impl Stream {
     fn ending(&self, is_cut: bool, rng: &mut Rng) -> News {
         use ridethrough_core::{Cause, Failure};
 
-        match is_cut && rng.below(2) == 0 {
-            true => News::Failure(Failure::unknown(Cause::Reset)),
-            false => News::End,
+        if is_cut && rng.below(2) == 0 {
+            News::Failure(Failure::unknown(Cause::Reset))
+        } else {
+            News::End
         }
     }
 }

@@ -164,10 +164,8 @@ impl World {
                 self.link.handle_credentials(self.now, rejected, renewed);
             }
             Happening::Connected(attempt, is_up) => {
-                let result = match is_up {
-                    true => Ok(()),
-                    false => Err(Failure::not_sent(Cause::ConnectRefused)),
-                };
+                let result =
+                    if is_up { Ok(()) } else { Err(Failure::not_sent(Cause::ConnectRefused)) };
                 self.link.handle_connect(self.now, attempt, result);
             }
             Happening::FleetChanges => self.change_fleet(),

@@ -138,9 +138,10 @@ async fn flood(host: &Host, ask: Ask, order: Order) {
 
 async fn stream(host: &Host, ask: Ask, order: Order) {
     let (id, token) = (ask.id(), ask.params()["_meta"]["progressToken"].clone());
-    let steps = match token.is_null() || !host.happens(Fault::Progress) {
-        true => Vec::new(),
-        false => (1..4).map(|step| progress(&token, step)).collect(),
+    let steps = if token.is_null() || !host.happens(Fault::Progress) {
+        Vec::new()
+    } else {
+        (1..4).map(|step| progress(&token, step)).collect()
     };
     if !ask.is_stateless() && host.happens(Fault::Resumable) {
         let number = super::host::lock(&host.streams).record(order, &id, steps);

@@ -45,9 +45,8 @@ impl Certain {
         let closes_in_sight = !protocol.is_http2() && !faults.has(&[Fault::Delay]);
         Self {
             answers_arrive: !faults.has(BREAKING) && !faults.has(&[Fault::Cancels]),
-            lag: (!faults.has(&[Fault::Pause])).then(|| match is_delayed {
-                true => Duration::from_secs(3),
-                false => Duration::from_millis(500),
+            lag: (!faults.has(&[Fault::Pause])).then(|| {
+                if is_delayed { Duration::from_secs(3) } else { Duration::from_millis(500) }
             }),
             is_swallowed: faults.has(SWALLOWING),
             is_mild: faults.present().all(|fault| MILD.contains(&fault)) && line_moves_on,

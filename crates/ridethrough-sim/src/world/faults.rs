@@ -186,10 +186,8 @@ impl Faults {
     pub fn draw(rng: &mut Rng) -> Self {
         // Some worlds have few faults and some have many.
         let density = 1 + rng.below(5);
-        let rate = |fault: &Fault| match rng.below(6) < density {
-            true => 1 + rng.below(fault.most()),
-            false => 0,
-        };
+        let rate =
+            |fault: &Fault| if rng.below(6) < density { 1 + rng.below(fault.most()) } else { 0 };
         Self(Fault::ALL.iter().map(rate).collect())
     }
 

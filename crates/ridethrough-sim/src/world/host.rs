@@ -108,10 +108,7 @@ impl Host {
             self.oracle().met(order.call, fault);
             return answers::before(&self, fault, ask, order).await;
         }
-        let work = match self.happens(Fault::Slow) {
-            true => self.millis(90_000),
-            false => self.millis(50),
-        };
+        let work = if self.happens(Fault::Slow) { self.millis(90_000) } else { self.millis(50) };
         tokio::time::sleep(work).await;
         self.oracle().executed(order.call);
         match self.first(AFTER).filter(|fault| *fault != Fault::LyingLoss || !ask.is_stateless()) {

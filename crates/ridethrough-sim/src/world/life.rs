@@ -127,9 +127,10 @@ impl Life {
             Some(most) => builder.connection_limit(most as usize),
             None => builder,
         };
-        let builder = match self.shape.has_tokens {
-            true => builder.credentials(site.host.vault.clone()),
-            false => builder,
+        let builder = if self.shape.has_tokens {
+            builder.credentials(site.host.vault.clone())
+        } else {
+            builder
         };
         builder.build().expect("every setting is a good one")
     }
@@ -251,9 +252,10 @@ impl Life {
             wants,
             is_safe: rng.below(2) == 0,
         };
-        let deadline = match is_short && !is_bridged {
-            true => Duration::from_millis(50 + rng.below(3000)),
-            false => DEADLINE,
+        let deadline = if is_short && !is_bridged {
+            Duration::from_millis(50 + rng.below(3000))
+        } else {
+            DEADLINE
         };
         let gives_up = gives_up.then(|| Duration::from_millis(rng.below(500)));
         Plan {

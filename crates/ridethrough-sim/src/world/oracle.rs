@@ -176,13 +176,12 @@ impl Oracle {
     pub(super) fn called_lost(&mut self, call: u64) {
         let forgets = self.forgets;
         let Some(history) = self.calls.get_mut(&call) else { return };
-        match history.forgets == forgets {
-            true => history.is_called_lost = true,
+        if history.forgets == forgets {
+            history.is_called_lost = true;
+        } else {
             // It was lost while the call ran.
-            false => {
-                history.lies += 1;
-                self.lies += 1;
-            }
+            history.lies += 1;
+            self.lies += 1;
         }
     }
 

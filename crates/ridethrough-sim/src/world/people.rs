@@ -112,9 +112,10 @@ impl BridgeHost {
         let (told, hears) = oneshot::channel();
         lock(&self.waiting).insert(order.call, told);
         let params = order.params();
-        let meta = match wants_progress {
-            true => format!(r#","_meta":{{"progressToken":"p{}"}}}}"#, order.call),
-            false => "}".to_owned(),
+        let meta = if wants_progress {
+            format!(r#","_meta":{{"progressToken":"p{}"}}}}"#, order.call)
+        } else {
+            "}".to_owned()
         };
         let params = format!("{}{meta}", &params[..params.len() - 1]);
         self.say(&format!(

@@ -143,9 +143,10 @@ impl Client {
         let arguments = given.0.as_ref().map(|json| ("arguments", json));
         let params = Json::object([("name", &name)].into_iter().chain(arguments));
         let call = Call::new(self.clone(), method.into(), params.into(), read);
-        match is_object {
-            true => call,
-            false => call.unfit("the arguments are JSON of another kind, must be an object".into()),
+        if is_object {
+            call
+        } else {
+            call.unfit("the arguments are JSON of another kind, must be an object".into())
         }
     }
 

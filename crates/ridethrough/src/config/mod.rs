@@ -356,10 +356,8 @@ impl ClientBuilder {
         );
         let built = (|| {
             let capabilities = with_handlers(&capabilities?, &self.handlers);
-            let capabilities = match self.is_following_tasks {
-                true => with_tasks(&capabilities),
-                false => capabilities,
-            };
+            let capabilities =
+                if self.is_following_tasks { with_tasks(&capabilities) } else { capabilities };
             let identity = Identity { info: info?, capabilities };
             Some(Checked { reached: reached?, identity, runtime: runtime? })
         })();

@@ -83,10 +83,7 @@ impl Metered {
 
     /// What a layer below kept back must not follow a seal either.
     fn refuse_if_sealed(&self) -> io::Result<()> {
-        match self.meter.state().is_sealed {
-            true => Err(io::ErrorKind::BrokenPipe.into()),
-            false => Ok(()),
-        }
+        if self.meter.state().is_sealed { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
     }
 }
 

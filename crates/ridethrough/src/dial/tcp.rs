@@ -53,9 +53,10 @@ impl Dial for Tcp {
 async fn resolve(to: &Endpoint) -> Result<Vec<SocketAddr>, Failure> {
     let found = tokio::net::lookup_host((to.host_to_resolve(), to.port())).await;
     let addresses: Vec<SocketAddr> = found.map_err(|error| unresolved(&error))?.collect();
-    match addresses.is_empty() {
-        true => Err(Failure::not_sent(Cause::NameUnknown)),
-        false => Ok(alternate(addresses)),
+    if addresses.is_empty() {
+        Err(Failure::not_sent(Cause::NameUnknown))
+    } else {
+        Ok(alternate(addresses))
     }
 }
 

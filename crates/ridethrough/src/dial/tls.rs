@@ -115,9 +115,10 @@ fn client_config(
     provider: Arc<CryptoProvider>,
     settings: TlsSettings,
 ) -> Result<ClientConfig, TlsError> {
-    let verifier: Arc<dyn ServerCertVerifier> = match settings.is_unchecked {
-        true => Arc::new(Anybody(provider.clone())),
-        false => Arc::new(trust(settings.extra_roots, provider.clone())?),
+    let verifier: Arc<dyn ServerCertVerifier> = if settings.is_unchecked {
+        Arc::new(Anybody(provider.clone()))
+    } else {
+        Arc::new(trust(settings.extra_roots, provider.clone())?)
     };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
@@ -129,9 +130,10 @@ fn client_config(
         }
         None => config.with_no_client_auth(),
     };
-    config.alpn_protocols = match settings.is_http1_only {
-        true => vec![b"http/1.1".to_vec()],
-        false => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+    config.alpn_protocols = if settings.is_http1_only {
+        vec![b"http/1.1".to_vec()]
+    } else {
+        vec![b"h2".to_vec(), b"http/1.1".to_vec()]
     };
     Ok(config)
 }
@@ -156,10 +158,7 @@ fn roots_in(path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let roots = CertificateDer::pem_file_iter(&path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(error.to_string()))?;
-    match roots.is_empty() {
-        true => Err(unreadable("there is none in it".to_owned())),
-        false => Ok(roots),
-    }
+    if roots.is_empty() { Err(unreadable("there is none in it".to_owned())) } else { Ok(roots) }
 }
 
 /// On Unix the platform's verifier takes the file of `SSL_CERT_FILE` *instead of* the system's roots;

@@ -120,10 +120,7 @@ impl Attempts {
         while let Poll::Ready(Some(ended)) = self.running.poll_next_unpin(context) {
             self.orders.remove(&ended);
         }
-        match self.outlet.is_empty() {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        }
+        if self.outlet.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
     pub(super) fn next_news(&mut self) -> Option<(AttemptId, News)> {

@@ -27,10 +27,7 @@ impl Collected {
     }
 
     pub(super) fn into_bytes(self) -> Bytes {
-        match self.rest.is_empty() {
-            true => self.first,
-            false => self.rest.freeze(),
-        }
+        if self.rest.is_empty() { self.first } else { self.rest.freeze() }
     }
 }
 

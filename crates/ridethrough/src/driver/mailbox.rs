@@ -49,12 +49,13 @@ impl Mailbox {
     pub(crate) fn put(&self, delivered: Delivered, room: usize) -> Result<(), NotTaken> {
         let size = size(&delivered);
         let held = self.tally.bytes.fetch_add(size, Ordering::Relaxed) + size;
-        let put = match held > room {
-            true => Err(NotTaken::Full),
-            false => self.sender.try_send(delivered).map_err(|error| match error {
+        let put = if held > room {
+            Err(NotTaken::Full)
+        } else {
+            self.sender.try_send(delivered).map_err(|error| match error {
                 mpsc::error::TrySendError::Closed(_) => NotTaken::NobodyReads,
                 mpsc::error::TrySendError::Full(_) => NotTaken::Full,
-            }),
+            })
         };
         if let Err(reason) = &put {
             self.tally.bytes.fetch_sub(size, Ordering::Relaxed);

@@ -31,9 +31,10 @@ pub(super) fn of_http1(request: Unanswered) -> Failure {
     }
     let is_back = error.take_message().is_some();
     let error = error.into_error();
-    match is_back || written == 0 {
-        true => Failure::not_sent(cause(&error)).with_detail(words(&error)),
-        false => Failure::unknown(cause(&error)).with_detail(words(&error)),
+    if is_back || written == 0 {
+        Failure::not_sent(cause(&error)).with_detail(words(&error))
+    } else {
+        Failure::unknown(cause(&error)).with_detail(words(&error))
     }
 }
 

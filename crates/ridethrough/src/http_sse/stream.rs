@@ -164,9 +164,10 @@ impl Reader {
     async fn take_in(&mut self, event: Event) -> Result<(), Failure> {
         if is_endpoint(&event) {
             // Where to write is said once: whoever says otherwise later has lost what we know.
-            return match event.data == self.endpoint {
-                true => Ok(()),
-                false => Err(Failure::unknown(Cause::Closed).with_detail(MOVED)),
+            return if event.data == self.endpoint {
+                Ok(())
+            } else {
+                Err(Failure::unknown(Cause::Closed).with_detail(MOVED))
             };
         }
         if !event.is_message() || event.data.is_empty() {

@@ -89,9 +89,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         *skipped += self.unread.len();
         self.unread.clear();
         self.searched = 0;
-        match *skipped > self.limit.saturating_mul(MOST_SKIPPED) {
-            true => Err(NoLine::WithoutEnd),
-            false => Ok(()),
+        if *skipped > self.limit.saturating_mul(MOST_SKIPPED) {
+            Err(NoLine::WithoutEnd)
+        } else {
+            Ok(())
         }
     }
 
@@ -166,9 +167,10 @@ impl Receipt {
             return Ok(());
         }
         // The writer has let go of the letter: nothing can follow what is counted.
-        match self.written.load(Ordering::Acquire) < self.length {
-            true => Err(Unsent::Certainly),
-            false => Err(Unsent::Perhaps),
+        if self.written.load(Ordering::Acquire) < self.length {
+            Err(Unsent::Certainly)
+        } else {
+            Err(Unsent::Perhaps)
         }
     }
 }

@@ -40,10 +40,7 @@ impl Glance {
 
     /// The number of the call that it answers, if it answers one of ours.
     pub(super) const fn answers(&self) -> Option<u64> {
-        match self.is_asked {
-            true => None,
-            false => self.id,
-        }
+        if self.is_asked { None } else { self.id }
     }
 
     fn step(&mut self, byte: u8) {

@@ -38,9 +38,10 @@ async fn what_was_missed_while_nobody_listened_is_looked_at_again() {
         client.subscribe("lab://note").await.unwrap();
         let listened = rig.count(listens());
 
-        match is_polite {
-            true => assert_eq!(rig.mcp.end_subscriptions(), 1),
-            false => rig.server.reset_connections(),
+        if is_polite {
+            assert_eq!(rig.mcp.end_subscriptions(), 1)
+        } else {
+            rig.server.reset_connections()
         }
         assert_eq!(rig.mcp.push(changed("prompts")).await, 0, "nobody listens");
         tokio::time::sleep(secs(5)).await;

@@ -45,9 +45,10 @@ impl Streams {
         if !is_success || !is_for_stream || reply.body.is_empty() {
             return reply;
         }
-        let event = match reply.is_event_stream() {
-            true => reply.body,
-            false => format!("event: message\ndata: {}\n\n", reply.body),
+        let event = if reply.is_event_stream() {
+            reply.body
+        } else {
+            format!("event: message\ndata: {}\n\n", reply.body)
         };
         let streams = self.0.lock().unwrap();
         // A client that has hung up misses it.

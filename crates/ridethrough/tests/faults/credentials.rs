@@ -344,9 +344,10 @@ fn for_scope(token: &str) -> Asked {
 /// Lets the server set a cookie with its first answer to this.
 fn set_cookie(rig: &Rig, when: When) {
     rig.mcp.rule(when, Times::Once, |ask| async {
-        let result = match When::method("initialize").holds(&ask.entry) {
-            true => json!({ "protocolVersion": "2025-11-25", "capabilities": {} }),
-            false => text("done"),
+        let result = if When::method("initialize").holds(&ask.entry) {
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {} })
+        } else {
+            text("done")
         };
         let body = ask.result(result);
         let cookie = ("set-cookie", "route=blue; Path=/; HttpOnly");

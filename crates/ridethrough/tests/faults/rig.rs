@@ -106,9 +106,10 @@ impl Rig {
         };
         // What is counted here are requests, those of a handshake among them.
         let builder = builder.eras(Era::Legacy).seed(7);
-        match self.server.protocol().is_tls() {
-            true => builder.root_certificates(self.server.authority().root_pem()),
-            false => builder,
+        if self.server.protocol().is_tls() {
+            builder.root_certificates(self.server.authority().root_pem())
+        } else {
+            builder
         }
     }
 

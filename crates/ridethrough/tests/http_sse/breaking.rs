@@ -193,9 +193,8 @@ async fn a_server_that_is_upgraded_is_followed_when_it_refuses_the_stream() {
     let is_upgraded = Arc::new(AtomicBool::new(false));
     let service = {
         let (old, new, is_upgraded) = (old.clone(), new.clone(), is_upgraded.clone());
-        move |turn: Turn| match is_upgraded.load(Ordering::Relaxed) {
-            true => new.serve(turn),
-            false => old.serve(turn),
+        move |turn: Turn| {
+            if is_upgraded.load(Ordering::Relaxed) { new.serve(turn) } else { old.serve(turn) }
         }
     };
     let rig = Rig::serving(Protocol::Http1, old, service);
@@ -217,9 +216,8 @@ async fn a_server_that_is_rolled_back_is_followed_too() {
     let is_rolled_back = Arc::new(AtomicBool::new(false));
     let service = {
         let (old, new, is_rolled_back) = (old.clone(), new.clone(), is_rolled_back.clone());
-        move |turn: Turn| match is_rolled_back.load(Ordering::Relaxed) {
-            true => old.serve(turn),
-            false => new.serve(turn),
+        move |turn: Turn| {
+            if is_rolled_back.load(Ordering::Relaxed) { old.serve(turn) } else { new.serve(turn) }
         }
     };
     let rig = Rig::serving(Protocol::Http1, old, service);

@@ -57,9 +57,10 @@ impl Rig {
         let url = format!("{}://server.test/sse", self.server.protocol().scheme());
         let builder = Client::builder(&url).dial(Pipes(self.server.clone())).seed(7);
         let builder = builder.eras(Era::Legacy);
-        match self.server.protocol().is_tls() {
-            true => builder.root_certificates(self.server.authority().root_pem()),
-            false => builder,
+        if self.server.protocol().is_tls() {
+            builder.root_certificates(self.server.authority().root_pem())
+        } else {
+            builder
         }
     }
 

@@ -51,12 +51,13 @@ impl Word {
             })?,
             None => text.to_owned(),
         };
-        let given = match is_json {
-            true => Given::Json(Json::new(text.trim().to_owned()).map_err(|error| {
+        let given = if is_json {
+            Given::Json(Json::new(text.trim().to_owned()).map_err(|error| {
                 let why = std::error::Error::source(&error).map(ToString::to_string);
                 format!("`{shown}` is no JSON behind `:=`: {}", why.unwrap_or_default())
-            })?),
-            false => Given::Text(text),
+            })?)
+        } else {
+            Given::Text(text)
         };
         Ok(Self { shown, key: key.to_owned(), given })
     }

@@ -127,9 +127,10 @@ impl Field {
     pub(super) fn check(&self, value: &Json) -> Result<(), String> {
         let given = Json::empty_object().with_members([(self.name.clone(), value.clone())]);
         let faults = schema::check(&self.schema, &given, &Origins::default()).faults;
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(faults.iter().map(|it| safe::line(it)).collect::<Vec<_>>().join("; ")),
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults.iter().map(|it| safe::line(it)).collect::<Vec<_>>().join("; "))
         }
     }
 
@@ -191,9 +192,10 @@ fn list(elements: impl IntoIterator<Item = Json>) -> Json {
 /// not repeat what stands above the prompt.
 fn alone(name: &str, property: &Json, form: &Json) -> Json {
     let members = property.members().into_iter().filter(|(key, _)| key != "description");
-    let property = match property.as_str().starts_with('{') {
-        true => Json::empty_object().with_members(members),
-        false => property.clone(),
+    let property = if property.as_str().starts_with('{') {
+        Json::empty_object().with_members(members)
+    } else {
+        property.clone()
     };
     let properties = Json::empty_object().with_members([(name.to_owned(), property)]);
     let shared = form.members().into_iter().filter(|(key, _)| SHARED.contains(&key.as_str()));

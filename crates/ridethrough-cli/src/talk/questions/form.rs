@@ -199,9 +199,10 @@ impl Form {
         let given = given.filter_map(|(field, it)| Some((field.name.clone(), it.clone()?)));
         let whole = Json::empty_object().with_members(given.collect::<Vec<_>>());
         let faults = schema::check(&self.schema, &whole, &Origins::default()).faults;
-        match faults.is_empty() {
-            true => Ok(whole),
-            false => Err(faults.iter().map(|it| safe::line(it)).collect::<Vec<_>>().join("; ")),
+        if faults.is_empty() {
+            Ok(whole)
+        } else {
+            Err(faults.iter().map(|it| safe::line(it)).collect::<Vec<_>>().join("; "))
         }
     }
 }

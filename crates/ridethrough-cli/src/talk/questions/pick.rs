@@ -41,10 +41,8 @@ impl Choices {
         let values: Vec<_> = self.0.iter().map(|it| safe::line(&shown(&it.value))).collect();
         let width = values.iter().map(|it| it.chars().count()).max().unwrap_or_default().min(WIDE);
         let line = |(number, (value, choice)): (usize, (&String, &Choice))| {
-            let number = match self.is_numbered() {
-                true => format!("{:>4}  ", number + 1),
-                false => "    ".to_owned(),
-            };
+            let number =
+                if self.is_numbered() { format!("{:>4}  ", number + 1) } else { "    ".to_owned() };
             let title = choice.title.as_deref().filter(|it| safe::line(it) != *value);
             match title.map(safe::line) {
                 Some(title) => format!("{number}{value:width$}  {title}\n"),

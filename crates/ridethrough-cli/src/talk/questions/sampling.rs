@@ -79,10 +79,7 @@ impl Model {
         let ((), said, ()) = tokio::join!(writing, all(stdout), tell(stderr, terminal));
         let said = said?;
         let status = child.wait().await.map_err(|error| format!("is gone: {error}"))?;
-        match status.success() {
-            true => Ok(said),
-            false => Err(format!("failed ({status})")),
-        }
+        if status.success() { Ok(said) } else { Err(format!("failed ({status})")) }
     }
 
     fn start(&self) -> Result<Child, String> {
@@ -128,9 +125,10 @@ async fn all(stdout: impl AsyncRead + Unpin) -> Result<Vec<u8>, String> {
     let mut said = Vec::new();
     let mut stdout = stdout.take(LARGEST + 1);
     stdout.read_to_end(&mut said).await.map_err(|error| format!("cannot be read: {error}"))?;
-    match said.len() as u64 > LARGEST {
-        true => Err(format!("printed more than {} MiB", LARGEST >> 20)),
-        false => Ok(said),
+    if said.len() as u64 > LARGEST {
+        Err(format!("printed more than {} MiB", LARGEST >> 20))
+    } else {
+        Ok(said)
     }
 }
 

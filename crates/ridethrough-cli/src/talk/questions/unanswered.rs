@@ -82,15 +82,16 @@ async fn elicitation(params: Json) -> (String, String) {
     let names = form.map(|it| it.names()).unwrap_or_default();
     let asked: Vec<_> = names.iter().map(|it| format!("`{it}`")).collect();
     let flags: Vec<_> = names.iter().map(|it| format!("--answer {it}=...")).collect();
-    match names.is_empty() {
-        true => (
+    if names.is_empty() {
+        (
             format!("for a yes or a no (`{message}`)"),
             format!("{terminal}, or agree with `--answer {{}}`"),
-        ),
-        false => (
+        )
+    } else {
+        (
             format!("for {} (`{message}`)", asked.join(", ")),
             format!("{terminal}, or answer with `{}`", flags.join(" ")),
-        ),
+        )
     }
 }
 

@@ -30,9 +30,10 @@ impl Plan {
         {
             return Err("has too many parts".to_owned());
         }
-        match Unfolding::of(&schema) > MOST_WORK {
-            true => Err("is too intricate".to_owned()),
-            false => Ok(Self { schema, draft }),
+        if Unfolding::of(&schema) > MOST_WORK {
+            Err("is too intricate".to_owned())
+        } else {
+            Ok(Self { schema, draft })
         }
     }
 

@@ -66,9 +66,10 @@ impl Seen<'_> {
                 None if is_told && !known.contains(&name.as_str()) => {
                     let typed = self.origins.typed(&at.0);
                     let told = told(&at.1, name, &known, typed.as_deref());
-                    match near::nearest(name, known.iter().copied()).is_empty() {
-                        true => self.unknown.others.push(told),
-                        false => self.unknown.misspelt.push(told),
+                    if near::nearest(name, known.iter().copied()).is_empty() {
+                        self.unknown.others.push(told)
+                    } else {
+                        self.unknown.misspelt.push(told)
                     }
                 }
                 None => {}

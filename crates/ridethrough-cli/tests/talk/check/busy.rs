@@ -66,9 +66,10 @@ async fn what_a_busy_server_says_of_revisions_streams_and_ends_is_unknown() {
     let initialized = When::notification("notifications/initialized");
     rig.mcp.rule(initialized, Times::Always, |ask| async move { ask.status(429, &[], "").await });
     rig.mcp.rule(When::method("initialize"), Times::Always, |ask| async move {
-        match ask.params()["protocolVersion"] == json!("1999-01-01") {
-            true => ask.status(429, &[], "").await,
-            false => ask.pass().await,
+        if ask.params()["protocolVersion"] == json!("1999-01-01") {
+            ask.status(429, &[], "").await
+        } else {
+            ask.pass().await
         }
     });
 

@@ -12,10 +12,7 @@ async fn tools_are_judged_though_a_later_page_fails() {
     rig.mcp.rule(When::method("tools/list"), Times::Always, |ask| async move {
         let is_first = ask.params()["cursor"].is_null();
         let page = ask.result(page(Some("2")));
-        match is_first {
-            true => ask.json(page).await,
-            false => ask.status(503, &[], "").await,
-        }
+        if is_first { ask.json(page).await } else { ask.status(503, &[], "").await }
     });
 
     let report = checked(&rig).await;

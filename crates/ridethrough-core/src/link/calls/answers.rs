@@ -125,9 +125,12 @@ impl Link {
         {
             exchange.refused_with = answer.clone();
         }
-        self.decide(now, id, |exchange, rules| match is_whole {
-            true => exchange.post_answered(rules, reading),
-            false => exchange.refusal_broke(rules, reading),
+        self.decide(now, id, |exchange, rules| {
+            if is_whole {
+                exchange.post_answered(rules, reading)
+            } else {
+                exchange.refusal_broke(rules, reading)
+            }
         });
     }
 
@@ -209,9 +212,10 @@ impl Link {
             self.set_alarm(id);
             return self.cx.tell(Event::UnreadableEvent);
         };
-        let novelty = match is_resumable {
-            true => exchange.resume_state.advance(event.id.as_ref()),
-            false => Novelty::Fresh,
+        let novelty = if is_resumable {
+            exchange.resume_state.advance(event.id.as_ref())
+        } else {
+            Novelty::Fresh
         };
         self.set_alarm(id);
         self.exchange_messages(now, attempt, id, novelty, messages);

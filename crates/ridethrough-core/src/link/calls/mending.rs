@@ -63,12 +63,11 @@ impl Link {
         let reason = Reason::Rule("the server refused the form of the request");
         self.hiccup(now, id, reason, Remedy::Resend { at: now });
         self.release(now, id, carrier);
-        match is_stale {
-            true => {
-                self.wait(now, id, Waiting::Tools);
-                self.list_tools(now);
-            }
-            false => self.let_out(now, id, Then::Send),
+        if is_stale {
+            self.wait(now, id, Waiting::Tools);
+            self.list_tools(now);
+        } else {
+            self.let_out(now, id, Then::Send)
         }
         true
     }

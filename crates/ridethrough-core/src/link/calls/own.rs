@@ -148,9 +148,10 @@ impl Link {
         let may_pass = failure.cause != Cause::ConnectionGone
             && !failure.cause.is_misbehaviour()
             && !failure.cause.is_lasting(self.reach.connected_before());
-        match decides && may_pass && (is_unsent || exchange.counters.attempts < MOST_QUESTIONS) {
-            true => self.let_out(now, id, Then::Send),
-            false => self.settle(now, id, OwnOutcome::Nothing(failure)),
+        if decides && may_pass && (is_unsent || exchange.counters.attempts < MOST_QUESTIONS) {
+            self.let_out(now, id, Then::Send)
+        } else {
+            self.settle(now, id, OwnOutcome::Nothing(failure))
         }
     }
 

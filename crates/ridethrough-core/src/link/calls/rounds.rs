@@ -140,9 +140,10 @@ impl Link {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(params) = exchange.round.params() else { return };
         exchange.params = Params::new(Some(params), exchange.params.has_token());
-        match exchange.round.is_pause() {
-            true => self.wait(now, id, Waiting::Until { at: now + PAUSE, then: Then::Send }),
-            false => self.let_out(now, id, Then::Send),
+        if exchange.round.is_pause() {
+            self.wait(now, id, Waiting::Until { at: now + PAUSE, then: Then::Send })
+        } else {
+            self.let_out(now, id, Then::Send)
         }
     }
 

@@ -74,10 +74,11 @@ impl Link {
             // It was asked about before: what it is refused with is known.
             return self.resolve(now, id, &SessionVerdict::Refused(&suspicion));
         }
-        match self.current_generation() == Some(generation) {
-            true => self.ask_about_session(now, connection, wants_handshake),
+        if self.current_generation() == Some(generation) {
+            self.ask_about_session(now, connection, wants_handshake);
+        } else {
             // Nobody can ask about a session that was left.
-            false => self.resolve(now, id, &SessionVerdict::Unknown),
+            self.resolve(now, id, &SessionVerdict::Unknown);
         }
     }
 
@@ -98,9 +99,10 @@ impl Link {
     /// Row 9: a call whose stream is gone goes out again once it is known whether its session lives.
     pub(crate) fn check_session_of(&mut self, now: Moment, id: ExchangeId) {
         let sent = self.calls.get(id).and_then(|exchange| exchange.sent.as_ref());
-        match sent.map(Sent::generation) == self.current_generation() {
-            true => self.check_session(now),
-            false => self.let_out(now, id, Then::Send),
+        if sent.map(Sent::generation) == self.current_generation() {
+            self.check_session(now)
+        } else {
+            self.let_out(now, id, Then::Send)
         }
     }
 

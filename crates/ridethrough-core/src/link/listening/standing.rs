@@ -68,9 +68,10 @@ impl Link {
         for old in self.listening.listener.session_changed(now, self.cx.policy.stable_after) {
             self.cx.abort(old);
         }
-        match self.listening.listener.rests_in_new_session(now, &mut self.cx.rng) {
-            true => self.listening.set_listener_alarm(&mut self.cx),
-            false => self.open_listener(now),
+        if self.listening.listener.rests_in_new_session(now, &mut self.cx.rng) {
+            self.listening.set_listener_alarm(&mut self.cx)
+        } else {
+            self.open_listener(now)
         }
     }
 
@@ -196,9 +197,10 @@ impl Link {
         if self.listening.listener.wire_id().is_some() {
             return self.subscription_refused(now, &head, body);
         }
-        let verdict = match get_speaks_of_loss(&head, body) {
-            true => self.listening.listener.session_denied(now, &mut self.cx.rng),
-            false => self.listening.listener.answered(now, &head, &mut self.cx.rng),
+        let verdict = if get_speaks_of_loss(&head, body) {
+            self.listening.listener.session_denied(now, &mut self.cx.rng)
+        } else {
+            self.listening.listener.answered(now, &head, &mut self.cx.rng)
         };
         self.follow(now, verdict, Some(rejected), &head);
     }
@@ -230,8 +232,5 @@ fn has_words(head: &AnswerHead, is_subscription: bool) -> bool {
     if status::is_unauthorized(head.status) {
         return !is_subscription && !status::is_challenged(head);
     }
-    match status::is_no_stream_here(head.status) {
-        true => is_subscription,
-        false => !head.is_stream(),
-    }
+    if status::is_no_stream_here(head.status) { is_subscription } else { !head.is_stream() }
 }

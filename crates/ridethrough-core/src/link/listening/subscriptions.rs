@@ -149,10 +149,8 @@ impl Link {
     ) {
         let is_current = self.listening.listener.attempt() == Some(attempt);
         for message in messages {
-            let word = match is_current {
-                true => self.subscription_word(&message),
-                false => StreamWord::Nothing,
-            };
+            let word =
+                if is_current { self.subscription_word(&message) } else { StreamWord::Nothing };
             match word {
                 StreamWord::Granted(granted) => self.acknowledged(now, &granted),
                 StreamWord::Nothing => {

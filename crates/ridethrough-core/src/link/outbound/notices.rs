@@ -151,14 +151,15 @@ impl Link {
             NoticeKind::Notification { params: params.cloned() },
             call,
         );
-        match self.closing.is_begun() {
-            true => self.outbound.end_notice(
+        if self.closing.is_begun() {
+            self.outbound.end_notice(
                 &mut self.cx,
                 now,
                 id,
                 Err(Ending::new(Kind::Closed, Reason::Nothing)),
-            ),
-            false => self.send_notice(now, id),
+            )
+        } else {
+            self.send_notice(now, id)
         }
         id
     }
@@ -166,9 +167,10 @@ impl Link {
     /// Answers a question that the application was not asked. A server that asks faster than it listens is not
     /// notice everything.
     pub(crate) fn send_own_answer(&mut self, now: Moment, question: &Question, answer: &Answer) {
-        match self.outbound.answers >= MOST_ANSWERS {
-            true => self.cx.tell(Event::ServerFloods),
-            false => self.send_answer(now, question, answer),
+        if self.outbound.answers >= MOST_ANSWERS {
+            self.cx.tell(Event::ServerFloods)
+        } else {
+            self.send_answer(now, question, answer)
         }
     }
 
@@ -308,9 +310,10 @@ impl Link {
             return self.renew_credentials(now, credentials, head.challenge.clone());
         }
         let is_trouble = status.is_server_error() || status::is_outage(status);
-        let may_repeat = match notice.is_answer() {
-            true => is_deferral || is_trouble,
-            false => is_deferral && notice.resends < self.cx.policy.resends,
+        let may_repeat = if notice.is_answer() {
+            is_deferral || is_trouble
+        } else {
+            is_deferral && notice.resends < self.cx.policy.resends
         };
         let is_too_late = !notice.is_answer()
             && head

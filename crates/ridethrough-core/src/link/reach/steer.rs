@@ -123,9 +123,10 @@ impl Link {
             }
             for (id, then) in waiters.into_iter().take(group) {
                 // A call that was let out before this one may have found the server gone again.
-                match self.reach.dial.is_connected() {
-                    true => self.let_out_connected(now, id, then),
-                    false => self.let_out(now, id, then),
+                if self.reach.dial.is_connected() {
+                    self.let_out_connected(now, id, then)
+                } else {
+                    self.let_out(now, id, then)
                 }
             }
             self.release_link_notices(now);
@@ -203,9 +204,10 @@ impl Link {
     pub(crate) fn out_of_patience(&self, id: ExchangeId) -> Ending {
         let state = self.calls.get(id).map(|exchange| &exchange.state);
         let waits_for_session = matches!(state, Some(State::Waiting(Waiting::Session { .. })));
-        let kind = match waits_for_session && self.session.had_session() {
-            true => Kind::SessionLost,
-            false => Kind::Unreachable,
+        let kind = if waits_for_session && self.session.had_session() {
+            Kind::SessionLost
+        } else {
+            Kind::Unreachable
         };
         let last = self.reach.last_failure().map(|(_, reason)| reason);
         let reason = self.session.last_refusal().or(last);

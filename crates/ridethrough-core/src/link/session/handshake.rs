@@ -149,12 +149,11 @@ impl Link {
 
     fn initialized_refused(&mut self, now: Moment, head: &AnswerHead) {
         let reason = Reason::Status(head.status);
-        match status::is_refused_for_good(head.status) {
-            true => {
-                let ending = Ending::new(Kind::rejected(head.status), reason);
-                self.fail_session_waiters(now, &ending);
-            }
-            false => self.handshake_failed(now, head.retry_after, reason),
+        if status::is_refused_for_good(head.status) {
+            let ending = Ending::new(Kind::rejected(head.status), reason);
+            self.fail_session_waiters(now, &ending);
+        } else {
+            self.handshake_failed(now, head.retry_after, reason)
         }
     }
 

@@ -20,9 +20,10 @@ impl Sessions {
     /// ever was, the path is wrong.
     pub(crate) fn may_pass(&self, status: StatusCode) -> bool {
         let has_spoken = matches!(&self.state, Session::Renewing(renewal) if renewal.has_spoken);
-        match status::is_no_server_here(status) {
-            true => self.had_session || has_spoken,
-            false => status.is_server_error(),
+        if status::is_no_server_here(status) {
+            self.had_session || has_spoken
+        } else {
+            status.is_server_error()
         }
     }
 }

@@ -50,10 +50,7 @@ impl Sessions {
     /// What the next handshake begins with.
     pub(crate) fn opens(&mut self, now: Moment) -> Opens {
         let is_last_resort = self.renewal().is_some_and(|it| it.refusal.is_some());
-        match is_last_resort {
-            true => Opens::Initialize(Carrier::HttpSse),
-            false => self.era.opens(now),
-        }
+        if is_last_resort { Opens::Initialize(Carrier::HttpSse) } else { self.era.opens(now) }
     }
 }
 

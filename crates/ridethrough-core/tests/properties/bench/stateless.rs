@@ -74,9 +74,10 @@ impl Bench {
             call.state = state;
         }
         let text = result_text(wire_id, &format!("{{{}}}", members.join(",")));
-        match is_stream {
-            true => self.link.handle_event(self.now, attempt, &event(None, &text, None)),
-            false => self.whole(attempt, head(200, Content::Json), text),
+        if is_stream {
+            self.link.handle_event(self.now, attempt, &event(None, &text, None))
+        } else {
+            self.whole(attempt, head(200, Content::Json), text)
         }
     }
 
@@ -85,9 +86,10 @@ impl Bench {
         let open: Vec<QuestionId> = self.questions.iter().copied().collect();
         let Some(question) = pick(&open, which) else { return };
         self.questions.remove(&question);
-        let answer = match is_given {
-            true => Answer::Result(Json::empty_object()),
-            false => Answer::Error(Json::new(r#"{"code":-1,"message":"no"}"#).unwrap()),
+        let answer = if is_given {
+            Answer::Result(Json::empty_object())
+        } else {
+            Answer::Error(Json::new(r#"{"code":-1,"message":"no"}"#).unwrap())
         };
         self.link.answer(self.now, question, &answer);
     }

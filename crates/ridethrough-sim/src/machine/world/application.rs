@@ -56,9 +56,10 @@ impl World {
 
     /// The application answers what the server asked in a round.
     pub(super) fn answer(&mut self, question: QuestionId, is_given: bool) {
-        let answer = match is_given {
-            true => Answer::Result(Json::new(r#"{"roots":[]}"#).expect("valid")),
-            false => Answer::Error(Json::new(r#"{"code":-1,"message":"no"}"#).expect("valid")),
+        let answer = if is_given {
+            Answer::Result(Json::new(r#"{"roots":[]}"#).expect("valid"))
+        } else {
+            Answer::Error(Json::new(r#"{"code":-1,"message":"no"}"#).expect("valid"))
         };
         self.link.answer(self.now, question, &answer);
     }

@@ -43,10 +43,8 @@ pub(crate) fn chosen_for(to: &Endpoint, read: impl Fn(&str) -> Option<String>) -
     if Exempt::parse(&exempt).covers(host, to.port()) {
         return None;
     }
-    let (lower, upper) = match to.is_tls() {
-        true => ("https_proxy", "HTTPS_PROXY"),
-        false => ("http_proxy", "HTTP_PROXY"),
-    };
+    let (lower, upper) =
+        if to.is_tls() { ("https_proxy", "HTTPS_PROXY") } else { ("http_proxy", "HTTP_PROXY") };
     // In a CGI program this variable is the header `Proxy` of whoever asks: not to be trusted
     // (httpoxy, CVE-2016-5385 and others).
     let is_forged = |name: &str| name == "HTTP_PROXY" && read("REQUEST_METHOD").is_some();

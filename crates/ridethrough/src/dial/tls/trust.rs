@@ -46,15 +46,16 @@ impl ServerCertVerifier for Trust {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verdict = match self.named.contains(end_entity) {
-            true => fits(end_entity, server_name, now),
-            false => self.platform.verify_server_cert(
+        let verdict = if self.named.contains(end_entity) {
+            fits(end_entity, server_name, now)
+        } else {
+            self.platform.verify_server_cert(
                 end_entity,
                 intermediates,
                 server_name,
                 ocsp_response,
                 now,
-            ),
+            )
         };
         verdict.map_err(|error| {
             let Error::InvalidCertificate(fault) = error else { return error };

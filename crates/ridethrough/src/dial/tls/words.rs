@@ -113,10 +113,7 @@ fn of_kind(error: &CertificateError, facts: &Facts, has_chain: bool) -> Words {
         Some(issuer) => format!("it was issued by `{issuer}`, which is not trusted here"),
         None => "it was issued by an authority that is not trusted here".to_owned(),
     };
-    let advice = match has_chain {
-        true => Advice::TrustAuthority,
-        false => Advice::TrustAuthorityOrSendChain,
-    };
+    let advice = if has_chain { Advice::TrustAuthority } else { Advice::TrustAuthorityOrSendChain };
     words(what, advice)
 }
 
@@ -143,9 +140,10 @@ fn unusual() -> Words {
 pub(super) fn of_handshake(error: &rustls::Error) -> Words {
     match error {
         rustls::Error::AlertReceived(alert) => {
-            let advice = match super::super::refusal::is_about_certificates(*alert) {
-                true => Advice::ClientCertificate,
-                false => Advice::TlsVersions,
+            let advice = if super::super::refusal::is_about_certificates(*alert) {
+                Advice::ClientCertificate
+            } else {
+                Advice::TlsVersions
             };
             words(of_alert(*alert), advice)
         }
