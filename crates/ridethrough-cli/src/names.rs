@@ -4,11 +4,12 @@
 //! Whoever uses a name trusts the file that it stands in: a project's file may name any server, any
 //! variable and any program. So the commands say which file a name came from.
 
+use std::env;
 use std::path::PathBuf;
 
 use crate::import::{Address, Host, Reached, Server, Servers, safe};
 use crate::misuse::Misuse;
-use crate::near;
+use crate::{near, program};
 
 /// The server that a word means. Whatever may be a secret prints as nothing.
 #[derive(Debug)]
@@ -61,9 +62,10 @@ fn resolve_among(word: &str, servers: &Servers) -> Result<Resolved, Misuse> {
     let reached = first.reach().map_err(|why| Misuse {
         what: format!("the server `{}` cannot be reached by its name: {why}", safe(name)),
         tried: format!("its entry in {} was read", safe(&first.path().to_string_lossy())),
-        hint: match first.is_answered_for() {
-            true => "set what is missing, or type the URL of the server",
-            false => "`ridethrough trust` shows what the file says before it approves anything",
+        hint: if first.is_answered_for() {
+            "set what is missing, or type the URL of the server"
+        } else {
+            "`ridethrough trust` shows what the file says before it approves anything"
         }
         .to_owned(),
     })?;
@@ -93,6 +95,7 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
     });
     let files: Vec<_> = files.collect();
     let names: Vec<_> = servers.names().into_iter().map(|it| format!("`{}`", safe(it))).collect();
+    let program = program::typed_without_dashes(&env::args_os().collect::<Vec<_>>());
     Misuse {
         what: format!("{} is no URL, and no server of that name is known", shown(name)),
         tried: match files.as_slice() {
@@ -101,10 +104,12 @@ fn unknown(name: &str, servers: &Servers) -> Misuse {
         },
         hint: match names.as_slice() {
             _ if is_url_like(name) => "write the whole URL, with `https://` before it".to_owned(),
-            [] => "type a URL such as https://example.com/mcp".to_owned(),
+            [] => {
+                program.unwrap_or_else(|| "type a URL such as https://example.com/mcp".to_owned())
+            }
             names => {
-                let meant = near::question(name, servers.names());
-                let meant = meant.map(|it| format!("{} ", safe(&it)));
+                let meant = near::question(name, servers.names()).map(|it| safe(&it));
+                let meant = meant.or(program.map(|it| format!("{it};"))).map(|it| format!("{it} "));
                 format!("{}these are known: {}", meant.unwrap_or_default(), names.join(", "))
             }
         },

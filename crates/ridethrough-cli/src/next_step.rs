@@ -16,9 +16,10 @@ pub(crate) struct Spoken {
 impl Spoken {
     /// A command for this server with these words; a program stands behind everything else.
     pub(crate) fn command(&self, command: &str, words: &str) -> String {
-        let (first, last) = match self.word.starts_with("--") {
-            true => (words, self.word.as_str()),
-            false => (self.word.as_str(), words),
+        let (first, last) = if self.word.starts_with("--") {
+            (words, self.word.as_str())
+        } else {
+            (self.word.as_str(), words)
         };
         let parts = ["ridethrough", command, first, last];
         parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
@@ -45,6 +46,9 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     {
         return Some(format!("perhaps it wants TLS: try `https://{rest}`; {look_closer}"));
     }
+    if server.word.starts_with("--") && error.kind == Kind::DeadlinePassed && error.attempts == 0 {
+        return Some(format!("{NO_ANSWER}; {look_closer}"));
+    }
     is_unsettled.then_some(look_closer)
 }
 
@@ -68,6 +72,9 @@ pub(crate) fn with_mcp(url: &str) -> Option<String> {
     (!url.ends_with("/mcp")).then(|| format!("{url}/mcp"))
 }
 
+/// What a program may be that was asked and has said nothing.
+const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP server, and does it speak on its stdin \
+                         and stdout?";
 /// How credentials are given.
 pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends the token that a variable holds (there is no \
                                       login by a browser yet)";
@@ -100,6 +107,18 @@ mod tests {
             of(&error, &Spoken { word: "-- npx ...".into(), url: None }).unwrap(),
             "`ridethrough check -- npx ...` looks closer"
         );
+    }
+
+    #[test]
+    fn a_program_that_never_answers_is_asked_about() {
+        let program = Spoken { word: "-- cat ...".into(), url: None };
+        let mut error = refused(Kind::DeadlinePassed);
+        (error.attempts, error.handshakes) = (0, 1);
+
+        let told = of(&error, &program).unwrap();
+
+        assert!(told.starts_with(NO_ANSWER), "{told}");
+        assert!(!of(&error, &at("http://a/mcp")).is_some_and(|it| it.contains(NO_ANSWER)));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! It stands in the place of the server's name. There it is one word, which begins with a character that
 //! nobody can type on a command line, so that every command which takes a server takes a program too.
 
+use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use crate::import::Program;
 use crate::misuse::Misuse;
@@ -19,8 +21,13 @@ pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString
     let program = words.split_off(split).into_iter().skip(1);
     let program: Result<Vec<_>, _> = program.map(OsString::into_string).collect();
     let program = program.map_err(|_| wrong("a word behind `--` is no text"))?;
-    if program.is_empty() {
-        return Err(wrong("there is nothing behind `--`"));
+    let Some(first) = program.first() else { return Err(wrong("there is nothing behind `--`")) };
+    if first.starts_with('-') {
+        return Err(Misuse {
+            hint: "the program stands behind `--` with all its words: `ridethrough tools -- npx -y some-server`"
+                .to_owned(),
+            ..wrong("what stands behind `--` is a flag, and no program")
+        });
     }
     if words.iter().skip(2).any(|it| it.to_string_lossy().contains("://")) && is_tool_less(&words) {
         return Err(wrong("there is a URL, and a program behind `--`"));
@@ -43,6 +50,27 @@ pub(crate) fn in_word(word: &str) -> Option<Program> {
     let command = words.remove(0);
     let args = words.into_iter().map(Into::into).collect();
     Some(Program { command, args, env: Vec::new(), cwd: None })
+}
+
+/// How to type a program that was typed where a server stands; its words may hold secrets.
+pub(crate) fn typed_without_dashes(words: &[OsString]) -> Option<String> {
+    let command = words.get(1)?.to_str().filter(|it| COMMANDS.contains(it))?;
+    let mut typed = words.iter().skip(2).map(|it| it.to_string_lossy());
+    let first = typed.find(|it| !it.starts_with('-')).filter(|it| is_program(it))?;
+    let tool = if command == "call" { " TOOL key=value" } else { "" };
+    Some(format!("a program stands behind `--`: `ridethrough {command}{tool} -- {first} ...`"))
+}
+
+/// Whether the system would start something by this name.
+fn is_program(word: &str) -> bool {
+    if word.is_empty() || word.contains("://") {
+        return false;
+    }
+    if word.contains('/') {
+        return Path::new(word).is_file();
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders).any(|folder| folder.join(word).is_file())
 }
 
 /// Whether the first word behind the command is a URL: what a tool is called begins otherwise.
@@ -92,6 +120,25 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_is_typed_without_dashes_is_told_where_it_stands() {
+        let told = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            typed_without_dashes(&words)
+        };
+
+        assert_eq!(
+            told("ridethrough tools sh --key=s3cret").unwrap(),
+            "a program stands behind `--`: `ridethrough tools -- sh ...`"
+        );
+        assert!(told("ridethrough call sh -y x").unwrap().contains("call TOOL key=value -- sh"));
+        for other in
+            ["ridethrough tools http://a/", "ridethrough lab sh", "ridethrough tools no-such"]
+        {
+            assert_eq!(told(other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn other_commands_keep_their_words() {
         for line in ["ridethrough expose -- npx x", "ridethrough tools URL", "ridethrough"] {
             assert_eq!(folded(line).join(" "), line);
@@ -100,7 +147,12 @@ mod tests {
 
     #[test]
     fn two_servers_are_one_too_many_and_none_is_too_few() {
-        for line in ["ridethrough tools http://a.example/ -- npx x", "ridethrough tools --"] {
+        let lines = [
+            "ridethrough tools http://a.example/ -- npx x",
+            "ridethrough tools --",
+            "ridethrough tools npx -- -y x",
+        ];
+        for line in lines {
             assert!(fold(line.split(' ').map(OsString::from)).is_err(), "{line}");
         }
     }

@@ -1,11 +1,12 @@
-//! A flag that `call` does not know is, as a rule, an argument of the tool in the words of another program.
+//! A flag that a command does not know is, as a rule, one of a program that was typed without `--`, or an
+//! argument of a tool in the words of another program.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::near;
 use crate::talk::safe;
+use crate::{near, program};
 
 /// The error with a tip that fits: how an argument of a tool is typed, and no flag that is like none.
 pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
@@ -16,6 +17,11 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
         }
         _ => return error,
     };
+    // Behind `--` stands a program: nothing becomes a value there.
+    error.remove(ContextKind::Suggested);
+    if let Some(tip) = program::typed_without_dashes(words).or_else(|| ours(&flag)) {
+        return with_tip(error, &tip);
+    }
     let Some(name) = flag.strip_prefix("--").filter(|it| is_call && !it.is_empty()) else {
         return error;
     };
@@ -30,9 +36,24 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
         error.remove(ContextKind::Usage);
     }
     let tip = format!("an argument of the tool is typed as `{name}={}`", value(&flag, words));
-    let tip = ContextValue::StyledStrs(vec![safe::line(&tip).into()]);
+    with_tip(error, &tip)
+}
+
+fn with_tip(mut error: Error, tip: &str) -> Error {
+    let tip = ContextValue::StyledStrs(vec![safe::line(tip).into()]);
     error.insert(ContextKind::Suggested, tip);
     error
+}
+
+/// What a flag is called here that others have.
+fn ours(flag: &str) -> Option<String> {
+    let ours = match flag {
+        "-k" => "--insecure",
+        "-H" => "--header 'NAME: VALUE'",
+        "-o" | "--output" => "--json",
+        _ => return None,
+    };
+    Some(format!("`{ours}` does that here"))
 }
 
 /// What was typed for it: behind `=`, or as the next word.

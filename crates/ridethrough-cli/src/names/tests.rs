@@ -123,7 +123,7 @@ struct Home(PathBuf);
 impl Home {
     fn new(name: &str) -> Self {
         let folder = format!("ridethrough-names-{name}-{}", std::process::id());
-        let home = std::env::temp_dir().join(folder);
+        let home = env::temp_dir().join(folder);
         fs::create_dir_all(home.join("work")).unwrap();
         Self(home)
     }

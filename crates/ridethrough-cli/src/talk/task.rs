@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use ridethrough::model::{TaskState, TaskStatus, ToolResult};
-use ridethrough::{Begun, Call, Kind, Task};
+use ridethrough::{Begun, Call, Era, Kind, Task};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Talk, safe};
@@ -48,6 +48,10 @@ impl Talk {
             "the server goes on with it; `{status}` says where it stands, `task result` waits for it, \
              `task cancel` stops it"
         ));
+        let status = self.client.status().await;
+        if status.is_some_and(|it| it.era == Era::Legacy) {
+            self.terminal.say(WITH_ITS_SESSION);
+        }
         Ok(None)
     }
 
@@ -87,6 +91,9 @@ fn words(state: &TaskState) -> String {
     format!("task: {}", message.map_or_else(|| "working".to_owned(), safe::line))
 }
 
+/// Some servers keep tasks with the session, which ends with this command.
+const WITH_ITS_SESSION: &str = "note: this server has sessions, and may forget the task with the one that ends now; \
+                                if `task status` does not find it, call it without `--detach`";
 const CANCEL_TIME: Duration = Duration::from_secs(1);
 /// How often the server is asked, if it names no pace.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);

@@ -5,10 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use ridethrough::{
-    CallError, CallName, Delivery, Error, Event, Events, Failure, Kind, Moment, Notifications,
-    Reason, Seen, Server,
-};
+use ridethrough::{Error, Event, Events, Kind, Moment, Notifications, Reason, Seen};
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
 use super::log::Level;
@@ -57,16 +54,22 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn watch(&self, talk: &Talk) -> Result<Exit> {
-        let page = match self.html {
-            true => Some(LivePage::open(self.html_port, &safe::line(&talk.shown)).await?),
-            false => None,
+        let page = if self.html {
+            Some(LivePage::open(self.html_port, &safe::line(&talk.shown)).await?)
+        } else {
+            None
         };
         if let Some(page) = &page {
             talk.terminal.say(&format!("the page is at {}", page.url()));
         }
         let (events, notifications) = (talk.client.events(), talk.client.notifications());
         let ends = self.time.map(|time| talk.born + time);
-        let server = connected(talk, ends).await?;
+        let server = match ends {
+            Some(ends) => {
+                talk.client.connect_within(ends - Instant::now()).await.map_err(unreachable)?
+            }
+            None => talk.client.connect().await?,
+        };
         // From here on everything is told on stdout.
         talk.teller.abort();
         talk.client.keep_connected();
@@ -87,6 +90,7 @@ impl Args {
             repeats: Repeats::default(),
             notifications,
             ticks: interval(TICK),
+            pings: None,
             last: LastStatus::default(),
         };
         tokio::select! {
@@ -97,35 +101,15 @@ impl Args {
     }
 }
 
-/// Connects, within the time that there is.
-async fn connected(talk: &Talk, ends: Option<Instant>) -> Result<Server> {
-    let mut events = talk.client.events();
-    let mut last = None;
-    let connecting = talk.client.connect();
-    tokio::pin!(connecting);
-    loop {
-        tokio::select! {
-            server = &mut connecting => return Ok(server?),
-            Some(seen) = events.next() => {
-                if let Seen::Event { event: Event::ConnectFailed { failure, .. }, .. } = seen {
-                    last = Some(failure);
-                }
-            }
-            () = over(ends) => return Err(Error::Call(unconnected(talk, last)).into()),
+/// Whoever watches for a while only wants to know what was wrong then, and not that the time is over.
+fn unreachable(error: Error) -> Error {
+    match error {
+        Error::Call(mut call) if matches!(call.reason, Reason::Transport(_)) => {
+            call.kind = Kind::Unreachable;
+            Error::Call(call)
         }
+        error => error,
     }
-}
-
-/// How it ended: with the last failure, if there was any; otherwise nobody has answered yet.
-fn unconnected(talk: &Talk, last: Option<Failure>) -> CallError {
-    let call = CallName { method: "initialize".into(), tool: None };
-    let (kind, reason) = match last {
-        Some(failure) => (Kind::Unreachable, Reason::Transport(failure)),
-        None => (Kind::DeadlinePassed, Reason::Nothing),
-    };
-    let mut error = CallError::new(kind, Delivery::NotSent, call, reason);
-    error.elapsed = talk.born.elapsed();
-    error
 }
 
 /// Everything that there is to see.
@@ -137,6 +121,8 @@ struct Lookout<'a> {
     repeats: Repeats,
     notifications: Notifications,
     ticks: Interval,
+    /// A server without a standing stream is asked whether it is there: nothing else would tell.
+    pings: Option<Interval>,
     last: LastStatus,
 }
 
@@ -147,10 +133,7 @@ impl Lookout<'_> {
             if let Some(page) = &self.page {
                 page.show(&sight);
             }
-            let line = match self.talk.is_json {
-                true => safe::json(&sight.json()),
-                false => sight.line(),
-            };
+            let line = if self.talk.is_json { safe::json(&sight.json()) } else { sight.line() };
             let mut out = io::stdout().lock();
             match writeln!(out, "{line}").and_then(|()| out.flush()) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
@@ -167,6 +150,12 @@ impl Lookout<'_> {
     /// What is told of an event: everything to a machine, and to people nothing again and again.
     fn told(&mut self, at: Moment, event: &Event) -> Option<Sight> {
         let sight = Sight::event(at, event);
+        match event {
+            Event::ListenerUnsupported => self.pings = Some(interval(PING)),
+            // An answer to our own question is no news.
+            Event::CallEnded { call, kind: None, .. } if &*call.method == "ping" => return None,
+            _ => {}
+        }
         match self.repeats.see(at, event) {
             _ if self.talk.is_json => Some(sight),
             Told::AsItIs => Some(sight),
@@ -185,6 +174,11 @@ impl Lookout<'_> {
                     Seen::Missed(count) => return Some(Sight::missed(self.now(), count)),
                 },
                 told = self.notifications.next() => return Some(Sight::notification(self.now(), &told?)),
+                () = due(&mut self.pings) => {
+                    let ping = self.talk.client.ping().deadline(PING);
+                    // What comes of it is seen like everything else.
+                    tokio::spawn(async move { drop(ping.await) });
+                }
                 _ = self.ticks.tick() => {
                     let status = self.talk.client.status().await?;
                     if let Some(sight) = Sight::status(&status, &mut self.last) {
@@ -196,6 +190,13 @@ impl Lookout<'_> {
     }
 }
 
+async fn due(ticks: &mut Option<Interval>) {
+    match ticks {
+        Some(ticks) => _ = ticks.tick().await,
+        None => std::future::pending().await,
+    }
+}
+
 async fn over(ends: Option<Instant>) {
     match ends {
         Some(ends) => sleep_until(ends).await,
@@ -203,5 +204,7 @@ async fn over(ends: Option<Instant>) {
     }
 }
 
+/// How often a server without a standing stream is asked whether it is there.
+const PING: Duration = Duration::from_secs(5);
 /// How soon a change of status is seen.
 const TICK: Duration = Duration::from_millis(500);

@@ -39,6 +39,18 @@ async fn a_watch_of_a_server_that_is_not_there_ends_when_its_time_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watch_of_a_server_that_refuses_says_what_it_said() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::any(), Times::Always, |ask| async move {
+        ask.status(500, &[], "db down").await;
+    });
+
+    let ran = rig.run(&["watch", "SERVER", "--for", "1.5"]).await;
+
+    assert!(ran.err.contains("of the handshake") && ran.err.contains("500"), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_without_trouble_is_told_where_there_is_no_terminal() {
     let rig = Rig::new().await;
     rig.mcp.rule(When::method("ping"), Times::Always, |ask| async move {

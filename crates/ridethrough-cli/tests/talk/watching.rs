@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ridethrough_lab::When;
+use ridethrough_lab::{Entry, Times, What, When};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -52,7 +52,22 @@ async fn events_notifications_and_status_are_told_as_they_happen() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_cannot_be_reached_is_not_called_connected() {
+    goes_and_comes(&Rig::new().await).await;
+}
+
+/// No stream ends when such a server dies: it was called connected for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_a_standing_stream_is_asked_whether_it_is_there() {
     let rig = Rig::new().await;
+    let is_listen = |it: &Entry| it.what == What::Listen;
+    rig.mcp.rule(When::matches(is_listen), Times::Always, |ask| async move {
+        ask.status(405, &[], "").await;
+    });
+
+    goes_and_comes(&rig).await;
+}
+
+async fn goes_and_comes(rig: &Rig) {
     let mut command = rig.command(&["watch", "SERVER"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -28,6 +28,7 @@ pub use task::{Begun, Task, TaskCall, TaskWait};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use ridethrough_core::CallName;
 use ridethrough_core::message::Json;
@@ -151,15 +152,20 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn connect(&self) -> Result<Server, Error> {
-        Server::read(result(self.handshake().await)?)
+        Server::read(result(self.handshake(None).await)?)
+    }
+
+    /// Connects like [`connect`](Self::connect), and takes at most this long.
+    pub async fn connect_within(&self, time: Duration) -> Result<Server, Error> {
+        Server::read(result(self.handshake(Some(time)).await)?)
     }
 
     /// Connects, and gives the answer to the handshake as it is.
-    pub(crate) fn handshake(&self) -> Pending {
+    pub(crate) fn handshake(&self, deadline: Option<Duration>) -> Pending {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None, track: None };
         let pending = Pending::new(self.clone(), "initialize".into(), caller.number, outcome, None);
-        self.command(DriverCommand::Connect(caller));
+        self.command(DriverCommand::Connect { caller, deadline });
         pending
     }
 

@@ -1,6 +1,7 @@
 //! What clients ask of their driver.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough_core::message::{Answer, Json};
@@ -34,7 +35,10 @@ pub(crate) enum DriverCommand {
     },
     Cancel(CallNumber),
     Close(oneshot::Sender<()>),
-    Connect(Caller),
+    Connect {
+        caller: Caller,
+        deadline: Option<Duration>,
+    },
     /// Told, by the end of the channel, when the link is closed.
     Follow(oneshot::Sender<()>),
     /// What was kept of this method is of no use.

@@ -327,8 +327,8 @@ impl Driver {
                 self.closers.push(closer);
                 self.link.close(now);
             }
-            DriverCommand::Connect(caller) => {
-                let exchange = self.link.connect(now, None);
+            DriverCommand::Connect { caller, deadline } => {
+                let exchange = self.link.connect(now, deadline);
                 self.callers.insert(exchange, caller);
             }
             DriverCommand::Follow(follower) => self.take_follower(follower),

@@ -265,7 +265,7 @@ async fn greet(client: Client, params: Option<Json>) -> Outcome {
         client.set_identity(identity);
     }
     // Which revisions `rmcp` speaks is for `rmcp` to say.
-    let answer = client.handshake().await?;
+    let answer = client.handshake(None).await?;
     let Answer::Result(result) = answer else { return Ok(answer) };
     client.keep_connected();
     // What is no description of a server is for `rmcp` to refuse.

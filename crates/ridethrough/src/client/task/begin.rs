@@ -59,10 +59,8 @@ impl<T> TaskCall<T> {
     async fn begin(self) -> Result<Begun<T>, Error> {
         let Self { mut call, kept_for } = self;
         let Some(plan) = call.plan() else {
-            let fault = match call.is_tool_call() {
-                true => UNDECLARED,
-                false => "only calls of tools can be tasks",
-            };
+            let fault =
+                if call.is_tool_call() { UNDECLARED } else { "only calls of tools can be tasks" };
             // Nothing is sent: the call says why.
             return call.unfit(fault.to_owned()).await.map(Begun::Answered);
         };
@@ -166,7 +164,7 @@ async fn legacy_support(client: &Client, tool: Option<&str>) -> Result<TaskSuppo
         return Ok(TaskSupport::Forbidden);
     }
     // Without a session in force it makes one, and with it the era is known.
-    let server = result(client.handshake().await)?;
+    let server = result(client.handshake(None).await)?;
     let has_tasks = ["capabilities", "tasks", "requests", "tools", "call"]
         .iter()
         .try_fold(server, |json, name| json.member(name))
