@@ -4,8 +4,8 @@
 //! nobody can type on a command line, so that every command which takes a server takes a program too.
 
 use std::env;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use crate::import::Program;
 use crate::misuse::Misuse;
@@ -56,21 +56,27 @@ pub(crate) fn in_word(word: &str) -> Option<Program> {
 pub(crate) fn typed_without_dashes(words: &[OsString]) -> Option<String> {
     let command = words.get(1)?.to_str().filter(|it| COMMANDS.contains(it))?;
     let mut typed = words.iter().skip(2).map(|it| it.to_string_lossy());
-    let first = typed.find(|it| !it.starts_with('-')).filter(|it| is_program(it))?;
+    let first = typed.find(|it| !it.starts_with('-'))?;
+    places(OsStr::new(&*first)).iter().find(|place| place.is_file())?;
     let tool = if command == "call" { " TOOL key=value" } else { "" };
     Some(format!("a program stands behind `--`: `ridethrough {command}{tool} -- {first} ...`"))
 }
 
-/// Whether the system would start something by this name.
-fn is_program(word: &str) -> bool {
-    if word.is_empty() || word.contains("://") {
-        return false;
+/// Where the system looks for a program.
+pub(crate) fn places(program: &OsStr) -> Vec<PathBuf> {
+    if program.is_empty() {
+        return Vec::new();
     }
-    if word.contains('/') {
-        return Path::new(word).is_file();
+    if is_path(program) {
+        return vec![program.into()];
     }
     let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).any(|folder| folder.join(word).is_file())
+    env::split_paths(&folders).map(|folder| folder.join(program)).collect()
+}
+
+/// Whether it is looked for where its name says, and not in the folders of `PATH`.
+pub(crate) fn is_path(program: &OsStr) -> bool {
+    program.as_encoded_bytes().contains(&b'/')
 }
 
 /// Whether the first word behind the command is a URL: what a tool is called begins otherwise.

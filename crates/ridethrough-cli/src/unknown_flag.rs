@@ -50,7 +50,7 @@ fn ours(flag: &str) -> Option<String> {
     let ours = match flag {
         "-k" => "--insecure",
         "-H" => "--header 'NAME: VALUE'",
-        "-o" | "--output" => "--json",
+        "-o" => "--json",
         _ => return None,
     };
     Some(format!("`{ours}` does that here"))
@@ -65,4 +65,35 @@ fn value(flag: &str, words: &[OsString]) -> String {
         None => words.next().filter(|it| !it.starts_with('-')).map(|it| it.into_owned()),
     };
     value.unwrap_or_else(|| "...".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command};
+
+    use super::*;
+
+    /// The tip of clap was to put it behind `--`, where a program stands.
+    #[test]
+    fn flags_of_other_programs_are_told_by_what_they_are_called_here() {
+        for (line, tip) in [
+            ("ridethrough tools http://a/ -k", Some("`--insecure` does that here")),
+            ("ridethrough tools http://a/ -H", Some("`--header 'NAME: VALUE'` does that here")),
+            ("ridethrough tools http://a/ -x", None),
+            ("ridethrough call http://a/ --output=x", Some("is typed as `output=x`")),
+        ] {
+            let told = told(line);
+
+            assert_eq!(told.contains("tip: "), tip.is_some(), "{told}");
+            assert!(tip.is_none_or(|tip| told.contains(tip)), "{told}");
+        }
+    }
+
+    fn told(line: &str) -> String {
+        let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
+        let command = |name| Command::new(name).arg(Arg::new("server")).arg(Arg::new("tool"));
+        let commands = [command("tools"), command("call")];
+        let parsed = Command::new("ridethrough").subcommands(commands).try_get_matches_from(&words);
+        explained(parsed.unwrap_err(), &words).render().to_string()
+    }
 }

@@ -1,13 +1,13 @@
 //! Whether there is a program to start, asked before anybody could wait for it.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ridethrough_bridge::harmless;
 
 use crate::misuse::Misuse;
+use crate::program::{is_path, places};
 
 /// Looks for the program, as the system would. Returns its name as people may see it: arguments hold
 /// secrets, and folders are nobody's business.
@@ -28,21 +28,6 @@ pub(super) fn check(command: &[OsString]) -> Result<String, Misuse> {
         hint: "write the command after `--`, as in `ridethrough expose -- npx -y some-server`"
             .to_owned(),
     })
-}
-
-fn places(program: &OsStr) -> Vec<PathBuf> {
-    if program.is_empty() {
-        return Vec::new();
-    }
-    if is_path(program) {
-        return vec![program.into()];
-    }
-    let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).map(|folder| folder.join(program)).collect()
-}
-
-fn is_path(program: &OsStr) -> bool {
-    program.as_encoded_bytes().contains(&b'/')
 }
 
 fn is_program(place: &Path) -> bool {

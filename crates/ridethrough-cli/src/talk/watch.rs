@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use ridethrough::{Error, Event, Events, Kind, Moment, Notifications, Reason, Seen};
+use ridethrough::{Delivery, Error, Event, Events, Kind, Moment, Notifications, Reason, Seen};
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
 use super::log::Level;
@@ -66,7 +66,7 @@ impl Args {
         let ends = self.time.map(|time| talk.born + time);
         let server = match ends {
             Some(ends) => {
-                talk.client.connect_within(ends - Instant::now()).await.map_err(unreachable)?
+                talk.client.connect_within(ends - Instant::now()).await.map_err(as_unreachable)?
             }
             None => talk.client.connect().await?,
         };
@@ -102,9 +102,10 @@ impl Args {
 }
 
 /// Whoever watches for a while only wants to know what was wrong then, and not that the time is over.
-fn unreachable(error: Error) -> Error {
+fn as_unreachable(error: Error) -> Error {
+    let is_unsent = |reason: &Reason| matches!(reason, Reason::Transport(failure) if failure.delivery == Delivery::NotSent);
     match error {
-        Error::Call(mut call) if matches!(call.reason, Reason::Transport(_)) => {
+        Error::Call(mut call) if is_unsent(&call.reason) => {
             call.kind = Kind::Unreachable;
             Error::Call(call)
         }

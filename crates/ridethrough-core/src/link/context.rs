@@ -1,6 +1,7 @@
 //! What every part of a link works with: the rules, the timers, and the way out.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::event::Event;
 use crate::ids::{AttemptId, CredentialsId, Generation};
@@ -95,6 +96,6 @@ impl Context {
 }
 
 /// Row 15: how long a stream is read behind its answer,
-const DRAIN_TIME: std::time::Duration = std::time::Duration::from_secs(2);
+const DRAIN_TIME: Duration = Duration::from_secs(2);
 /// and how many bytes of it.
 const DRAIN_BYTES: usize = 64 * 1024;

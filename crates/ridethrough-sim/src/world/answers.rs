@@ -42,11 +42,7 @@ pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
         }
         Fault::LyingLoss => {
             let dialect = Dialect::draw(&mut host.chance().rng);
-            match dialect.status {
-                // If its words are lost on the way, the status alone says that nothing was run (E3).
-                401 => host.oracle().lied(order.call),
-                _ => host.oracle().called_lost(order.call),
-            }
+            host.oracle().called_lost(order.call, dialect.is_refusal_by_itself());
             let body = dialect.body(&ask.id().to_string());
             let kind = if body.starts_with('{') { JSON } else { TEXT };
             ask.status(dialect.status, &[kind], body).await;
@@ -85,7 +81,7 @@ async fn refuse_oddly(host: &Host, ask: Ask, order: Order) {
         400, 402, 404, 406, 409, 410, 412, 416, 418, 422, 423, 424, 451, 499, 500, 501, 505, 507,
         520, 529,
     ];
-    host.oracle().called_lost(order.call);
+    host.oracle().called_lost(order.call, false);
     let pick = |most: usize| usize::try_from(host.below(most as u64)).unwrap_or_default();
     let status = STATUSES[pick(STATUSES.len())];
     let words = ["no", "Session not found", "Server not initialized", "rate limited", ""][pick(5)];

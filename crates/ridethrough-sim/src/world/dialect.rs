@@ -22,6 +22,11 @@ impl Dialect {
         DIALECTS[index]
     }
 
+    /// Whether its status alone says that nothing was run (E3).
+    pub(super) const fn is_refusal_by_itself(self) -> bool {
+        self.status == 401
+    }
+
     /// What it says to the request with this id.
     pub(super) fn body(self, id: &str) -> String {
         match self.words {

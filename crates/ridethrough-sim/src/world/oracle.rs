@@ -173,13 +173,16 @@ impl Oracle {
 
     /// The server called the session of a call lost that it ran, though it lives. If it is lost indeed before
     /// anybody could ask, that was a lie after all.
-    pub(super) fn called_lost(&mut self, call: u64) {
+    ///
+    /// So it is if the words may be lost on the way, and what is left is a status that says "not carried out".
+    pub(super) fn called_lost(&mut self, call: u64, is_refusal_by_itself: bool) {
         let forgets = self.forgets;
+        let is_certain = self.certain.answers_arrive || !is_refusal_by_itself;
         let Some(history) = self.calls.get_mut(&call) else { return };
-        if history.forgets == forgets {
+        if history.forgets == forgets && is_certain {
             history.is_called_lost = true;
         } else {
-            // It was lost while the call ran.
+            // It was lost while the call ran, or the answer was.
             history.lies += 1;
             self.lies += 1;
         }
