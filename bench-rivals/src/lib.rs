@@ -1,8 +1,0 @@
-//! What the Rust contestants of others share with ours: the very files, so that all are measured alike.
-
-#[path = "../../crates/ridethrough-bench/src/contest.rs"]
-pub mod contest;
-
-#[allow(dead_code, reason = "contestants measure themselves by a part of it")]
-#[path = "../../crates/ridethrough-bench/src/cost.rs"]
-mod cost;

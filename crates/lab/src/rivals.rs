@@ -1,0 +1,240 @@
+//! The published clients and bridges that ours are compared with: what each is made of and how it is
+//! started.
+//!
+//! Adapters lie in `crates/lab/clients` of the repository and are carried inside this crate, so that an
+//! installed binary can bring them to any folder. Versions are named only in their pins.
+
+use crate::install::Manager;
+
+mod pins;
+
+pub use pins::pinned;
+
+/// A published client with an adapter of ours, or a published bridge.
+#[derive(Debug)]
+pub struct Rival {
+    /// Its name, and that of its folder.
+    pub name: &'static str,
+    /// Who wrote it and in what it is written, in a few words.
+    pub what: &'static str,
+    /// The package whose version counts.
+    pub package: &'static str,
+    /// What brings it.
+    pub manager: Manager,
+    /// What it is.
+    pub part: Part,
+    /// Its files: first those that pin versions.
+    pins: &'static [File],
+    adapter: &'static [File],
+}
+
+/// What a rival is, and with that how it is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A stdio server in front of a remote one, started as its documentation shows: it needs a host.
+    Bridge {
+        /// The program that was brought, and its arguments; `{url}` stands for the URL.
+        command: &'static [&'static str],
+        /// The variable from which it takes a token; otherwise it takes the flag `--header`.
+        token: Option<&'static str>,
+    },
+    /// A client, with an adapter of ours around it.
+    Client,
+}
+
+/// A path below the folder of a client, and the text that is there.
+pub type File = (&'static str, &'static str);
+
+impl Rival {
+    /// The version that its pins name.
+    pub fn version(&self) -> &'static str {
+        let found = self.pins.iter().find_map(|(_, text)| pinned(text, self.package));
+        found.unwrap_or("not pinned")
+    }
+
+    /// Everything that its folder must hold.
+    pub fn files(&self) -> impl Iterator<Item = &'static File> {
+        self.pins.iter().chain(self.adapter)
+    }
+
+    /// What an installation depends on.
+    pub fn pins(&self) -> String {
+        self.pins.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Those with these names, in the order of [`RIVALS`].
+    ///
+    /// # Errors
+    ///
+    /// Fails at the first name that none has.
+    pub fn named(names: &[&str]) -> Result<Vec<&'static Self>, UnknownRival> {
+        let is_unknown = |name: &&&str| !RIVALS.iter().any(|rival| rival.name == **name);
+        if let Some(name) = names.iter().find(is_unknown) {
+            return Err(UnknownRival((*name).to_owned()));
+        }
+        Ok(RIVALS.iter().filter(|rival| names.contains(&rival.name)).collect())
+    }
+}
+
+/// A name that no rival has.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no client `{0}` to compare with")]
+pub struct UnknownRival(pub String);
+
+/// The text of a file in `crates/lab/clients`.
+macro_rules! text {
+    ($path:literal) => {
+        include_str!(concat!("../clients/", $path))
+    };
+}
+
+const PLAYER_MJS: File = ("player.mjs", text!("player.mjs"));
+const PLAYER_PY: File = ("player.py", text!("player.py"));
+
+/// All of them.
+pub const RIVALS: &[Rival] = &[
+    Rival {
+        name: "python",
+        what: "the official Python SDK",
+        package: "mcp",
+        manager: Manager::Pip,
+        part: Part::Client,
+        pins: &[
+            ("requirements.txt", text!("python/requirements.txt")),
+            ("constraints.txt", text!("python/constraints.txt")),
+        ],
+        adapter: &[("adapter.py", text!("python/adapter.py")), PLAYER_PY],
+    },
+    Rival {
+        name: "fastmcp",
+        what: "FastMCP, on top of the official Python SDK",
+        package: "fastmcp-slim",
+        manager: Manager::Pip,
+        part: Part::Client,
+        pins: &[
+            ("requirements.txt", text!("fastmcp/requirements.txt")),
+            ("constraints.txt", text!("fastmcp/constraints.txt")),
+        ],
+        adapter: &[("adapter.py", text!("fastmcp/adapter.py")), PLAYER_PY],
+    },
+    Rival {
+        name: "typescript",
+        what: "the official TypeScript SDK, version 2",
+        package: "@modelcontextprotocol/client",
+        manager: Manager::Npm,
+        part: Part::Client,
+        pins: &[
+            ("package.json", text!("typescript/package.json")),
+            ("package-lock.json", text!("typescript/package-lock.json")),
+        ],
+        adapter: &[("adapter.mjs", text!("typescript/adapter.mjs")), PLAYER_MJS],
+    },
+    Rival {
+        name: "typescript-v1",
+        what: "the official TypeScript SDK, version 1",
+        package: "@modelcontextprotocol/sdk",
+        manager: Manager::Npm,
+        part: Part::Client,
+        pins: &[
+            ("package.json", text!("typescript-v1/package.json")),
+            ("package-lock.json", text!("typescript-v1/package-lock.json")),
+        ],
+        adapter: &[("adapter.mjs", text!("typescript-v1/adapter.mjs")), PLAYER_MJS],
+    },
+    Rival {
+        name: "rmcp",
+        what: "the official Rust SDK",
+        package: "rmcp",
+        manager: Manager::Cargo,
+        part: Part::Client,
+        pins: &[("Cargo.toml", text!("rmcp/Cargo.toml")), ("Cargo.lock", text!("rmcp/Cargo.lock"))],
+        adapter: &[
+            ("src/main.rs", text!("rmcp/src/main.rs")),
+            ("src/client.rs", text!("rmcp/src/client.rs")),
+            ("src/guest.rs", text!("rmcp/src/guest.rs")),
+            ("src/step.rs", text!("rmcp/src/step.rs")),
+        ],
+    },
+    Rival {
+        name: "mcp-remote",
+        what: "the bridge `mcp-remote`, on the official TypeScript SDK; it greets a server twice at its \
+               start, which checks that count sessions see",
+        package: "mcp-remote",
+        manager: Manager::Npm,
+        part: Part::Bridge {
+            command: &["node_modules/mcp-remote/dist/proxy.js", "{url}", "--allow-http"],
+            token: None,
+        },
+        pins: &[
+            ("package.json", text!("mcp-remote/package.json")),
+            ("package-lock.json", text!("mcp-remote/package-lock.json")),
+        ],
+        adapter: &[],
+    },
+    Rival {
+        name: "mcp-proxy",
+        what: "the bridge `mcp-proxy`, on the official Python SDK",
+        package: "mcp-proxy",
+        manager: Manager::Pip,
+        part: Part::Bridge {
+            command: &["mcp-proxy", "--transport", "streamablehttp", "{url}"],
+            token: Some("API_ACCESS_TOKEN"),
+        },
+        pins: &[
+            ("requirements.txt", text!("mcp-proxy/requirements.txt")),
+            ("constraints.txt", text!("mcp-proxy/constraints.txt")),
+        ],
+        adapter: &[],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rival_is_pinned_to_one_version() {
+        for rival in RIVALS {
+            let starts = rival.version().as_bytes()[0];
+
+            assert!(starts.is_ascii_digit(), "{}: {}", rival.name, rival.version());
+        }
+    }
+
+    #[test]
+    fn every_file_of_an_adapter_is_carried_along() {
+        let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
+
+        for rival in RIVALS {
+            let mut there = listed(format!("{clients}/{}", rival.name).as_ref(), "");
+            let mut carried: Vec<_> = rival.files().map(|(path, _)| (*path).to_owned()).collect();
+            carried.retain(|path| !path.starts_with("player."));
+            there.sort();
+            carried.sort();
+
+            assert_eq!(carried, there, "{}", rival.name);
+        }
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_told() {
+        let found = Rival::named(&["rmcp", "python"]).unwrap();
+
+        assert_eq!(found.iter().map(|it| it.name).collect::<Vec<_>>(), ["python", "rmcp"]);
+        assert_eq!(Rival::named(&["pithon"]).unwrap_err(), UnknownRival("pithon".to_owned()));
+    }
+
+    fn listed(folder: &std::path::Path, before: &str) -> Vec<String> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{before}{}", entry.file_name().to_string_lossy());
+            if !entry.path().is_dir() {
+                files.push(name);
+            } else if name == "src" {
+                files.extend(listed(&entry.path(), "src/"));
+            }
+        }
+        files
+    }
+}

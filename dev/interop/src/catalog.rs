@@ -1,0 +1,185 @@
+//! The servers: what each is made of, and how it is installed and started.
+
+use ridethrough::Era;
+use ridethrough_lab::install::Manager;
+
+use crate::surface::Surface;
+
+/// One server of another SDK.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Its name, and that of its folder in `dev/interop/servers`.
+    pub(crate) name: &'static str,
+    /// What its versions are written in.
+    pub(crate) pins: &'static [&'static str],
+    /// The package whose version the table shows.
+    pub(crate) package: &'static str,
+    pub(crate) installer: Installer,
+    pub(crate) surface: Surface,
+    pub(crate) asked: Asked,
+    /// The newest era that its SDK speaks. Whoever speaks the modern one speaks the legacy one too.
+    pub(crate) newest: Era,
+    /// The script of a host on the same SDK, if there is one.
+    pub(crate) host: Option<&'static str>,
+    /// What it is asked when nobody says which servers are.
+    pub(crate) short_run: ShortRun,
+}
+
+/// What a server can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Everything,
+    /// How it loses sessions: it has no other tools.
+    Sessions,
+}
+
+/// How much a server is asked in a short run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortRun {
+    All,
+    None,
+    /// For the second server of an SDK: what only this one speaks.
+    Stateless,
+}
+
+/// Which package manager brings a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Installer {
+    Cargo,
+    /// None: it is a part of this program.
+    None,
+    Npm {
+        script: &'static str,
+        argument: Option<&'static str>,
+    },
+    Pip,
+}
+
+impl Installer {
+    pub(crate) const fn manager(self) -> Option<Manager> {
+        match self {
+            Self::Cargo => Some(Manager::Cargo),
+            Self::None => None,
+            Self::Npm { .. } => Some(Manager::Npm),
+            Self::Pip => Some(Manager::Pip),
+        }
+    }
+}
+
+const SCRIPT: Installer = Installer::Npm { script: "server.mjs", argument: None };
+const EVERYTHING: Installer = Installer::Npm {
+    script: "node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+    argument: Some("streamableHttp"),
+};
+const NPM_PINS: &[&str] = &["package.json", "package-lock.json"];
+const PIP_PINS: &[&str] = &["requirements.txt", "constraints.txt"];
+
+pub(crate) const SERVERS: &[Server] = &[
+    Server {
+        name: "python",
+        pins: PIP_PINS,
+        package: "mcp",
+        installer: Installer::Pip,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Modern,
+        host: Some("host.py"),
+        short_run: ShortRun::All,
+    },
+    Server {
+        name: "python-1",
+        pins: PIP_PINS,
+        package: "mcp",
+        installer: Installer::Pip,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Legacy,
+        host: None,
+        short_run: ShortRun::None,
+    },
+    Server {
+        name: "fastmcp",
+        pins: PIP_PINS,
+        package: "fastmcp",
+        installer: Installer::Pip,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Modern,
+        host: None,
+        short_run: ShortRun::None,
+    },
+    Server {
+        name: "typescript",
+        pins: NPM_PINS,
+        package: "@modelcontextprotocol/sdk",
+        installer: SCRIPT,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Legacy,
+        host: Some("host.mjs"),
+        short_run: ShortRun::All,
+    },
+    Server {
+        name: "typescript-split",
+        pins: NPM_PINS,
+        package: "@modelcontextprotocol/server",
+        installer: SCRIPT,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Modern,
+        host: Some("host.mjs"),
+        short_run: ShortRun::Stateless,
+    },
+    Server {
+        name: "everything",
+        pins: NPM_PINS,
+        package: "@modelcontextprotocol/server-everything",
+        installer: EVERYTHING,
+        surface: Surface::Everything,
+        asked: Asked::Everything,
+        newest: Era::Legacy,
+        host: None,
+        short_run: ShortRun::None,
+    },
+    Server {
+        name: "rmcp",
+        pins: &["Cargo.toml", "Cargo.lock"],
+        package: "rmcp",
+        installer: Installer::Cargo,
+        surface: Surface::Ours,
+        asked: Asked::Everything,
+        newest: Era::Modern,
+        host: None,
+        short_run: ShortRun::All,
+    },
+    Server {
+        name: "go-recorded",
+        pins: &["shapes.json"],
+        package: "go-sdk",
+        installer: Installer::None,
+        surface: Surface::Ours,
+        asked: Asked::Sessions,
+        newest: Era::Legacy,
+        host: None,
+        short_run: ShortRun::None,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use ridethrough_lab::rivals::pinned;
+
+    use super::*;
+
+    #[test]
+    fn every_server_is_pinned_to_one_version() {
+        let servers = concat!(env!("CARGO_MANIFEST_DIR"), "/servers");
+
+        for server in SERVERS {
+            let path = format!("{servers}/{}/{}", server.name, server.pins[0]);
+            let pins = std::fs::read_to_string(path).unwrap();
+
+            assert!(pinned(&pins, server.package).is_some(), "{}", server.name);
+        }
+    }
+}

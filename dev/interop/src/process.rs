@@ -1,0 +1,235 @@
+//! A server as a process of its own, in a group of its own, so that nothing of it stays behind.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use ridethrough::Era;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+/// How a server is started: the same each time, so that it can come back.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) ledger: PathBuf,
+    pub(crate) log: PathBuf,
+    /// Whether it says where it listens; otherwise it must be given a port and asked.
+    pub(crate) announces: bool,
+    /// The only era that it is to speak, as if a release were rolled back or rolled out.
+    pub(crate) only: Option<Era>,
+    /// Variables of its environment that change how it keeps sessions.
+    pub(crate) settings: &'static [Setting],
+}
+
+impl Recipe {
+    /// The same server over stdin and stdout. It writes its own id into a file, so that it can be killed.
+    pub(crate) fn local(&self) -> (ridethrough::Command, PathBuf) {
+        let id = self.folder.join("stdio.pid");
+        let program = self.program.display().to_string();
+        // The first argument is its script, if it has one; the others are about HTTP.
+        let script = self.arguments.first();
+        let command = ridethrough::Command::new("sh")
+            .args(["-c", r#"echo $$ > "$INTEROP_ID"; exec "$@""#, "sh"])
+            .arg(program)
+            .args(script)
+            .arg("stdio")
+            .current_dir(&self.folder)
+            .env("INTEROP_ID", &id)
+            .env("INTEROP_LEDGER", &self.ledger);
+        (command, id)
+    }
+
+    /// The same server over HTTP+SSE, the transport of 2024-11-05.
+    pub(crate) fn old(&self) -> Self {
+        // The first argument is its script, if it has one; the others are about Streamable HTTP.
+        let script = self.arguments.first().cloned();
+        let arguments = script.into_iter().chain(["sse".to_owned()]).collect();
+        Self { arguments, ..self.clone() }
+    }
+
+    /// Takes away what an earlier run wrote: its keys could be those of this one.
+    pub(crate) fn forget(&self) -> Result<()> {
+        for path in [&self.ledger, &self.log] {
+            File::create(path).with_context(|| path.display().to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// A variable of a server's environment; `dev/interop/servers/README.md` says what each means.
+pub(crate) type Setting = (&'static str, &'static str);
+
+/// A running server. Dropping it kills its whole group.
+#[derive(Debug)]
+pub(crate) struct Process {
+    recipe: Recipe,
+    child: Child,
+    port: u16,
+}
+
+impl Process {
+    pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
+        let port = if recipe.announces { 0 } else { free_port().await? };
+        Self::start_on(recipe, port).await
+    }
+
+    async fn start_on(recipe: Recipe, port: u16) -> Result<Self> {
+        let log = File::options().create(true).append(true).open(&recipe.log)?;
+        let child = Command::new(&recipe.program)
+            .args(&recipe.arguments)
+            .current_dir(&recipe.folder)
+            .env("PORT", port.to_string())
+            .env("INTEROP_ERA", recipe.only.map(|era| format!("{era:?}")).unwrap_or_default())
+            .env("INTEROP_LEDGER", &recipe.ledger)
+            .envs(recipe.settings.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("`{}` does not start", recipe.program.display()))?;
+        let mut process = Self { recipe, child, port };
+        let ready = timeout(READY_LIMIT, process.ready()).await;
+        let log = process.recipe.log.display().to_string();
+        ready.with_context(|| format!("not ready within 30 s; see {log}"))??;
+        Ok(process)
+    }
+
+    /// Waits until it listens, and reads on for as long as it lives: a full pipe would stop it.
+    async fn ready(&mut self) -> Result<()> {
+        let output = self.child.stdout.take().context("it has no output")?;
+        let mut lines = BufReader::new(output).lines();
+        while self.recipe.announces {
+            let Some(line) = lines.next_line().await? else {
+                bail!("it ended; see {}", self.recipe.log.display());
+            };
+            if let Some(port) = announced(&line) {
+                self.port = port;
+                break;
+            }
+        }
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        while TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("it ended with {status}; see {}", self.recipe.log.display());
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// Where one that was started by [`Recipe::old`] has its stream.
+    pub(crate) fn old_url(&self) -> String {
+        format!("http://127.0.0.1:{}/sse", self.port)
+    }
+
+    /// `kill -9`, and waits for its end.
+    pub(crate) async fn kill(&mut self) -> Result<()> {
+        self.signal("KILL");
+        self.child.wait().await?;
+        Ok(())
+    }
+
+    /// Asks it to end and waits for that; says whether it did within 5 s.
+    pub(crate) async fn terminate(&mut self) -> Result<bool> {
+        self.signal("TERM");
+        let ended = timeout(Duration::from_secs(5), self.child.wait()).await.is_ok();
+        if !ended {
+            self.kill().await?;
+        }
+        Ok(ended)
+    }
+
+    /// Starts it again where it was, as a release that speaks this era only.
+    pub(crate) async fn come_back_as(&mut self, era: Era) -> Result<()> {
+        self.recipe.only = Some(era);
+        self.come_back().await
+    }
+
+    /// Starts it again where it was.
+    pub(crate) async fn come_back(&mut self) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            match Self::start_on(self.recipe.clone(), self.port).await {
+                Ok(process) => {
+                    *self = process;
+                    return Ok(());
+                }
+                // The port may be held by connections that are still closing.
+                Err(_) if began.elapsed() < Duration::from_secs(5) => {
+                    sleep(Duration::from_millis(100)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        if let Some(id) = self.child.id() {
+            // A group that is gone already needs no signal.
+            signal(name, &format!("-{id}"));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.signal("KILL");
+    }
+}
+
+/// Sends a signal to a process, or to a group (`-1234`); says whether there was one.
+pub(crate) fn signal(name: &str, id: &str) -> bool {
+    let kill = std::process::Command::new("kill")
+        .args([&format!("-{name}"), "--", id])
+        .stderr(Stdio::null())
+        .status();
+    kill.is_ok_and(|status| status.success())
+}
+
+/// The port in `listening on http://127.0.0.1:1234/mcp`.
+fn announced(line: &str) -> Option<u16> {
+    let address = line.strip_prefix("listening on http://")?;
+    let (_, port) = address.split_once(':')?;
+    port.split('/').next()?.parse().ok()
+}
+
+/// A port that was free a moment ago, for a server that cannot choose one.
+async fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?.port())
+}
+
+/// The lines of a ledger that are exactly this.
+pub(crate) fn noted(ledger: &Path, line: &str) -> usize {
+    let text = std::fs::read_to_string(ledger).unwrap_or_default();
+    text.lines().filter(|it| *it == line).count()
+}
+
+const READY_LIMIT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_read_from_the_line_that_announces_it() {
+        assert_eq!(announced("listening on http://127.0.0.1:8123/mcp"), Some(8123));
+        assert_eq!(announced("Starting Streamable HTTP server..."), None);
+    }
+}
