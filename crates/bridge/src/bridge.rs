@@ -16,20 +16,13 @@ use crate::catalogue::Catalogue;
 use crate::gauge::{Ask, Gauge};
 use crate::hidden::Hidden;
 use crate::lines::Lines;
-use crate::manner::Manner;
 use crate::news::Detail;
-use crate::router::{LINE_LIMIT, Router, Voice};
+use crate::router::{LINE_LIMIT, Router, Settings};
 
 /// An MCP server for one host, in front of a client.
 #[must_use = "a bridge does nothing until it is run"]
 pub struct Bridge {
-    pub(crate) client: Client,
-    pub(crate) hidden: Hidden,
-    pub(crate) manner: Manner,
-    pub(crate) catalogue: Option<Catalogue>,
-    pub(crate) voice: Voice,
-    pub(crate) advice: Advice,
-    pub(crate) asks: mpsc::UnboundedReceiver<Ask>,
+    settings: Settings,
     asking: mpsc::UnboundedSender<Ask>,
 }
 
@@ -46,42 +39,40 @@ impl Bridge {
     /// A bridge to the server of this client, which must not have connected yet: who it is, is for the
     /// host to say. The bridge takes its inbox and closes it.
     pub fn new(client: Client) -> Self {
-        let (hidden, manner) = (Hidden::default(), Manner::default());
         let (asking, asks) = mpsc::unbounded_channel();
-        let (voice, advice) = (Voice::default(), Advice::default());
-        Self { client, hidden, manner, catalogue: None, voice, advice, asks, asking }
+        Self { settings: Settings::new(client, asks), asking }
     }
 
     /// Hides these tools from the host.
     pub fn hide(mut self, hidden: Hidden) -> Self {
-        self.hidden = hidden;
+        self.settings.hidden = hidden;
         self
     }
 
     /// The time for one call of the host, waits and repeats included; without it, that of the client's
     /// policy. Progress that the host asked for gives a call that much time again.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
-        self.manner.limit = Some(limit);
+        self.settings.manner.limit = Some(limit);
         self
     }
 
     /// These tools do no harm if they run twice: a call in doubt is sent again.
     pub fn repeatable(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.manner.repeatable.extend(tools.into_iter().map(Into::into));
+        self.settings.manner.repeatable.extend(tools.into_iter().map(Into::into));
         self
     }
 
     /// Starts from what is kept here if the server is down, and keeps it up to date. Without it, the
     /// host of a server that is down is told that there may be lists later.
     pub fn catalogue(mut self, catalogue: Catalogue) -> Self {
-        self.catalogue = Some(catalogue);
+        self.settings.catalogue = Some(catalogue);
         self
     }
 
     /// Tells people what goes on, a line at a time and safe for a terminal: that it recovers, and that
     /// it is back.
     pub fn tell(mut self, tell: impl FnMut(&str) + Send + 'static) -> Self {
-        self.voice.tell = Some(Box::new(tell));
+        self.settings.voice.tell = Some(Box::new(tell));
         self
     }
 
@@ -91,7 +82,7 @@ impl Bridge {
         mut self,
         next_step: impl Fn(&CallError) -> Option<String> + Send + 'static,
     ) -> Self {
-        self.advice = Advice::new(next_step);
+        self.settings.advice = Advice::new(next_step);
         self
     }
 
@@ -99,19 +90,19 @@ impl Bridge {
     /// URL. Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people
     /// in all that they are told. Results pass byte for byte.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.voice.secrets = secrets;
+        self.settings.voice.secrets = secrets;
         self
     }
 
     /// How much of it is told; [`Detail::Summary`] without this.
     pub const fn detail(mut self, detail: Detail) -> Self {
-        self.voice.detail = detail;
+        self.settings.voice.detail = detail;
         self
     }
 
     /// Reads where the bridge stands, while it runs.
     pub fn gauge(&self) -> Gauge {
-        Gauge::new(self.client.clone(), self.asking.clone())
+        Gauge::new(self.settings.client.clone(), self.asking.clone())
     }
 
     /// Serves the host until it leaves or `stop` ends, gives the session back and closes the client.
@@ -125,8 +116,8 @@ impl Bridge {
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
     {
-        let client = self.client.clone();
-        let mut router = Router::new(self, writer);
+        let client = self.settings.client.clone();
+        let mut router = Router::new(self.settings, writer);
         let mut lines = Lines::new(reader, LINE_LIMIT);
         let mut stop = pin!(stop.fuse());
         let (ended, served) = tokio::select! {
@@ -162,7 +153,7 @@ impl Bridge {
 
 impl fmt::Debug for Bridge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bridge").field("hidden", &self.hidden).finish_non_exhaustive()
+        f.debug_struct("Bridge").field("hidden", &self.settings.hidden).finish_non_exhaustive()
     }
 }
 

@@ -28,7 +28,6 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep_until};
 
 use crate::advice::Advice;
-use crate::bridge::Bridge;
 use crate::calls::{Calls, Finished};
 use crate::catalogue::Catalogue;
 use crate::gauge::Ask;
@@ -100,6 +99,26 @@ pub(crate) struct Router<W> {
     ending: tokio::sync::watch::Sender<bool>,
 }
 
+/// What a router is made of.
+pub(crate) struct Settings {
+    pub(crate) client: Client,
+    pub(crate) hidden: Hidden,
+    pub(crate) manner: Manner,
+    pub(crate) catalogue: Option<Catalogue>,
+    pub(crate) voice: Voice,
+    pub(crate) advice: Advice,
+    asks: mpsc::UnboundedReceiver<Ask>,
+}
+
+impl Settings {
+    /// Nothing is hidden, kept or told.
+    pub(crate) fn new(client: Client, asks: mpsc::UnboundedReceiver<Ask>) -> Self {
+        let (hidden, manner) = (Hidden::default(), Manner::default());
+        let (voice, advice) = (Voice::default(), Advice::default());
+        Self { client, hidden, manner, catalogue: None, voice, advice, asks }
+    }
+}
+
 /// A look at the lists of the upstream, under way.
 type Checking = BoxFuture<'static, Vec<(Kind, Fetched)>>;
 /// Whoever hears what is said to people.
@@ -134,8 +153,8 @@ enum Woken {
 }
 
 impl<W: AsyncWrite + Unpin> Router<W> {
-    pub(crate) fn new(bridge: Bridge, writer: W) -> Self {
-        let Bridge { client, hidden, manner, catalogue, mut voice, advice, asks, .. } = bridge;
+    pub(crate) fn new(settings: Settings, writer: W) -> Self {
+        let Settings { client, hidden, manner, catalogue, mut voice, advice, asks } = settings;
         if let Some(why) = catalogue.as_ref().and_then(Catalogue::fault) {
             voice.say(Some(&format!("the catalogue is ignored: {why}")));
         }

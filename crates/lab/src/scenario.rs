@@ -15,6 +15,7 @@ mod check;
 mod matching;
 mod scenarios;
 mod setting;
+mod values;
 
 pub use action::{
     Action, Answer, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status,
@@ -22,7 +23,8 @@ pub use action::{
 pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
 pub use matching::Match;
 pub use scenarios::{Scenarios, UnknownScenario};
-pub use setting::{EraTurn, Inquiry, LostSession, Rule, Setting, Start, Way};
+pub use setting::{EraTurn, Inquiry, Rule, Setting, Way};
+pub use values::{LostSession, Start};
 
 /// One way to break a client, and what is expected of it then.
 #[derive(Clone, Debug, Deserialize)]

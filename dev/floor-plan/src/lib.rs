@@ -2,15 +2,18 @@
 //! named in one place.
 //!
 //! Nothing below may know anything above, neither between crates nor between the modules of one;
-//! a new file must be given a floor before it passes. The rules are in [`modules`], [`crates`] and
-//! [`platforms`], and look at data; [`workspace`] is the only part that touches the disk.
+//! a new file must be given a floor before it passes, and modules do not import each other in a circle. The
+//! rules are in [`modules`], [`circles`], [`crates`] and [`platforms`], and look at data; [`workspace`] is the
+//! only part that touches the disk.
 
 pub mod breach;
+pub mod circles;
 pub mod crates;
 pub mod import;
 pub mod modules;
 pub mod plan;
 pub mod platforms;
+pub mod source;
 pub mod token;
 pub mod workspace;
 
@@ -27,6 +30,8 @@ pub fn check(workspace: &Workspace) -> Vec<Breach> {
         if let Some(floors) = plan.and_then(|plan| plan.floors.as_ref()) {
             breaches.extend(modules::check(name, floors, sources));
         }
+        let together = plan.map_or(&[][..], |plan| &plan.together);
+        breaches.extend(circles::check(name, together, sources));
         let listed = plan.map_or(&[][..], |plan| &plan.platform);
         breaches.extend(platforms::check(name, listed, sources));
     }

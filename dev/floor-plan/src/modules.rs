@@ -6,17 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::breach::Breach;
-use crate::import::{Facts, Import, facts};
+use crate::import::{Facts, Import};
 use crate::plan::Floors;
-
-/// One source file of a crate.
-#[derive(Debug)]
-pub struct Source {
-    /// Its path below `src`, with `/` between the parts.
-    pub file: String,
-    /// What it says.
-    pub text: String,
-}
+use crate::source::{Source, modules};
 
 /// Checks the sources of one crate against its floors.
 pub fn check(crate_name: &str, floors: &Floors, sources: &[Source]) -> Vec<Breach> {
@@ -48,23 +40,13 @@ struct Room<'a> {
 
 impl<'a> House<'a> {
     fn read(crate_name: &'a str, floors: &'a Floors, sources: &'a [Source]) -> Self {
-        let mut re_exports = BTreeMap::new();
-        let mut test_modules = Vec::new();
-        let mut files = Vec::new();
-        for source in sources {
-            let Some(path) = module_path(&source.file) else { continue };
-            let mut facts = facts(&path, &source.text);
-            test_modules.append(&mut facts.test_modules);
-            if path.is_empty() {
-                re_exports.extend(facts.imports.into_iter().filter_map(re_export));
-            } else {
-                files.push((path, source.file.as_str(), facts));
-            }
-        }
-        files.retain(|(path, ..)| !test_modules.iter().any(|test| path.starts_with(test)));
-        let rooms = files
+        let (roots, others): (Vec<_>, Vec<_>) =
+            modules(sources).into_iter().partition(|module| module.path.is_empty());
+        let imports = roots.into_iter().flat_map(|root| root.facts.imports);
+        let re_exports = imports.filter_map(re_export).collect();
+        let rooms = others
             .into_iter()
-            .map(|(mut path, file, facts)| Room { file, module: path.swap_remove(0), facts })
+            .map(|mut it| Room { file: it.file, module: it.path.swap_remove(0), facts: it.facts })
             .collect();
         Self { crate_name, floors, rooms, re_exports }
     }
@@ -103,17 +85,6 @@ impl<'a> House<'a> {
         }
         self.re_exports.get(name).map_or(name, String::as_str)
     }
-}
-
-/// The module in a file as a path from the root: empty for a root, none for a file under `bin`,
-/// which is a crate of its own.
-fn module_path(file: &str) -> Option<Vec<String>> {
-    let mut path: Vec<_> = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
-    let name = path.last()?;
-    if name == "mod" || (path.len() == 1 && (name == "lib" || name == "main")) {
-        path.pop();
-    }
-    (path.first().is_none_or(|first| first != "bin")).then_some(path)
 }
 
 fn re_export(import: Import) -> Option<(String, String)> {

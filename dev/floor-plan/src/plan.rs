@@ -32,6 +32,9 @@ pub struct CratePlan {
     pub platform: Vec<String>,
     /// Its modules, lowest floor first, if their order is fixed.
     pub floors: Option<Floors>,
+    /// Modules of one folder, by their paths, that are one idea in several files and may import each other.
+    #[serde(default)]
+    pub together: Vec<Vec<String>>,
 }
 
 impl Plan {

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::breach::Breach;
-use crate::modules::Source;
 use crate::plan::PLAN_FILE;
+use crate::source::Source;
 use crate::token::{Token, tokens};
 
 /// Checks the sources of one crate against the list of files that may name a platform.

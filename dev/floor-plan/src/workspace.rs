@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::crates::{Graph, name_of};
-use crate::modules::Source;
 use crate::plan::{PLAN_FILE, Plan};
+use crate::source::Source;
 
 /// Everything that the rules look at.
 #[derive(Debug)]

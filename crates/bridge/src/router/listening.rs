@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{BoxFuture, FutureExt, Shared, join_all};
+use futures_util::future::{FutureExt, join_all};
 use ridethrough_core::message::code::INVALID_PARAMS;
 use ridethrough_core::message::{Answer, Id, Json};
 use tokio::io::AsyncWrite;
@@ -12,18 +12,8 @@ use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Greeted;
-use super::modern::OwnAnswer;
+use super::modern::{OwnAnswer, Subscribed};
 use crate::listens::{Filter, TooMany};
-
-/// Requests to let go of a resource, until the last of them has its answer. A subscription to that resource
-/// waits for it: of two requests that are out at once, the server may carry out either last.
-pub(super) type Leaving = Shared<BoxFuture<'static, ()>>;
-
-/// What the upstream said to the resources of one listener.
-pub(super) struct Subscribed {
-    number: u64,
-    granted: BTreeSet<Box<str>>,
-}
 
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn listen(&mut self, id: Id, params: &Json) {

@@ -3,9 +3,9 @@
 //! Each request says by itself that it is of that revision, so one host may speak both. What is told unasked
 //! goes to such a host through what it listens for, unless it has said `initialize`, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Shared};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
 use ridethrough_core::message::{Answer, Id, Json};
@@ -15,7 +15,6 @@ use tokio::time::Instant;
 
 use super::Router;
 use super::greet::Form;
-use super::listening::{Leaving, Subscribed};
 use crate::calls::{Asked, Asker};
 use crate::listens::{Listens, UPDATED};
 use crate::lists::Kind;
@@ -46,6 +45,16 @@ impl Modern {
     pub(super) fn forget_sender(&mut self) {
         self.met = None;
     }
+}
+
+/// Requests to let go of a resource, until the last of them has its answer. A subscription to that resource
+/// waits for it: of two requests that are out at once, the server may carry out either last.
+pub(super) type Leaving = Shared<BoxFuture<'static, ()>>;
+
+/// What the upstream said to the resources of one listener.
+pub(super) struct Subscribed {
+    pub(super) number: u64,
+    pub(super) granted: BTreeSet<Box<str>>,
 }
 
 /// What a request of the bridge's own has come to.

@@ -66,7 +66,8 @@ fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
 
     let client = Client::builder("http://server.test/mcp").transport(Silent).build().unwrap();
     let ((said, source), (heard, sink)) = (duplex(64), duplex(64));
-    let router = Router::new(Bridge::new(client), sink);
+    let (_, asks) = mpsc::unbounded_channel();
+    let router = Router::new(Settings::new(client, asks), sink);
     (router, Lines::new(source, LINE_LIMIT), [said, heard])
 }
 

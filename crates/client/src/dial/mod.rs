@@ -3,6 +3,7 @@
 //! Sockets, proxies, TLS and in-memory pipes all come through [`Dial`], so the same HTTP code runs over
 //! each of them. A dial never speaks HTTP to the server and never retries.
 
+mod alert;
 mod meter;
 mod proxy;
 mod refusal;

@@ -10,11 +10,10 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use rustls::{AlertDescription, ProtocolVersion};
+use rustls::ProtocolVersion;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::ByteStream;
-use super::tls::of_alert;
+use super::{ByteStream, alert};
 
 /// What the server said about our certificate, shared with whoever must know.
 #[derive(Clone, Debug, Default)]
@@ -49,11 +48,11 @@ impl<T: ByteStream> Judged<T> {
     fn judge(&mut self, error: &io::Error) {
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         if let Some(rustls::Error::AlertReceived(alert)) = tls
-            && is_about_certificates(*alert)
+            && alert::is_about_certificates(*alert)
             && !self.is_accepted
         {
             // It is said once; whoever hears it again hears the same.
-            let _ = self.refusal.words.set(of_alert(*alert));
+            let _ = self.refusal.words.set(alert::in_words(*alert));
         }
     }
 }
@@ -104,26 +103,11 @@ impl<T: ByteStream> AsyncWrite for Judged<T> {
     }
 }
 
-/// Whether an alert says something about our certificate.
-pub(super) fn is_about_certificates(alert: AlertDescription) -> bool {
-    CERTIFICATE_ALERTS.contains(&alert)
-}
-
-const CERTIFICATE_ALERTS: [AlertDescription; 8] = [
-    AlertDescription::AccessDenied,
-    AlertDescription::BadCertificate,
-    AlertDescription::CertificateExpired,
-    AlertDescription::CertificateRequired,
-    AlertDescription::CertificateRevoked,
-    AlertDescription::CertificateUnknown,
-    AlertDescription::UnknownCA,
-    AlertDescription::UnsupportedCertificate,
-];
-
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
 
+    use rustls::AlertDescription;
     use tokio::io::AsyncReadExt;
 
     use super::*;

@@ -25,8 +25,6 @@ use super::refusal::Judged;
 use super::{Connection, Dial, Metered, Speaks, Steps};
 use crate::endpoint::Endpoint;
 
-pub(super) use words::of_alert;
-
 use trust::{Anybody, Trust};
 use words::{Shown, Words, of_certificate, of_handshake};
 

@@ -3,25 +3,44 @@
 //! It reads its answer and tells the driver, one piece of news at a time, until it is told to stop or
 //! to read the rest for the connection's sake only.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use ridethrough_core::head::Content;
 use ridethrough_core::sse::{Decoder, Item};
-use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure};
+use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, sse};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::attempts::{News, Order, Outlet};
 use super::collected::Collected;
 use super::limits::Limits;
 use super::memory::Share;
-use crate::drain;
+use crate::drain::{self, Bounds};
 use crate::size::too_large;
 use crate::transport::{Body, Reply, Transport, TransportRequest};
+
+/// Something that happened to an attempt.
+#[derive(Debug)]
+pub(super) enum News {
+    Answered(AnswerHead, Option<usize>),
+    Body(Bytes),
+    Bytes,
+    Connected(Result<(), Failure>),
+    End,
+    Event(sse::Event),
+    Failed(Failure),
+}
+
+/// What the driver tells an attempt.
+#[derive(Debug)]
+pub(super) enum Order {
+    Abort,
+    Drain(Bounds),
+}
 
 /// One request that is out.
 pub(super) struct Attempt {
@@ -212,6 +231,30 @@ async fn yield_once() {
         Poll::Pending
     })
     .await;
+}
+
+/// Where attempts leave their news. They run inside the driver, so nobody has to be woken.
+#[derive(Clone, Default)]
+pub(super) struct Outlet {
+    news: Arc<Mutex<VecDeque<(AttemptId, News)>>>,
+}
+
+impl Outlet {
+    pub(super) fn tell(&self, id: AttemptId, news: News) {
+        self.queue(|queue| queue.push_back((id, news)));
+    }
+
+    pub(super) fn next(&self) -> Option<(AttemptId, News)> {
+        self.queue(VecDeque::pop_front)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue(|queue| queue.is_empty())
+    }
+
+    fn queue<T>(&self, work: impl FnOnce(&mut VecDeque<(AttemptId, News)>) -> T) -> T {
+        work(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 const NO_ANSWER: &str = "the transport made a connection where a request was asked for";

@@ -1,40 +1,19 @@
 //! The requests that are out, side by side, and the news that they bring.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use ridethrough_core::{AnswerHead, AttemptId, Cause, Failure, Lane, sse};
+use ridethrough_core::{AttemptId, Cause, Failure, Lane};
 use tokio::sync::oneshot;
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, News, Order, Outlet};
 use super::limits::Limits;
 use super::memory::Memory;
-use crate::drain::Bounds;
 use crate::transport::{Transport, TransportRequest};
-
-/// Something that happened to an attempt.
-#[derive(Debug)]
-pub(super) enum News {
-    Answered(AnswerHead, Option<usize>),
-    Body(Bytes),
-    Bytes,
-    Connected(Result<(), Failure>),
-    End,
-    Event(sse::Event),
-    Failed(Failure),
-}
-
-/// What the driver tells an attempt.
-#[derive(Debug)]
-pub(super) enum Order {
-    Abort,
-    Drain(Bounds),
-}
 
 /// All requests that are out.
 pub(super) struct Attempts {
@@ -125,29 +104,5 @@ impl Attempts {
 
     pub(super) fn next_news(&mut self) -> Option<(AttemptId, News)> {
         self.outlet.next()
-    }
-}
-
-/// Where attempts leave their news. They run inside the driver, so nobody has to be woken.
-#[derive(Clone, Default)]
-pub(super) struct Outlet {
-    news: Arc<Mutex<VecDeque<(AttemptId, News)>>>,
-}
-
-impl Outlet {
-    pub(super) fn tell(&self, id: AttemptId, news: News) {
-        self.queue(|queue| queue.push_back((id, news)));
-    }
-
-    fn next(&self) -> Option<(AttemptId, News)> {
-        self.queue(VecDeque::pop_front)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.queue(|queue| queue.is_empty())
-    }
-
-    fn queue<T>(&self, work: impl FnOnce(&mut VecDeque<(AttemptId, News)>) -> T) -> T {
-        work(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

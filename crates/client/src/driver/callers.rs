@@ -7,8 +7,12 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{ExchangeId, Outcome};
 use tokio::sync::oneshot;
 
-use super::{CallNumber, Reporter};
+use super::Reporter;
 use crate::source::Source;
+
+/// How clients name a call before the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallNumber(pub(crate) u64);
 
 /// Somebody who waits for an outcome.
 pub(crate) struct Caller {

@@ -8,14 +8,10 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Era, Identity, QuestionId, Request, Status};
 use tokio::sync::{mpsc, oneshot};
 
-use super::callers::Caller;
+use super::callers::{CallNumber, Caller};
 use super::mailbox::Mailbox;
 use super::response_cache::Accepts;
 use crate::model::Root;
-
-/// How clients name a call before the machine has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CallNumber(pub(crate) u64);
 
 /// Where the fate of a notification is told.
 pub(crate) type NoticeReply = oneshot::Sender<Result<(), CallError>>;

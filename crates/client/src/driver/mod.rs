@@ -26,8 +26,8 @@ mod questions;
 mod response_cache;
 
 pub use callers::Track;
-pub(crate) use callers::{Caller, Ended};
-pub(crate) use command::{CallNumber, CommandReceiver, CommandSender, DriverCommand};
+pub(crate) use callers::{CallNumber, Caller, Ended};
+pub(crate) use command::{CommandReceiver, CommandSender, DriverCommand};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
 pub(crate) use progress::{Reporter, Steps, progress};
@@ -55,7 +55,8 @@ use crate::model::Root;
 use crate::observe::Observers;
 use crate::transport::{Transport, TransportRequest};
 
-use attempts::{Attempts, News, Order};
+use attempt::{News, Order};
+use attempts::Attempts;
 use callers::Callers;
 use current_token::{CurrentToken, Kept, Renewed};
 use memory::Memory;

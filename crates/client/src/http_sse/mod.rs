@@ -14,6 +14,7 @@
 //! Each stream is a session of its own: what names one that is over is answered 404. A POST that the server
 //! refuses is answered as the server did. Whatever goes by Streamable HTTP passes through untouched.
 
+mod held;
 mod opening;
 mod posting;
 mod stream;
@@ -35,9 +36,10 @@ use crate::endpoint::Endpoint;
 use crate::switchboard::{Awaited, LineBody, Parcel, Source};
 use crate::transport::{Reply, Transport, TransportRequest};
 
+use held::Held;
 use opening::Opening;
 use posting::Posting;
-use stream::{Held, Stream};
+use stream::Stream;
 
 /// HTTP, by Streamable HTTP and by HTTP+SSE.
 pub(crate) struct HttpSse {

@@ -13,26 +13,19 @@ use std::time::Duration;
 
 use http::StatusCode;
 use ridethrough_core::head::Redirect;
-use ridethrough_core::sse::{Decoder, Event, Item};
+use ridethrough_core::sse::{Decoder, Event};
 use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Route, Verb};
 use tokio::time::{Instant, timeout_at};
 
-use super::stream::{Stream, is_endpoint};
+use super::stream::{EventBytes, Stream, is_endpoint};
 use super::{HttpSseShared, Letter, status};
 use crate::endpoint::Endpoint;
-use crate::size::too_large;
-use crate::transport::{Body, Reply, TransportRequest};
+use crate::transport::{Reply, TransportRequest};
 
 /// A stream that is about to be opened, for the handshake that needs it.
 pub(super) struct Opening<'a> {
     pub(super) shared: &'a HttpSseShared,
     pub(super) letter: &'a Letter,
-}
-
-/// A stream's bytes, and what is known of them.
-pub(super) struct Bytes {
-    pub(super) body: Box<dyn Body>,
-    pub(super) decoder: Decoder,
 }
 
 impl Opening<'_> {
@@ -64,7 +57,7 @@ impl Opening<'_> {
             }
             _ => return Ok(Err(none_here())),
         };
-        let mut bytes = Bytes { body, decoder: Decoder::new(self.shared.message_limit) };
+        let mut bytes = EventBytes { body, decoder: Decoder::new(self.shared.message_limit) };
         match bytes.first_event().await? {
             Some(event) if is_endpoint(&event) => {
                 let post_to = self.address(&event)?;
@@ -110,24 +103,6 @@ impl Opening<'_> {
             endpoint.origin()
         );
         Err(Failure::not_sent(Cause::Misconfigured).with_detail(detail))
-    }
-}
-
-impl Bytes {
-    /// The first event that says something; `None` if the stream ends without one.
-    async fn first_event(&mut self) -> Result<Option<Event>, Failure> {
-        loop {
-            while let Some(item) = self.decoder.next_item() {
-                match item.map_err(|it| too_large("an event", it.limit))? {
-                    Item::Event(event) if !event.data.is_empty() => return Ok(Some(event)),
-                    Item::Comment | Item::Event(_) => {}
-                }
-            }
-            match self.body.chunk().await {
-                Some(chunk) => self.decoder.feed(chunk?),
-                None => return Ok(None),
-            }
-        }
     }
 }
 

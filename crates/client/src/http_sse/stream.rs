@@ -5,20 +5,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::sse::{Event, Item};
+use ridethrough_core::sse::{Decoder, Event, Item};
 use ridethrough_core::{Cause, Failure};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::opening;
-use super::posting::Posting;
 use crate::size::too_large;
-use crate::switchboard::{Awaited, Deliveries, Floods, LineBody, Switchboard};
+use crate::switchboard::{Awaited, Deliveries, Floods, Switchboard};
 use crate::transport::Body;
 
 /// An open stream. Dropping it closes it.
@@ -41,7 +38,7 @@ impl Stream {
         number: u64,
         post_to: Arc<str>,
         endpoint: &Event,
-        bytes: opening::Bytes,
+        bytes: EventBytes,
         message_limit: usize,
     ) -> Arc<Self> {
         let board = Switchboard::new(message_limit);
@@ -100,33 +97,33 @@ impl Drop for Stream {
     }
 }
 
-/// What a call reads, and the stream that it comes from, which lives for as long as anybody reads.
-pub(super) struct Held {
-    body: LineBody,
-    _stream: Arc<Stream>,
-    _posting: Option<Posting>,
+/// A stream's bytes, and what is known of them.
+pub(super) struct EventBytes {
+    pub(super) body: Box<dyn Body>,
+    pub(super) decoder: Decoder,
 }
 
-impl Held {
-    pub(super) const fn new(body: LineBody, stream: Arc<Stream>) -> Self {
-        Self { body, _stream: stream, _posting: None }
-    }
-
-    /// The same, and the POST that asked for it is held open.
-    pub(super) fn with(self, posting: Posting) -> Self {
-        Self { _posting: Some(posting), ..self }
-    }
-}
-
-impl Body for Held {
-    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
-        self.body.poll_chunk(context)
+impl EventBytes {
+    /// The first event that says something; `None` if the stream ends without one.
+    pub(super) async fn first_event(&mut self) -> Result<Option<Event>, Failure> {
+        loop {
+            while let Some(item) = self.decoder.next_item() {
+                match item.map_err(|it| too_large("an event", it.limit))? {
+                    Item::Event(event) if !event.data.is_empty() => return Ok(Some(event)),
+                    Item::Comment | Item::Event(_) => {}
+                }
+            }
+            match self.body.chunk().await {
+                Some(chunk) => self.decoder.feed(chunk?),
+                None => return Ok(None),
+            }
+        }
     }
 }
 
 /// Whoever reads a stream.
 struct Reader {
-    bytes: opening::Bytes,
+    bytes: EventBytes,
     endpoint: Bytes,
     board: Arc<Switchboard>,
     /// When those who wait last heard that the server lives.

@@ -31,6 +31,7 @@ mod news;
 mod outbound;
 mod reach;
 mod request;
+mod routing_headers;
 mod session;
 mod status;
 mod timers;
@@ -240,3 +241,6 @@ impl Link {
 /// The pseudo-call that only makes a session. An application that asks for it by this name gets
 /// the same: a session is never initialized twice.
 const CONNECT: &str = "initialize";
+/// How long one message of a handshake may take, and one of those by which the link finds its way in the
+/// stateless era.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(15);

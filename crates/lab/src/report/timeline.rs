@@ -8,6 +8,7 @@
 //! for each connection that a server had, with a bar for each request. Every picture is drawn
 //! twice, because text that is scaled down to a phone cannot be read; the style shows one of them.
 
+mod bar;
 mod draw;
 mod layout;
 mod rows;

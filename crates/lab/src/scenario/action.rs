@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::setting::{Fields, LostSession, Start};
+use super::values::{Fields, LostSession, Start};
 use crate::Spoken;
 
 /// One thing that is done. In a file: a word, or a table with the word as its only key.

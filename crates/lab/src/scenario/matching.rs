@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::setting::Fields;
+use super::values::Fields;
 use crate::{Entry, What};
 
 /// Describes requests: everything that is said must be true of them, so `{}` means all.

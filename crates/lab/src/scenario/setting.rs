@@ -1,13 +1,12 @@
 //! What a server does: how it is by itself, and its rules for what shall go wrong.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::action::{wrong_status, wrong_time};
-use super::{Action, Match};
+use super::{Action, LostSession, Match, Start};
 use crate::{Round, Spoken, Style, Times};
 
 /// A server, before the client comes.
@@ -93,34 +92,6 @@ pub enum Way {
     StreamableHttp,
 }
 
-/// How those are treated who connect.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Start {
-    /// They connect, and nothing follows.
-    BlackHole,
-    /// They are let in and shown out at once.
-    CloseOnAccept,
-    /// Nobody listens.
-    Down,
-    /// They are let in and reset at once.
-    ResetOnAccept,
-    /// They are served.
-    #[default]
-    Up,
-}
-
-/// The dialect in which an unknown session is refused.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LostSession {
-    /// The status.
-    pub status: u16,
-    /// The body, as text.
-    #[serde(default)]
-    pub body: String,
-}
-
 /// Something that goes wrong.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,6 +125,3 @@ impl Rule {
         self.lasts.and_then(wrong_time)
     }
 }
-
-/// Names of headers and their values.
-pub(super) type Fields = BTreeMap<String, String>;

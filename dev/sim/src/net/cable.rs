@@ -9,7 +9,7 @@ use ridethrough_lab::{Control, Pipe};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::Notify;
 
-use super::meter::Tally;
+use super::meter::{Tally, Way};
 
 /// What a cable does to what passes through it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,15 +31,6 @@ pub struct Harm {
     pub after: u64,
     /// What happens.
     pub breaks: Break,
-}
-
-/// A direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From the server.
-    ToClient,
-    /// From the client.
-    ToServer,
 }
 
 /// How a cable breaks.

@@ -3,7 +3,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Way;
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the server.
+    ToClient,
+    /// From the client.
+    ToServer,
+}
 
 /// What passed on every line of a network, by the number of its dial. Clones are the same meter.
 #[derive(Clone, Debug, Default)]

@@ -21,8 +21,8 @@ use ridethrough::{BoxFuture, Connection, Dial, Endpoint};
 use ridethrough_lab::{Pipe, Server, pipe};
 use tokio::task::JoinSet;
 
-pub use cable::{Break, Cable, Harm, Way};
-pub use meter::{Meter, Passed};
+pub use cable::{Break, Cable, Harm};
+pub use meter::{Meter, Passed, Way};
 
 /// What becomes of one attempt to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,13 +12,15 @@
 
 mod begin;
 mod follow;
+mod following;
 mod inputs;
 mod plan;
 mod time;
 
 pub(super) use begin::is_refused_form;
 pub use begin::{Begun, TaskCall};
-pub(super) use plan::{Following, Plan};
+pub(super) use following::Following;
+pub(super) use plan::Plan;
 pub(super) use time::Time;
 
 use std::fmt;

@@ -1,7 +1,5 @@
 //! What it takes to follow a task, and what is owed to the server when nobody follows any more.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -9,16 +7,12 @@ use ridethrough_core::message::Json;
 use ridethrough_core::{CallName, CallOptions, Request};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
-use super::super::{Client, gone};
-use super::begin::make_required;
-use super::follow::Follower;
+use super::super::Client;
 use super::time::Time;
-use super::{Born, Named, created};
+use super::{Named, created};
 use crate::driver::{Accepts, Caller, DriverCommand};
-use crate::error::Error;
 use crate::model::{self, TaskId, TaskState};
 
 /// What is needed to follow a task.
@@ -33,46 +27,8 @@ pub(in crate::client) struct Plan {
     pub(in crate::client) time: Time,
 }
 
-/// A task that is being followed. Dropping it stops that.
-pub(in crate::client) struct Following {
-    running: JoinHandle<Result<Json, Error>>,
-    call: CallName,
-}
-
 impl Plan {
-    /// Follows the task of a call that nobody else can get at: if it is not wanted to its end, the
-    /// server is told.
-    pub(in crate::client) fn follow_or_cancel(mut self, state: TaskState) -> Following {
-        // The call has moved. What it had won by progress before that, only the machine knows.
-        self.time.extend();
-        let unwanted = self.unwanted(state.id.clone());
-        let id = state.id.clone();
-        self.start(id, Some(Born { state, at: Instant::now() }), Some(unwanted))
-    }
-
-    /// Makes the call again, as a task: the server refused it, perhaps because it was none.
-    ///
-    /// To be told apart from a tool that is not there, which ends with the error.
-    pub(in crate::client) fn call_as_task(self, refusal: Error) -> Following {
-        let call = self.call.clone();
-        let running = self.runtime().spawn(async move {
-            let Some(state) = make_required(&self).await? else { return Err(refusal) };
-            self.follow_or_cancel(state).await
-        });
-        Following { running, call }
-    }
-
-    pub(super) fn follow(self, id: TaskId, born: Option<Born>) -> Following {
-        self.start(id, born, None)
-    }
-
-    fn start(self, id: TaskId, born: Option<Born>, unwanted: Option<Unwanted>) -> Following {
-        let call = self.call.clone();
-        let running = self.runtime().spawn(Follower::new(self, id, unwanted).run(born));
-        Following { running, call }
-    }
-
-    fn unwanted(&self, id: TaskId) -> Unwanted {
+    pub(super) fn unwanted(&self, id: TaskId) -> Unwanted {
         let (client, headers) = (self.client.clone(), self.headers.clone());
         Unwanted { client, headers, id: Some(id) }
     }
@@ -100,25 +56,9 @@ impl Plan {
         self.time.until.map(tokio::time::sleep_until)
     }
 
-    fn runtime(&self) -> Handle {
+    pub(super) fn runtime(&self) -> Handle {
         let tasks = self.client.tasks.as_ref();
         tasks.expect("only a client that declared tasks follows them").runtime.clone()
-    }
-}
-
-impl Future for Following {
-    type Output = Result<Json, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let ended = std::task::ready!(Pin::new(&mut self.running).poll(context));
-        // It ends without a word only together with its runtime.
-        Poll::Ready(ended.unwrap_or_else(|_| Err(gone(self.call.method.clone()).into())))
-    }
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.running.abort();
     }
 }
 

@@ -6,10 +6,11 @@ use std::error::Error;
 use std::fmt;
 
 use ridethrough_core::Advice;
+use rustls::CertificateError;
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, CertificateError};
 
 use super::facts::Facts;
+use crate::dial::alert;
 
 /// What is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,12 +141,12 @@ fn unusual() -> Words {
 pub(super) fn of_handshake(error: &rustls::Error) -> Words {
     match error {
         rustls::Error::AlertReceived(alert) => {
-            let advice = if super::super::refusal::is_about_certificates(*alert) {
+            let advice = if alert::is_about_certificates(*alert) {
                 Advice::ClientCertificate
             } else {
                 Advice::TlsVersions
             };
-            words(of_alert(*alert), advice)
+            words(alert::in_words(*alert), advice)
         }
         rustls::Error::InvalidMessage(_)
         | rustls::Error::InappropriateMessage { .. }
@@ -163,41 +164,12 @@ pub(super) fn of_handshake(error: &rustls::Error) -> Words {
     }
 }
 
-/// What the server said with an alert.
-pub(in crate::dial) fn of_alert(alert: AlertDescription) -> String {
-    // A number stands for one that nobody knows; the names are those of RFC 8446, 6, without spaces.
-    if let AlertDescription::Unknown(number) = alert {
-        return format!("the server said `alert {number}`");
-    }
-    let (mut name, mut last) = (String::new(), ' ');
-    for letter in format!("{alert:?}").chars() {
-        if letter.is_ascii_uppercase() && last.is_ascii_lowercase() {
-            name.push(' ');
-        }
-        name.push(letter.to_ascii_lowercase());
-        last = letter;
-    }
-    format!("the server said `{name}`")
-}
-
 /// Enough to see what is meant.
 const MOST_NAMES: usize = 8;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_alert_is_told_in_words() {
-        for (alert, words) in [
-            (AlertDescription::CertificateRequired, "certificate required"),
-            (AlertDescription::HandshakeFailure, "handshake failure"),
-            (AlertDescription::UnknownCA, "unknown ca"),
-            (AlertDescription::Unknown(99), "alert 99"),
-        ] {
-            assert_eq!(of_alert(alert), format!("the server said `{words}`"));
-        }
-    }
 
     #[test]
     fn a_fault_is_told_also_where_the_certificate_is_not_known() {

@@ -13,8 +13,7 @@ use crate::event::{Event, Remedy};
 use crate::exchange::{Phase, Purpose, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::ids::{AttemptId, ExchangeId};
-use crate::link::Link;
-use crate::link::session;
+use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::message::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
@@ -75,7 +74,7 @@ impl Link {
     /// Lists the tools for the link itself, unless that is under way.
     fn list_tools(&mut self, now: Moment) {
         if self.calls.relisting.is_none() {
-            self.ask_for_tools(now, None, Relisting { pages: 0, until: now + session::LIMIT });
+            self.ask_for_tools(now, None, Relisting { pages: 0, until: now + HANDSHAKE_LIMIT });
         }
     }
 

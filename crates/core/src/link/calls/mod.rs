@@ -30,7 +30,7 @@ use crate::replay::{KnownTools, Learnt};
 
 use super::attempts::{NewRequest, Owner};
 use super::context::Context;
-use super::session::headers_of;
+use super::routing_headers::headers_of;
 use mending::Relisting;
 
 /// Every exchange that has not ended.

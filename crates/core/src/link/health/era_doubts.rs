@@ -18,9 +18,9 @@ use crate::exchange::{
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{ExchangeId, Generation};
-use crate::link::Link;
 use crate::link::calls::{OwnOutcome, OwnReply, OwnRequest};
-use crate::link::session::{self, Ready};
+use crate::link::session::Ready;
+use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::message::{Answer, Json};
 use crate::moment::Moment;
 use crate::outcome::Reason;
@@ -54,7 +54,7 @@ impl Link {
                 version: Some(Version::V2026_07_28),
                 ..ready.address.clone()
             });
-            let request = OwnRequest::new(Purpose::Era, "server/discover", session::LIMIT);
+            let request = OwnRequest::new(Purpose::Era, "server/discover", HANDSHAKE_LIMIT);
             let route = connection.map_or(Route::Any, Route::Prefer);
             self.ask(now, OwnRequest { to, route, ..request });
         }

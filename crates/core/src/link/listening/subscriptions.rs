@@ -19,9 +19,8 @@ use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::failure::Delivery;
 use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ExchangeId, Generation};
-use crate::link::Link;
 use crate::link::attempts::{NewRequest, Owner};
-use crate::link::session;
+use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::listener;
 use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::message::{Answer, Id, Json, Message, Params};
@@ -104,7 +103,7 @@ impl Link {
                 exchange.counters.attempts += 1;
             }
         }
-        self.listening.listener.subscribing(attempt, wire_id, now + session::LIMIT, asked);
+        self.listening.listener.subscribing(attempt, wire_id, now + HANDSHAKE_LIMIT, asked);
         self.listening.set_listener_alarm(&mut self.cx);
     }
 

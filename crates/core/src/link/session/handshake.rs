@@ -13,10 +13,10 @@ use crate::exchange::Ending;
 use crate::failure::{Cause, Delivery, Failure};
 use crate::head::AnswerHead;
 use crate::headers::Headers;
-use crate::link::Link;
 use crate::link::attempts::Owner;
 use crate::link::context::Context;
 use crate::link::timers::Timer;
+use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::message::{Answer, Json, Message, Params, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -223,7 +223,7 @@ impl Link {
         let body = notification_body("notifications/initialized", None);
         let to = ready.address.clone();
         let attempt = self.session.send(&mut self.cx, body, to, Headers::default());
-        let until = now + renewal::LIMIT;
+        let until = now + HANDSHAKE_LIMIT;
         self.enter_stage(now, Stage::Initialized { attempt, until, ready });
     }
 

@@ -20,8 +20,7 @@ mod restore;
 mod stateless;
 mod turnover;
 
-pub(crate) use renewal::{LIMIT, Ready};
-pub(crate) use stateless::headers_of;
+pub(crate) use renewal::Ready;
 
 use std::time::Duration;
 
@@ -36,9 +35,9 @@ use crate::moment::Moment;
 use crate::outcome::Reason;
 use crate::output::{Address, Verb};
 
-use super::Identity;
 use super::attempts::{NewRequest, Owner};
 use super::context::Context;
+use super::{HANDSHAKE_LIMIT, Identity};
 use eras::KnownEra;
 use renewal::{Renewal, Session, Stage};
 use restore::Restore;
@@ -71,7 +70,7 @@ impl Sessions {
             restore: Restore::default(),
             identity,
             offered: Version::LATEST_LEGACY,
-            start_limit: LIMIT,
+            start_limit: HANDSHAKE_LIMIT,
             had_session: false,
             // The stateless era is born with its only generation.
             generation: Generation::new(1),

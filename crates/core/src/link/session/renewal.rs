@@ -286,8 +286,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const COMES_BACK: Duration = Duration::from_secs(5);
 /// The longest, where none ever was.
 const STRANGER: Duration = Duration::from_secs(10);
-/// How long one handshake message may take.
-pub(crate) const LIMIT: Duration = Duration::from_secs(15);
 /// How long the question for the era may take: there is another way to find out.
 pub(crate) const DISCOVER_LIMIT: Duration = Duration::from_secs(3);
 /// How long an abandoned `initialize` is listened to, so that its session can be deleted.

@@ -1,19 +1,17 @@
-//! What every request of the stateless era carries, because the server remembers nothing: in its body
-//! who asks and in which revision, in its headers what it is about.
+//! What the body of every request of the stateless era carries, because the server remembers nothing: who asks
+//! and in which revision.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 
 use super::Sessions;
 use crate::era::{Era, Version};
-use crate::exchange::Exchange;
 use crate::headers::Headers;
 use crate::ids::AttemptId;
-use crate::link::CONNECT;
 use crate::link::Identity;
 use crate::link::context::Context;
+use crate::link::routing_headers::{DISCOVER, on_the_wire, put_method};
 use crate::message::{Json, Meta, Params, notification_body, stateless_notification_body};
-use crate::mirror::{self, Mirrors};
 use crate::output::Address;
 
 impl Sessions {
@@ -52,7 +50,7 @@ impl Sessions {
             return Headers::default();
         }
         let mut headers = HeaderMap::new();
-        put_routing(&mut headers, method);
+        put_method(&mut headers, method);
         headers.into()
     }
 
@@ -66,47 +64,8 @@ impl Sessions {
         let ours = self.meta();
         let body = Params::new(None, false).stateless_body(wire_id, DISCOVER, &ours);
         let mut headers = HeaderMap::new();
-        put_routing(&mut headers, DISCOVER);
+        put_method(&mut headers, DISCOVER);
         let to = Address { version: Some(Version::V2026_07_28), ..to };
         self.send(cx, body, to, headers.into())
     }
 }
-
-/// The headers of a call: its own and, in the stateless era, those that say what it is about.
-pub(crate) fn headers_of(exchange: &Exchange, mirrors: Option<&Mirrors>) -> Headers {
-    // Of the era it was sent in: what is left of a stream is asked for in the old session.
-    if exchange.era() == Era::Legacy {
-        return exchange.headers.clone();
-    }
-    let (method, params) = (on_the_wire(&exchange.call.method), exchange.params.text());
-    let mut headers: HeaderMap =
-        exchange.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    put_routing(&mut headers, method);
-    if let Some(name) = mirror::name(method, params) {
-        headers.insert(NAME, name);
-    }
-    let arguments = params.and_then(|params| params.member("arguments"));
-    if let Some((mirrors, arguments)) = mirrors.zip(arguments) {
-        headers.extend(mirrors.headers(&arguments));
-    }
-    headers.into()
-}
-
-fn put_routing(headers: &mut HeaderMap, method: &str) {
-    // A method that no header can carry is one that no server has: it will say so.
-    if let Ok(value) = HeaderValue::from_str(method) {
-        headers.insert(METHOD, value);
-    }
-}
-
-/// The older era said hello, and asked whether anybody is there; this one asks who is.
-fn on_the_wire(method: &str) -> &str {
-    match method {
-        CONNECT | "ping" => DISCOVER,
-        method => method,
-    }
-}
-
-const DISCOVER: &str = "server/discover";
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");

@@ -6,10 +6,10 @@ use crate::era::Carrier;
 use crate::event::Event;
 use crate::exchange::{Ending, Exchange, State, Then, Waiting};
 use crate::ids::{AttemptId, ExchangeId, Generation};
-use crate::link::Link;
 use crate::link::attempts::{NewRequest, Owner};
 use crate::link::context::Context;
 use crate::link::timers::Timer;
+use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
@@ -87,7 +87,7 @@ impl Sessions {
 
     /// Deletes a session, without waiting for long.
     pub(crate) fn say_goodbye(&mut self, cx: &mut Context, now: Moment, to: Address) {
-        let until = now + renewal::LIMIT;
+        let until = now + HANDSHAKE_LIMIT;
         cx.send(NewRequest::new(Owner::Delete { until }, Verb::Delete, to));
         self.forget_abandoned(cx, now);
     }

@@ -3,9 +3,10 @@
 use std::fmt::{self, Display, Write};
 
 use super::Format;
+use super::bar::{Bar, End, Kind};
 use super::layout::{AXIS, EVENT_ROW, Laid, Layout, ROW};
 use super::rows::{Placed, Side};
-use super::story::{Bar, End, Event, Kind, Story};
+use super::story::{Event, Story};
 use crate::page::Markup;
 
 /// One picture of a story.

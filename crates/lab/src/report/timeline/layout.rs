@@ -1,9 +1,10 @@
 //! Which lane stands where, from above: the axis, the servers' events, the client, connections.
 
 use super::Format;
+use super::bar::Bar;
 use super::rows::{Placed, Rows};
 use super::scale::Scale;
-use super::story::{Bar, Event, Lane, Story};
+use super::story::{Event, Lane, Story};
 
 /// A picture before it is drawn, in pixels.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! give many at once, so there is a second bound: steps run one after another, so a step was over
 //! before the next one began. The first one began before a server saw anything of the client.
 
-use super::story::{Bar, End, Kind};
+use super::bar::{Bar, End, Kind};
 use crate::adapter::{Answer, Line, Step};
 use crate::journal::Journal;
 use crate::report::words::{self, Time, colourless, shortened};

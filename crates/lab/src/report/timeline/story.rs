@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::bar::{Bar, End, Kind};
 use super::steps;
 use crate::Deed;
 use crate::journal::{Asked, Happened, Journal, Visited, Which};
@@ -33,43 +34,6 @@ pub(super) struct Lane {
     /// `None` if it outlived the scenario.
     pub(super) closed: Option<f64>,
     pub(super) bars: Vec<Bar>,
-}
-
-/// A step or a request.
-#[derive(Debug, Default)]
-pub(super) struct Bar {
-    pub(super) from: f64,
-    pub(super) to: f64,
-    pub(super) label: String,
-    pub(super) kind: Kind,
-    pub(super) end: End,
-    /// When something was sent.
-    pub(super) sent: Vec<f64>,
-    /// When the tool was run.
-    pub(super) ran: Vec<f64>,
-    /// All of it in words.
-    pub(super) about: String,
-}
-
-/// How something went; its colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
-    Broken,
-    Good,
-    #[default]
-    Quiet,
-    Refused,
-}
-
-/// How a bar ends; its shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
-    Cut,
-    Gone,
-    #[default]
-    Open,
-    Proper,
-    Reset,
 }
 
 /// Something that happened to a server: at a moment, or for a while.

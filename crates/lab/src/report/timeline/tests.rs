@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 
+use super::bar::{End, Kind};
 use super::layout::Layout;
-use super::story::{End, Kind};
 use super::*;
 use crate::Deed;
 use crate::adapter::{Done, Line, Step};

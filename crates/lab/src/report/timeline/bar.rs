@@ -1,0 +1,38 @@
+//! One bar of the picture: a step of the client, or a request.
+
+/// A step or a request.
+#[derive(Debug, Default)]
+pub(super) struct Bar {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) label: String,
+    pub(super) kind: Kind,
+    pub(super) end: End,
+    /// When something was sent.
+    pub(super) sent: Vec<f64>,
+    /// When the tool was run.
+    pub(super) ran: Vec<f64>,
+    /// All of it in words.
+    pub(super) about: String,
+}
+
+/// How something went; its colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Broken,
+    Good,
+    #[default]
+    Quiet,
+    Refused,
+}
+
+/// How a bar ends; its shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    Cut,
+    Gone,
+    #[default]
+    Open,
+    Proper,
+    Reset,
+}
