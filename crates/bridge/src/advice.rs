@@ -2,7 +2,7 @@
 //!
 //! The error knows the call; whoever starts the bridge knows the server's address and its own commands.
 
-use ridethrough::CallError;
+use ridethrough::error::CallError;
 
 /// Whoever knows the next step of a person.
 #[derive(Default)]

@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use ridethrough::{CallError, Client};
+use ridethrough::Client;
+use ridethrough::error::CallError;
 use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;

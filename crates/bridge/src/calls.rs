@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
-use ridethrough::Track;
+use ridethrough::call::Track;
 use ridethrough_core::message::{Id, Json};
 use ridethrough_core::{ExchangeId, Outcome};
 use tokio::time::Instant;

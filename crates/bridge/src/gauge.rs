@@ -6,7 +6,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use ridethrough::{Client, Status};
+use ridethrough::Client;
+use ridethrough::event::Status;
 use ridethrough_core::breaker;
 use ridethrough_core::{Era, Moment, Reason};
 use serde::{Deserialize, Serialize};

@@ -21,14 +21,14 @@ impl Manner {
     pub(crate) fn apply(&self, call: Call, method: &str, params: Option<&Json>) -> Call {
         let mut call = call;
         if let Some(limit) = self.limit {
-            call = call.deadline(limit);
+            call = call.timeout(limit);
         }
         if params.is_some_and(asks_for_progress) {
             let by = self.limit.unwrap_or(WHILE_IT_MOVES);
             call = call.extended_by_progress(Extension { by, cap: AT_MOST });
         }
         if method == "tools/call" && self.is_repeatable(params) {
-            call = call.repeatable();
+            call = call.idempotent();
         }
         call
     }

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
-use ridethrough::{Client, Delivered, Era, Error, Events, Inbox, Seen};
+use ridethrough::event::{Delivered, Events, Inbox, Seen};
+use ridethrough::{Client, Era, Error};
 use ridethrough_core::QuestionId;
 use ridethrough_core::message::Message;
 use ridethrough_core::secrets::Secrets;

@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ridethrough::{Client, Error, Server};
+use ridethrough::server::Server;
+use ridethrough::{Client, Error};
 
 pub(crate) struct Upstream {
     client: Client,

@@ -5,7 +5,8 @@
 
 use std::process::ExitCode;
 
-use ridethrough::{CallError, Error, Kind, Reason};
+use ridethrough::Error;
+use ridethrough::error::{CallError, Kind, Reason};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +135,8 @@ Exit codes of the commands that talk to a server:
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::{CallError, CallName, Delivery};
+    use ridethrough::call::CallName;
+    use ridethrough::error::{CallError, Delivery};
 
     use super::*;
 

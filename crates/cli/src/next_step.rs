@@ -1,6 +1,7 @@
 //! What a person does next about a server that could not be talked to at all.
 
-use ridethrough::{CallError, Cause, Kind, Reason};
+use ridethrough::error::{CallError, Kind, Reason};
+use ridethrough::transport::Cause;
 
 use crate::exit;
 
@@ -81,7 +82,9 @@ pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends the token that a 
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::{CallName, Delivery, Failure};
+    use ridethrough::call::CallName;
+    use ridethrough::error::Delivery;
+    use ridethrough::transport::Failure;
 
     use super::*;
 

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use ridethrough::{Era, Eras, RecoveryPolicy};
+use ridethrough::server::Eras;
+use ridethrough::{Era, RetryPolicy};
 
 use crate::misuse::Misuse;
 
@@ -222,11 +223,11 @@ impl Layer {
 
 impl Policy {
     /// What it means for a client.
-    pub(crate) fn recovery(self) -> RecoveryPolicy {
+    pub(crate) fn recovery(self) -> RetryPolicy {
         match self {
-            Self::Interactive => RecoveryPolicy::interactive(),
-            Self::Never => RecoveryPolicy::never(),
-            Self::Unattended => RecoveryPolicy::unattended(),
+            Self::Interactive => RetryPolicy::interactive(),
+            Self::Never => RetryPolicy::never(),
+            Self::Unattended => RetryPolicy::unattended(),
         }
     }
 }
@@ -306,7 +307,7 @@ mod tests {
         let url = format!("http://{}/mcp", silent.local_addr().unwrap());
         for era in [EraChoice::Auto, EraChoice::Legacy] {
             let builder = ridethrough::Client::builder(&url).eras(era.eras());
-            let client = builder.policy(Policy::Interactive.recovery()).build().unwrap();
+            let client = builder.retry_policy(Policy::Interactive.recovery()).build().unwrap();
             let began = tokio::time::Instant::now();
 
             let ended = client.tools().await;

@@ -5,7 +5,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use ridethrough::{Client, ClientBuilder, Endpoint};
+use ridethrough::transport::Endpoint;
+use ridethrough::{Client, ClientBuilder};
 use secrecy::ExposeSecret;
 
 use crate::import::{Address, Program, Reached, safe};

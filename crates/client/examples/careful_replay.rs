@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     break_once(&mcp, "put");
-    client.call_tool("put", ()).repeatable().await?;
+    client.call_tool("put", ()).idempotent().await?;
     println!("put: answered after {} runs, by the caller's word", mcp.executions("put"));
     client.close().await;
     Ok(())

@@ -9,7 +9,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ridethrough::model::TaskId;
-use ridethrough::{Begun, Client, Era};
+use ridethrough::task::Begun;
+use ridethrough::{Client, Era};
 use ridethrough_lab::{Ask, Mcp, Protocol, Server, Times, When};
 use serde_json::{Value, json};
 

@@ -6,11 +6,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ridethrough::Client;
 use ridethrough::machine::head::Content;
-use ridethrough::{
-    AnswerHead, BoxFuture, Cause, Client, Failure, Reply, StatusCode, TransportRequest,
+use ridethrough::transport::{
+    AnswerHead, BoxFuture, Cause, Failure, Reply, StatusCode, TransportRequest,
 };
-use ridethrough::{Transport, Verb};
+use ridethrough::transport::{Transport, Verb};
 use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]

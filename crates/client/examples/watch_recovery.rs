@@ -6,7 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use ridethrough::{Client, Event, Seen};
+use ridethrough::Client;
+use ridethrough::event::{Event, Seen};
 use ridethrough_lab::{Mcp, Protocol, Server};
 use serde_json::json;
 

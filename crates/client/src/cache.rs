@@ -14,7 +14,9 @@ use std::time::Duration;
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
-/// use ridethrough::{Cache, Client, Source};
+/// use ridethrough::Client;
+/// use ridethrough::call::Source;
+/// use ridethrough::policy::Cache;
 ///
 /// let client = Client::builder("https://example.com/mcp")
 ///     .cache(Cache::new().stale_if_error(Duration::from_secs(300)))
@@ -61,8 +63,8 @@ impl Cache {
     /// Gives a result for so long after its time is over, **if the server cannot be asked for a new one**:
     /// it cannot be reached, does not answer, or fails (429, 5xx, -32603). Off by default.
     ///
-    /// The call takes as long as it would have taken to fail: see [`Call::deadline`](crate::Call::deadline).
-    /// It is told: by [`Event::StaleServed`](crate::Event::StaleServed), by a `tracing` record, and to
+    /// The call takes as long as it would have taken to fail: see [`Call::timeout`](crate::Call::timeout).
+    /// It is told: by [`Event::StaleServed`](crate::event::Event::StaleServed), by a `tracing` record, and to
     /// whoever asks by [`Call::sourced`](crate::Call::sourced).
     pub const fn stale_if_error(mut self, time: Duration) -> Self {
         self.stale_if_error = time;

@@ -8,14 +8,16 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use http::HeaderValue;
-use ridethrough_core::NoCredentials;
-use ridethrough_core::head::Challenge;
 use secrecy::{ExposeSecret, SecretString};
+
+pub use ridethrough_core::NoCredentials;
+pub use ridethrough_core::head::Challenge;
 
 /// Where tokens come from.
 ///
 /// ```
-/// use ridethrough::{BoxFuture, Credentials, NoCredentials, Refused, Token};
+/// use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+/// use ridethrough::transport::BoxFuture;
 ///
 /// struct Vault;
 ///

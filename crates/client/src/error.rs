@@ -1,23 +1,29 @@
 //! Why a call gave no result.
 
+mod build;
 mod task;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough_core::message::{Answer, Json, RpcError};
-use ridethrough_core::{CallError, Kind, Outcome};
+use ridethrough_core::Outcome;
+use ridethrough_core::message::{Answer, Json};
 
 use crate::model::{self, UrlRequest};
 
+pub use build::BuildError;
 pub use task::{TaskEnd, TaskError};
+
+pub use ridethrough_core::message::RpcError;
+pub use ridethrough_core::{Advice, CallError, Delivery, Kind, Reason};
 
 /// A call without a result.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) {
-/// use ridethrough::{Error, Kind};
+/// use ridethrough::Error;
+/// use ridethrough::error::Kind;
 ///
 /// match client.call_tool("deploy", ()).await {
 ///     Ok(result) => println!("{}", result.text()),
@@ -186,8 +192,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Answer { source, .. } => Some(source),
-            // Their words are this error's own; there is nothing below.
-            Self::Call(_) | Self::Endless { .. } | Self::Server(_) | Self::Task(_) => None,
+            Self::Call(error) => error.source(),
+            Self::Task(error) => error.source(),
+            Self::Endless { .. } | Self::Server(_) => None,
         }
     }
 }
@@ -233,6 +240,8 @@ const URL_REQUIRED: i64 = -32042;
 
 #[cfg(test)]
 mod tests {
+    use ridethrough_core::{CallName, Cause, Failure};
+
     use super::*;
 
     #[test]
@@ -249,6 +258,20 @@ mod tests {
 
         assert_eq!(quoted.to_string(), "a value of another form at line 1 column 22");
         assert_eq!(missing.to_string(), "missing field `name` at line 1 column 2");
+    }
+
+    #[test]
+    fn the_failure_that_ended_a_call_is_found_behind_its_error() {
+        let failure = Failure::not_sent(Cause::NameUnknown);
+        let call = CallName { method: "ping".into(), tool: None };
+        let of =
+            |reason| CallError::new(Kind::Unreachable, Delivery::NotSent, call.clone(), reason);
+        let source = |error: &Error| {
+            std::error::Error::source(error).and_then(|it| it.downcast_ref::<Failure>().cloned())
+        };
+
+        assert_eq!(source(&of(Reason::Transport(failure.clone())).into()), Some(failure));
+        assert_eq!(source(&of(Reason::Nothing).into()), None);
     }
 
     #[test]

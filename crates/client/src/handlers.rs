@@ -28,7 +28,7 @@ pub(crate) struct Handlers {
 /// Why a handler gives no result.
 ///
 /// ```
-/// use ridethrough::Refusal;
+/// use ridethrough::event::Refusal;
 ///
 /// let refusal = Refusal::new("the user said no");
 /// let precise = Refusal::with_code(-32602, "no such model");

@@ -17,24 +17,35 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What MCP's messages say is in [`model`], for typed calls and for handlers of what a server asks
-//! ([`ClientBuilder::on_form`] and its like). What decides is in [`machine`]; this crate performs. [`Client`] is what an application holds,
-//! [`Credentials`] is where its tokens come from, [`RecoveryPolicy`] says how hard to try. On Unix
-//! [`Client::spawn`] makes the same client for a local server; with the feature `rmcp` a client is also a
-//! transport of the official SDK. Below are two seams: a [`Transport`] replaces HTTP, a [`Dial`]
-//! replaces sockets.
+//! [`Client`] is what an application holds; [`ClientBuilder`] sets it up, and [`RetryPolicy`] says how hard it
+//! tries. On Unix [`Client::spawn`] makes one for a local server. Everything else is found by its subject:
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`call`] | requests: params, lists, progress, where a result comes from |
+//! | [`task`] | calls that go on in the background |
+//! | [`error`] | why there is no result, and whether the server may have run the call |
+//! | [`model`] | MCP's messages, for typed calls and for handlers of what a server asks |
+//! | [`event`] | what happens on the connection, and what the server says unasked |
+//! | [`server`] | who the server is, and which revisions it speaks |
+//! | [`credentials`] | where tokens come from |
+//! | [`policy`] | how long to wait, how often to try, what to keep |
+//! | [`transport`] | the seams below: a `Transport` replaces HTTP, a `Dial` replaces sockets |
+//! | [`probe`] | one request at a time, for programs that look at a server |
+//!
+//! With the feature `rmcp`, a client is also a transport of the official SDK.
 
 mod cache;
 mod client;
 mod clock;
 mod command;
 mod config;
-mod credentials;
+pub mod credentials;
 mod dial;
 mod drain;
 mod driver;
 mod endpoint;
-mod error;
+pub mod error;
 mod handlers;
 mod http;
 mod http_sse;
@@ -53,41 +64,57 @@ mod source;
 #[cfg(unix)]
 mod stdio;
 mod switchboard;
-mod transport;
+pub mod transport;
 
-pub use cache::Cache;
-pub use client::{
-    Begun, Call, Client, Inbox, List, Notifications, Page, Params, Pending, PendingResult,
-    PendingSourced, ProgressStream, Server, Task, TaskCall, TaskWait,
-};
+pub use client::{Call, Client};
 pub use command::{Command, Stderr};
-pub use config::{BuildError, ClientBuilder};
-pub use credentials::{Credentials, EnvironmentBearer, NotAToken, Refused, StaticBearer, Token};
-pub use dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
-pub use driver::Track;
-pub use endpoint::{Endpoint, EndpointError};
-pub use error::{Error, ReadError, ServerError, TaskEnd, TaskError};
-pub use handlers::Refusal;
-pub use observe::{Events, Seen};
-pub use source::{Source, Sourced};
-pub use transport::{Body, Reply, Transport, TransportRequest};
+pub use config::ClientBuilder;
+pub use error::Error;
+pub use ridethrough_core::message::Json;
+pub use ridethrough_core::{Era, RetryPolicy};
 
-/// The recovery machine and all its words.
+/// Requests: their params, their lists, their progress, and where a result comes from.
+pub mod call {
+    pub use crate::client::{
+        Call, List, Page, Params, Pending, PendingResult, PendingSourced, ProgressStream,
+    };
+    pub use crate::driver::Track;
+    pub use crate::source::{Source, Sourced};
+    pub use ridethrough_core::{CallName, ExchangeId, Extension};
+}
+
+/// What happens on the connection, and what the server says unasked.
+pub mod event {
+    pub use crate::client::{Inbox, Notifications};
+    pub use crate::handlers::Refusal;
+    pub use crate::observe::{Events, Seen};
+    pub use ridethrough_core::message::Answer;
+    pub use ridethrough_core::{Delivered, Event, Moment, QuestionId, Status, WaitingFor};
+}
+
+/// How long to wait, how often to try, and what to keep.
+pub mod policy {
+    pub use crate::cache::Cache;
+    pub use ridethrough_core::TrustHints;
+    pub use ridethrough_core::backoff::Window;
+    pub use ridethrough_core::policy::{PolicyBuilder, PolicyError, RetryPolicy};
+}
+
+/// Who the server is, who we are to it, and which revisions of the protocol are spoken.
+pub mod server {
+    pub use crate::client::Server;
+    pub use ridethrough_core::{Era, Eras, Identity, Version};
+}
+
+/// Calls that go on in the background: begun, followed, cancelled.
+pub mod task {
+    pub use crate::client::{Begun, Task, TaskCall, TaskWait};
+    pub use crate::error::{TaskEnd, TaskError};
+}
+
+/// The recovery machine. Not part of the stable interface.
+#[doc(hidden)]
 pub use ridethrough_core as machine;
-pub use ridethrough_core::backoff::Window;
-pub use ridethrough_core::head::{AnswerHead, Challenge};
-pub use ridethrough_core::message::{Answer, Json, RpcError};
-pub use ridethrough_core::policy::{PolicyBuilder, PolicyError};
-pub use ridethrough_core::{
-    Advice, CallError, CallName, Carrier, Cause, Delivered, Delivery, Era, Eras, Event, ExchangeId,
-    Extension, Failure, Headers, Identity, Kind, Lane, Moment, NoCredentials, Outgoing, QuestionId,
-    Reason, RecoveryPolicy, Status, TrustHints, Verb, Version, WaitingFor,
-};
-
-// What the traits above are written in, so that implementing one needs no crate beside this one.
-pub use ::http::{HeaderValue, StatusCode};
-pub use bytes::Bytes;
-pub use futures_util::future::BoxFuture;
 
 /// The program in the README compiles.
 #[cfg(doctest)]

@@ -2,11 +2,18 @@
 //!
 //! Nothing waits for a watcher. One that is too slow loses the oldest events and is told how many.
 
+use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
+use futures_util::{FutureExt, Stream};
 use ridethrough_core::{Era, Event, Moment};
 use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::unconstrained;
+use tokio_util::sync::ReusableBoxFuture;
 use tracing::{debug, info, warn};
 
 /// Everybody who watches one link. Their events end when it is closed or gone.
@@ -121,7 +128,7 @@ impl Lookout {
             // A channel without a sender: its events have ended.
             Watch::Over => broadcast::channel(1).1,
         };
-        Events { receiver }
+        Events::of(receiver)
     }
 }
 
@@ -131,11 +138,11 @@ impl Stage {
     }
 }
 
-/// The events of a link from the moment this was made.
+/// The events of a link from the moment this was made: a [`Stream`].
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) {
-/// use ridethrough::Seen;
+/// use ridethrough::event::Seen;
 ///
 /// let mut events = client.events();
 /// while let Some(seen) = events.next().await {
@@ -146,10 +153,12 @@ impl Stage {
 /// }
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct Events {
-    receiver: broadcast::Receiver<Seen>,
+    /// The wait for the next event, which holds the receiver.
+    waiting: ReusableBoxFuture<'static, Received>,
 }
+
+type Received = (Result<Seen, RecvError>, broadcast::Receiver<Seen>);
 
 /// What a watcher sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,23 +175,48 @@ pub enum Seen {
 }
 
 impl Events {
+    fn of(receiver: broadcast::Receiver<Seen>) -> Self {
+        Self { waiting: ReusableBoxFuture::new(receive(receiver)) }
+    }
+
     /// The next event; `None` when the client is closed or gone.
     pub async fn next(&mut self) -> Option<Seen> {
-        match self.receiver.recv().await {
-            Ok(seen) => Some(seen),
-            Err(broadcast::error::RecvError::Lagged(missed)) => Some(Seen::Missed(missed)),
-            Err(broadcast::error::RecvError::Closed) => None,
-        }
+        std::future::poll_fn(|context| self.poll(context)).await
     }
 
     /// The next event if there is one already.
     pub fn try_next(&mut self) -> Option<Seen> {
-        match self.receiver.try_recv() {
-            Ok(seen) => Some(seen),
-            Err(broadcast::error::TryRecvError::Lagged(missed)) => Some(Seen::Missed(missed)),
-            Err(_) => None,
-        }
+        // Whether there is one has nothing to do with how long the caller's task has run.
+        unconstrained(self.next()).now_or_never().flatten()
     }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Seen>> {
+        let (received, receiver) = std::task::ready!(self.waiting.poll(context));
+        self.waiting.set(receive(receiver));
+        Poll::Ready(match received {
+            Ok(seen) => Some(seen),
+            Err(RecvError::Lagged(missed)) => Some(Seen::Missed(missed)),
+            Err(RecvError::Closed) => None,
+        })
+    }
+}
+
+impl Stream for Events {
+    type Item = Seen;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Seen>> {
+        self.poll(context)
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
+    }
+}
+
+async fn receive(mut receiver: broadcast::Receiver<Seen>) -> Received {
+    (receiver.recv().await, receiver)
 }
 
 /// How many events are kept for a watcher that is busy.

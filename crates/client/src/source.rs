@@ -18,7 +18,7 @@ pub enum Source {
         age: Duration,
     },
     /// From what the server said so long ago. Its time is over, but the server could not be asked: see
-    /// [`Cache::stale_if_error`](crate::Cache::stale_if_error).
+    /// [`Cache::stale_if_error`](crate::policy::Cache::stale_if_error).
     Stale {
         /// How old it is.
         age: Duration,

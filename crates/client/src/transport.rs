@@ -7,11 +7,17 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use ridethrough_core::{AnswerHead, Failure, Outgoing};
-
 use crate::credentials::Token;
+
+pub use crate::dial::{ByteStream, Connection, Dial, Peek, Steps, Tcp};
+pub use crate::endpoint::{Endpoint, EndpointError};
+pub use ridethrough_core::head::AnswerHead;
+pub use ridethrough_core::{Carrier, Cause, Failure, Headers, Lane, Outgoing, Verb};
+
+// What the traits here are written in, so that implementing one needs no crate beside this one.
+pub use bytes::Bytes;
+pub use futures_util::future::BoxFuture;
+pub use http::{HeaderValue, StatusCode};
 
 /// Carries out requests for a client.
 ///

@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{BoxFuture, Client, Connection, Dial, Endpoint, EnvironmentBearer, Failure, Tcp};
+use ridethrough::Client;
+use ridethrough::credentials::EnvironmentBearer;
+use ridethrough::transport::{BoxFuture, Connection, Dial, Endpoint, Failure, Tcp};
 use ridethrough_lab::{Authority, Certificate, Mcp, Protocol, Server, When};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -10,7 +10,7 @@ mod rig;
 #[path = "faults/written.rs"]
 mod written;
 
-use ridethrough::StaticBearer;
+use ridethrough::credentials::StaticBearer;
 use ridethrough_lab::{Protocol, Times, When};
 
 use rig::{Rig, call, paused, text};

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::StatusCode;
+use ridethrough::Client;
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+use ridethrough::error::Kind;
 use ridethrough::machine::head::{AnswerHead, Content};
 use ridethrough::machine::{Cause, Failure, Verb};
-use ridethrough::{
-    Body, Bytes, Client, Credentials, Kind, NoCredentials, Refused, Reply, Token, Transport,
-    TransportRequest,
-};
+use ridethrough::transport::{Body, Bytes, Reply, Transport, TransportRequest};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -82,7 +82,7 @@ async fn a_request_that_never_ends_ends_with_the_calls_deadline() {
     let began = Instant::now();
 
     let params = json!({ "name": "hangs" });
-    let call = client.request("tools/call", params).deadline(Duration::from_secs(7));
+    let call = client.request("tools/call", params).timeout(Duration::from_secs(7));
     let error = call.await.unwrap_err();
 
     assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);
@@ -107,7 +107,7 @@ async fn a_body_that_never_pauses_holds_nobody_up() {
             .then(|| Box::pin(async { Ok(reply) }) as Performing)
     });
     let params = json!({ "name": "endless" });
-    let endless = client.request("tools/call", params).deadline(Duration::from_secs(2)).answer();
+    let endless = client.request("tools/call", params).timeout(Duration::from_secs(2)).answer();
 
     let began = std::time::Instant::now();
     assert_eq!(call(&client, "works").await.unwrap(), "{}");
@@ -159,7 +159,7 @@ async fn a_body_that_never_pauses_holds_up_no_handler() {
         .unwrap();
 
     let params = json!({ "name": "talks" });
-    let call = client.request("tools/call", params).deadline(Duration::from_secs(3));
+    let call = client.request("tools/call", params).timeout(Duration::from_secs(3));
 
     assert_eq!(call.await.unwrap().as_str(), "{}");
 }

@@ -72,6 +72,8 @@ impl fmt::Display for Failure {
     }
 }
 
+impl std::error::Error for Failure {}
+
 fn starts_with(text: &str, words: &str) -> bool {
     text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words))
 }

@@ -27,13 +27,13 @@
 //! ```
 //! use ridethrough_core::message::Json;
 //! use ridethrough_core::{Action, CallOptions, Era, Identity, Link, Moment, Output, Request};
-//! use ridethrough_core::RecoveryPolicy;
+//! use ridethrough_core::RetryPolicy;
 //!
 //! let identity = Identity {
 //!     info: Json::new(r#"{"name":"example","version":"1"}"#)?,
 //!     capabilities: Json::new("{}")?,
 //! };
-//! let mut link = Link::new(Moment::START, Era::Legacy, identity, RecoveryPolicy::default(), 7);
+//! let mut link = Link::new(Moment::START, Era::Legacy, identity, RetryPolicy::default(), 7);
 //!
 //! let request = Request { method: "tools/list".into(), params: None, options: CallOptions::default() };
 //! link.send(Moment::START, request);
@@ -85,5 +85,5 @@ pub use link::{CallOptions, Identity, Link, NoCredentials, Request, Status, Wait
 pub use moment::Moment;
 pub use outcome::{CallError, CallName, Kind, Outcome, Reason};
 pub use output::{Action, Address, Delivered, Lane, Outgoing, Output, Route, Verb};
-pub use policy::RecoveryPolicy;
+pub use policy::RetryPolicy;
 pub use replay::{ReplayRule, TrustHints};

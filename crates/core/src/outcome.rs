@@ -207,7 +207,15 @@ impl fmt::Display for CallError {
     }
 }
 
-impl std::error::Error for CallError {}
+impl std::error::Error for CallError {
+    /// The failure of the connection that ended it, for programs: its words are in those of the call already.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.reason {
+            Reason::Transport(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
 
 /// What was asked, for messages to people: the method, and the tool if one was called.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,7 +14,7 @@ use crate::replay::TrustHints;
 
 /// The settings of recovery for one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecoveryPolicy {
+pub struct RetryPolicy {
     pub(crate) tool_deadline: Duration,
     pub(crate) deadline: Duration,
     pub(crate) patience: Duration,
@@ -28,7 +28,7 @@ pub struct RecoveryPolicy {
     pub(crate) trust_hints: TrustHints,
 }
 
-impl RecoveryPolicy {
+impl RetryPolicy {
     /// How many calls may be in flight at once.
     pub const fn in_flight(&self) -> usize {
         self.in_flight
@@ -90,7 +90,7 @@ impl RecoveryPolicy {
     }
 }
 
-impl Default for RecoveryPolicy {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self::interactive()
     }
@@ -100,7 +100,7 @@ impl Default for RecoveryPolicy {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PolicyBuilder {
-    policy: RecoveryPolicy,
+    policy: RetryPolicy,
 }
 
 impl PolicyBuilder {
@@ -171,7 +171,7 @@ impl PolicyBuilder {
     }
 
     /// Checks everything and names all that is out of bounds.
-    pub fn build(self) -> Result<RecoveryPolicy, PolicyError> {
+    pub fn build(self) -> Result<RetryPolicy, PolicyError> {
         let policy = self.policy;
         let mut faults = Faults::default();
         let second = Duration::from_secs(1);
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_those_of_the_contract() {
-        let policy = RecoveryPolicy::default();
+        let policy = RetryPolicy::default();
 
         assert_eq!(policy.backoff.first, Duration::from_millis(100));
         assert_eq!(policy.backoff.most, Duration::from_secs(10));
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn unattended_waits_half_an_hour_and_gives_every_method_an_hour() {
-        let policy = RecoveryPolicy::unattended();
+        let policy = RetryPolicy::unattended();
 
         assert_eq!(policy.patience, Duration::from_secs(1800));
         assert_eq!(policy.deadline, Duration::from_secs(3600));
@@ -263,8 +263,7 @@ mod tests {
 
     #[test]
     fn every_preset_passes_its_own_check() {
-        for policy in
-            [RecoveryPolicy::interactive(), RecoveryPolicy::unattended(), RecoveryPolicy::never()]
+        for policy in [RetryPolicy::interactive(), RetryPolicy::unattended(), RetryPolicy::never()]
         {
             assert_eq!(policy.clone().builder().build(), Ok(policy));
         }
@@ -272,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_builder_names_everything_that_is_wrong_at_once() {
-        let error = RecoveryPolicy::default()
+        let error = RetryPolicy::default()
             .builder()
             .in_flight(0)
             .resumes(5000)

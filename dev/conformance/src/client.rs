@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ridethrough::model::{Elicited, Root, SamplingResult, Tool};
-use ridethrough::{Client, Json, Version};
+use ridethrough::server::Version;
+use ridethrough::{Client, Json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
@@ -123,7 +124,7 @@ async fn ask_every_kind(client: &Client) -> Result<()> {
     let resources = client.resources().await?;
     client.read_resource(&resources.first().context("there is no resource")?.uri).await?;
     let prompts = client.prompts().await?;
-    client.prompt(&prompts.first().context("there is no prompt")?.name, ()).await?;
+    client.get_prompt(&prompts.first().context("there is no prompt")?.name, ()).await?;
     client.notify(NEWS, ()).await?;
     Ok(())
 }

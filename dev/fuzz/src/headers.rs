@@ -8,8 +8,9 @@ use std::time::Duration;
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
+use ridethrough::credentials::Challenge;
 use ridethrough::probe::{keep_alive, read_head};
-use ridethrough::{AnswerHead, Challenge, Endpoint};
+use ridethrough::transport::{AnswerHead, Endpoint};
 use ridethrough_core::head::{Content, Redirect};
 
 /// A head says what its headers say, nothing that cannot be sent back to the server, and no secret of a

@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ridethrough::event::{Event, Events, Notifications, Seen};
 use ridethrough::model::{Content, Elicited, Notification, Root, SamplingResult, ToolResult};
-use ridethrough::{Call, Client, ClientBuilder, Era, Error, Event, Events, Notifications, Seen};
+use ridethrough::{Call, Client, ClientBuilder, Era, Error};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 

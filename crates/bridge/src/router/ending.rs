@@ -7,7 +7,7 @@
 use std::io;
 use std::time::Duration;
 
-use ridethrough::Pending;
+use ridethrough::call::Pending;
 use ridethrough_core::Outcome;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;

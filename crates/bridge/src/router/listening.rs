@@ -53,7 +53,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     leaving.await;
                 }
                 let left = until.saturating_duration_since(Instant::now());
-                let call = client.request("resources/subscribe", uri_params(&uri)).deadline(left);
+                let call = client.request("resources/subscribe", uri_params(&uri)).timeout(left);
                 let is_granted = matches!(call.answer().await, Ok(Answer::Result(_)));
                 is_granted.then_some(uri)
             }
@@ -102,8 +102,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 continue;
             }
             let call = self.client.request("resources/unsubscribe", uri_params(&uri));
-            let (telling, before) =
-                (call.deadline(TIME).answer(), self.modern.leaving.remove(&uri));
+            let (telling, before) = (call.timeout(TIME).answer(), self.modern.leaving.remove(&uri));
             let leaving = async {
                 // What it tells all the same goes nowhere.
                 let _ = telling.await;

@@ -9,7 +9,7 @@ use crate::gauge::{Ask, Own, short};
 impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn tell_gauge(&self, ask: Ask) {
         let now = Instant::now();
-        let server = self.upstream.server().and_then(ridethrough::Server::name);
+        let server = self.upstream.server().and_then(ridethrough::server::Server::name);
         let own = Own {
             host: self.host.as_deref().map(short),
             server: server.as_deref().map(short),

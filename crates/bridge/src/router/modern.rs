@@ -320,7 +320,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 
     /// A result with everything that one of the stateless revision must have.
     pub(super) fn dressed(&self, result: &Json, method: &str) -> Json {
-        let said = self.upstream.server().map(ridethrough::Server::as_initialized);
+        let said = self.upstream.server().map(ridethrough::server::Server::as_initialized);
         let server = said.and_then(|said| said.member("serverInfo"));
         modern::dressed(result, method, server.as_ref())
     }

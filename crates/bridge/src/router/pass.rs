@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough::{Call, Delivered, Era};
+use ridethrough::event::Delivered;
+use ridethrough::{Call, Era};
 use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
@@ -166,7 +167,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             self.catalogue.as_ref().and_then(|it| it.list(page.kind.method())).cloned()
         });
         if kept == Some(None) {
-            call = call.deadline(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
+            call = call.timeout(FIRST_LIST.min(self.manner.limit.unwrap_or(FIRST_LIST)));
         }
         let outcome = outcome(call.answer(), self.ending.subscribe());
         let Some(page) = page else {

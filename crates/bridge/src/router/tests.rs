@@ -4,7 +4,8 @@ use std::future::{pending, ready};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
-use ridethrough::{Client, Failure, Reply, Transport, TransportRequest};
+use ridethrough::Client;
+use ridethrough::transport::{Failure, Reply, Transport, TransportRequest};
 use ridethrough_core::ExchangeId;
 use ridethrough_core::message::Json;
 use tokio::io::{DuplexStream, duplex};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Seen, news};
+use ridethrough::event::Seen;
+use ridethrough::news;
 use ridethrough_core::Event;
 use ridethrough_core::message::Json;
 use ridethrough_core::mirror::Unfit;

@@ -3,7 +3,8 @@
 
 use std::sync::mpsc;
 
-use ridethrough::{Client, Eras, RecoveryPolicy};
+use ridethrough::server::Eras;
+use ridethrough::{Client, RetryPolicy};
 use ridethrough_bridge::{Bridge, Catalogue, Hidden};
 use ridethrough_lab::{Spoken, Times, When};
 use serde_json::{Value, json};
@@ -358,8 +359,8 @@ pub(crate) fn host(rig: &Rig) -> Host {
 
 /// A host whose calls have two hours each.
 pub(crate) fn patient_host(rig: &Rig) -> Host {
-    let policy = RecoveryPolicy::interactive().builder().tool_deadline(secs(7200)).build().unwrap();
-    Host::start(Bridge::new(rig.builder().eras(Eras::Either).policy(policy).build().unwrap()))
+    let policy = RetryPolicy::interactive().builder().tool_deadline(secs(7200)).build().unwrap();
+    Host::start(Bridge::new(rig.builder().eras(Eras::Either).retry_policy(policy).build().unwrap()))
 }
 
 pub(crate) fn client(rig: &Rig) -> Client {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Era, Peek};
+use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
+use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_bridge::{Bridge, Ended};
 use ridethrough_lab::{Mcp, Protocol, Server, When};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! A host of the era with sessions, in front of a server without: it must not notice.
 
-use ridethrough::{Client, Era, Eras};
+use ridethrough::server::Eras;
+use ridethrough::{Client, Era};
 use ridethrough_bridge::{Bridge, Catalogue};
 use ridethrough_lab::{Round, Spoken, Times, When};
 use serde_json::{Value, json};

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::head::Content;
-use ridethrough::{
-    AnswerHead, Cause, Client, Era, Failure, Reply, StatusCode, Transport, TransportRequest, Verb,
+use ridethrough::transport::{
+    AnswerHead, Cause, Failure, Reply, StatusCode, Transport, TransportRequest, Verb,
 };
+use ridethrough::{Client, Era};
 use serde_json::{Value, json};
 
 /// What becomes of notifications.

@@ -1,6 +1,6 @@
 //! Where the server is.
 
-use ridethrough::Endpoint;
+use ridethrough::transport::Endpoint;
 
 use crate::misuse::Misuse;
 use crate::target;

@@ -1,7 +1,7 @@
 //! Revisions: whether the stateless one is spoken too, and what becomes of one that nobody knows.
 
-use ridethrough::Version;
 use ridethrough::machine::discovery::{self, Verdict};
+use ridethrough::server::Version;
 use serde_json::Value;
 
 use super::Notes;

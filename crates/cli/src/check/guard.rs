@@ -1,7 +1,7 @@
 //! Whether the server looks at who asks: a web page that somebody visits can reach for servers of
 //! their machine (DNS rebinding), and `Origin` and `Host` give it away.
 
-use ridethrough::Version;
+use ridethrough::server::Version;
 use serde_json::Value;
 
 use super::Notes;

@@ -1,8 +1,9 @@
 //! The handshake: whether this is an MCP server at all, and which revision it speaks with us.
 
+use ridethrough::Json;
 use ridethrough::machine::head::Content;
 use ridethrough::machine::session::SessionId;
-use ridethrough::{Json, Version};
+use ridethrough::server::Version;
 
 use super::finding::{Finding, Subject};
 use super::seen::Seen;

@@ -77,7 +77,7 @@ async fn look_at_speed(client: &Client, ends: Instant, notes: &mut Notes) {
     let mut times = Vec::new();
     for _ in 0..PINGS {
         let began = Instant::now();
-        if let Err(error) = client.ping().deadline(patience(ends)).await {
+        if let Err(error) = client.ping().timeout(patience(ends)).await {
             let because = error.to_string();
             return notes.add(Subject::Speed.unknown("latency", "how fast it answers", because));
         }
@@ -87,7 +87,7 @@ async fn look_at_speed(client: &Client, ends: Instant, notes: &mut Notes) {
 }
 
 async fn look_at_tools(client: &Client, marked: &[String], ends: Instant, notes: &mut Notes) {
-    match client.tools().deadline(patience(ends)).await {
+    match client.tools().timeout(patience(ends)).await {
         Err(error) => {
             let because = error.to_string();
             notes.add(Subject::Tools.unknown("list", "the tools", because));
@@ -121,7 +121,7 @@ mod tests {
     async fn a_program_that_neither_answers_nor_leaves_takes_the_time_of_the_check() {
         let stays = Command::new("sh").args(["-c", "trap '' TERM; while :; do sleep 1; done"]);
         let once = Policy::Never.recovery();
-        let client = ClientBuilder::spawn(stays).policy(once).build().unwrap();
+        let client = ClientBuilder::spawn(stays).retry_policy(once).build().unwrap();
         let (mut notes, time) = (Notes::default(), Duration::from_secs(60));
         let began = Instant::now();
 

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
+use ridethrough::error::Advice;
 use ridethrough::probe::Line;
-use ridethrough::{Advice, Cause, Endpoint, Failure};
+use ridethrough::transport::{Cause, Endpoint, Failure};
 
 use super::Notes;
 use super::finding::{Finding, Subject};

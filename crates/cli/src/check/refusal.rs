@@ -1,8 +1,9 @@
 //! What answers there if it is not an MCP server that lets us in: asks for credentials, is busy, is a
 //! web page, an old server, or a new one.
 
+use ridethrough::event::Answer;
 use ridethrough::machine::head::Content;
-use ridethrough::{Answer, Cause};
+use ridethrough::transport::Cause;
 
 use super::Notes;
 use super::era::{self, Era};

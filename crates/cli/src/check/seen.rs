@@ -9,12 +9,14 @@ use std::time::Duration;
 use crate::secrets;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
+use ridethrough::Json;
+use ridethrough::event::Answer;
 use ridethrough::machine::discovery;
 use ridethrough::machine::head::Content;
 use ridethrough::machine::message::{Incoming, Message};
 use ridethrough::machine::sse::{Decoder, Event, Item};
 use ridethrough::probe::Found;
-use ridethrough::{Answer, AnswerHead, Body, Failure, Json};
+use ridethrough::transport::{AnswerHead, Body, Failure};
 use tokio::time::{Instant, timeout_at};
 
 /// An answer, as far as it was read.

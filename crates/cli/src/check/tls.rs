@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{Cause, Client};
+use ridethrough::Client;
+use ridethrough::transport::Cause;
 use tokio::time::timeout;
 
 use super::Notes;

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ridethrough::Json;
+use ridethrough::call::CallName;
 use ridethrough::machine::replay::{KnownTools, ReplayRule};
 use ridethrough::model::ToolAnnotations;
-use ridethrough::{CallName, Json, TrustHints};
+use ridethrough::policy::TrustHints;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use ridethrough::machine::session::SessionId;
 use ridethrough::probe::{Line, Probe, Question};
-use ridethrough::{Cause, Failure, Version};
+use ridethrough::server::Version;
+use ridethrough::transport::{Cause, Failure};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 
 use super::record::{Failed, Record};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::Moment;
+use ridethrough::event::Moment;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 

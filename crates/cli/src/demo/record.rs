@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ridethrough::{Event, Kind};
+use ridethrough::error::Kind;
+use ridethrough::event::Event;
 use ridethrough_lab::{Deed, Mcp, Server, What, When};
 
 /// Everything that an act is judged by.

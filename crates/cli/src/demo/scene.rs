@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough::{Client, Event, Events, Seen};
+use ridethrough::Client;
+use ridethrough::event::{Event, Events, Seen};
 use ridethrough_lab::{Ask, Mcp, Protocol, Server, Times, When};
 use serde_json::json;
 use tokio::task::JoinHandle;

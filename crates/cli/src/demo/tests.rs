@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ridethrough::{Event, Kind};
+use ridethrough::error::Kind;
+use ridethrough::event::Event;
 use ridethrough_lab::scenario::Scenarios;
 use serde_json::Value;
 

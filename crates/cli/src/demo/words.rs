@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use ridethrough::error::{Delivery, Reason};
+use ridethrough::event::{Event, Moment};
 use ridethrough::machine::event::Remedy;
-use ridethrough::{Delivery, Event, Moment, Reason, news};
+use ridethrough::news;
 
 use super::judge::seconds;
 
@@ -66,7 +68,7 @@ impl Narrator {
         })
     }
 
-    fn dial_failed(&mut self, cause: ridethrough::Cause) -> Option<String> {
+    fn dial_failed(&mut self, cause: ridethrough::transport::Cause) -> Option<String> {
         self.failed_dials += 1;
         let is_first = self.failed_dials == 1;
         is_first.then(|| format!("{cause}; dial until the server is back"))
@@ -101,8 +103,11 @@ fn seconds_short(wait: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ridethrough::call::{CallName, ExchangeId};
+    use ridethrough::error::Kind;
     use ridethrough::machine::Generation;
-    use ridethrough::{CallName, Cause, ExchangeId, Failure, Kind, StatusCode, Version};
+    use ridethrough::server::Version;
+    use ridethrough::transport::{Cause, Failure, StatusCode};
 
     use super::*;
 

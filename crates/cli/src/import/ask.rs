@@ -6,7 +6,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Client, Endpoint, Error, Kind, RecoveryPolicy, StaticBearer};
+use ridethrough::credentials::StaticBearer;
+use ridethrough::error::Kind;
+use ridethrough::transport::Endpoint;
+use ridethrough::{Client, Error, RetryPolicy};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
@@ -78,7 +81,8 @@ fn client(address: &Address) -> Result<Client, String> {
     if !is_bare && endpoint.is_ok_and(|it| !target::is_safe_from_listeners(&it)) {
         return Err("a token or a header would go there in the clear".to_owned());
     }
-    let mut builder = Client::builder(address.url.expose_secret()).policy(RecoveryPolicy::never());
+    let mut builder =
+        Client::builder(address.url.expose_secret()).retry_policy(RetryPolicy::never());
     for (name, value) in &address.headers {
         builder = builder.header(name, value.expose_secret());
     }

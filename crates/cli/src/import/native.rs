@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ridethrough::Endpoint;
+use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 

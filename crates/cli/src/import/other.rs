@@ -3,7 +3,7 @@
 //! `supergateway --streamableHttp URL` and `mcp-proxy URL`, of Python. Both can serve a local program, too;
 //! that is another matter. A flag that is not known here leaves the line alone.
 
-use ridethrough::Endpoint;
+use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
 use super::entry::Word;

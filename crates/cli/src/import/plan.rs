@@ -3,7 +3,7 @@
 //! Nothing is guessed: a line of `mcp-remote` is replaced only if our bridge gives every flag in it
 //! the same meaning. All words here are free of secrets: names of headers and flags, never values.
 
-use ridethrough::Endpoint;
+use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
 use super::document::Edit;

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use ridethrough::Endpoint;
+use ridethrough::transport::Endpoint;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::document::Document;

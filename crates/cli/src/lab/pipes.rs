@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Era};
+use ridethrough::transport::{Connection, Dial, Endpoint};
+use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_lab::stage::Stage;
 use ridethrough_lab::{Pipe, Server};
 
@@ -50,7 +51,7 @@ fn connected(dialled: io::Result<Pipe>) -> Result<Connection, Failure> {
 
 struct Look(ridethrough_lab::Peek);
 
-impl ridethrough::Peek for Look {
+impl ridethrough::transport::Peek for Look {
     fn is_quiet(&self) -> bool {
         self.0.is_quiet()
     }

@@ -7,7 +7,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ridethrough::{ClientBuilder, Endpoint};
+use ridethrough::ClientBuilder;
+use ridethrough::transport::Endpoint;
 use secrecy::ExposeSecret;
 
 use crate::import::Address;

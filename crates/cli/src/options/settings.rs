@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use ridethrough::credentials::{EnvironmentBearer, StaticBearer, Token};
+use ridethrough::policy::PolicyBuilder;
 use ridethrough::probe::Probe;
-use ridethrough::{
-    Client, ClientBuilder, Endpoint, EnvironmentBearer, PolicyBuilder, StaticBearer, Token,
-};
+use ridethrough::transport::Endpoint;
+use ridethrough::{Client, ClientBuilder};
 use ridethrough_bridge::EraMemory;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -133,7 +134,7 @@ impl Settings {
         policy: PolicyBuilder,
     ) -> Result<ClientBuilder, Misuse> {
         let policy = policy.build().map_err(|error| wrong(&error.to_string()))?;
-        let mut builder = target.client().policy(policy);
+        let mut builder = target.client().retry_policy(policy);
         if let Some(era) = self.era {
             builder = builder.eras(era.eras());
         }

@@ -81,7 +81,7 @@ impl Args {
         let mut call = talk.timed(talk.client.call_tool(&self.tool, arguments));
         call = call.on_progress(move |step| terminal.show(&progress::line(&step)));
         if talk.settings.repeatable.contains(&self.tool) {
-            call = call.repeatable();
+            call = call.idempotent();
         }
         talk.is_tool_called.store(true, Relaxed);
         // The client follows every other task by itself.

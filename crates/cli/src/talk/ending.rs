@@ -189,7 +189,8 @@ impl<'a> Details<'a> {
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::{CallError, CallName, Delivery, Kind, Reason};
+    use ridethrough::call::CallName;
+    use ridethrough::error::{CallError, Delivery, Kind, Reason};
 
     use super::*;
 

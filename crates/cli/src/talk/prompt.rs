@@ -46,7 +46,7 @@ impl Args {
         let members =
             pairs.into_iter().map(|(key, text)| (key, Json::of(&text).expect("a string is JSON")));
         let given = Json::empty_object().with_members(members);
-        let result = talk.timed(talk.client.prompt(&self.name, given)).await?;
+        let result = talk.timed(talk.client.get_prompt(&self.name, given)).await?;
         let messages = messages(&result, folder.as_ref())?;
         talk.print_content(folder.as_ref(), &result.json, |is_colourful| {
             let said = messages.iter().map(|(role, words)| {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use ridethrough::error::Kind;
 use ridethrough::model::{TaskState, TaskStatus, ToolResult};
-use ridethrough::{Begun, Call, Era, Kind, Task};
+use ridethrough::task::{Begun, Task};
+use ridethrough::{Call, Era};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Talk, safe};
@@ -79,7 +81,7 @@ impl Talk {
             sleep(left().map_or(pause, |left| left.min(pause))).await;
         }
         match left() {
-            Some(left) => task.result().deadline(left).await,
+            Some(left) => task.result().timeout(left).await,
             None => task.result().await,
         }
     }

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ridethrough::Client;
+use ridethrough::event::{Event, Events, Seen};
 use ridethrough::news::{self, News, Weight};
-use ridethrough::{Client, Event, Events, Seen};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval};
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use ridethrough::Call;
+use ridethrough::call::List;
 use ridethrough::model::{Prompt, Resource, ResourceTemplate, TaskState, Tool};
-use ridethrough::{Call, List};
 
 /// Something to be asked, before it is asked.
 pub(super) trait Timed {
@@ -13,7 +14,7 @@ pub(super) trait Timed {
 
 impl<T> Timed for Call<T> {
     fn within(self, time: Duration) -> Self {
-        self.deadline(time)
+        self.timeout(time)
     }
 }
 
@@ -21,7 +22,7 @@ macro_rules! lists {
     ($($item:ty),+) => {$(
         impl Timed for List<$item> {
             fn within(self, time: Duration) -> Self {
-                self.deadline(time)
+                self.timeout(time)
             }
         }
     )+};

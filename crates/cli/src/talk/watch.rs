@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use ridethrough::{Delivery, Error, Event, Events, Kind, Moment, Notifications, Reason, Seen};
+use ridethrough::Error;
+use ridethrough::error::{Delivery, Kind, Reason};
+use ridethrough::event::{Event, Events, Moment, Notifications, Seen};
 use tokio::time::{Instant, Interval, interval, sleep_until};
 
 use super::log::Level;
@@ -176,7 +178,7 @@ impl Lookout<'_> {
                 },
                 told = self.notifications.next() => return Some(Sight::notification(self.now(), &told?)),
                 () = due(&mut self.pings) => {
-                    let ping = self.talk.client.ping().deadline(PING);
+                    let ping = self.talk.client.ping().timeout(PING);
                     // What comes of it is seen like everything else.
                     tokio::spawn(async move { drop(ping.await) });
                 }

@@ -1,6 +1,6 @@
 //! Servers that die: what clients hear, and when the next one is started.
 
-use ridethrough::RecoveryPolicy;
+use ridethrough::RetryPolicy;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
@@ -73,7 +73,7 @@ async fn a_server_that_closes_its_stdout_and_lives_on_is_ended() {
 async fn a_server_whose_supervisor_is_killed_is_killed_with_it() {
     let rig =
         Rig::with(json!({"has_grandchild": true, "ignores_eof": true}), &[], "trap '' TERM;").await;
-    let client = rig.builder(&rig.url).policy(RecoveryPolicy::never()).build().unwrap();
+    let client = rig.builder(&rig.url).retry_policy(RetryPolicy::never()).build().unwrap();
     client.call_tool("echo", json!({})).await.unwrap();
     let (child, grandchild) = (rig.pids("start")[0], rig.pids("grandchild")[0]);
     let supervisor = rig.supervisor();

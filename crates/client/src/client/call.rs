@@ -33,8 +33,8 @@ use crate::model::Progress;
 ///
 /// let result = client
 ///     .call_tool("read_file", serde_json::json!({ "path": "a.txt" }))
-///     .deadline(Duration::from_secs(20))
-///     .repeatable()
+///     .timeout(Duration::from_secs(20))
+///     .idempotent()
 ///     .await?;
 /// # Ok(()) }
 /// ```
@@ -79,18 +79,18 @@ impl<T> Call<T> {
 
     /// The call's own time, in all: waits, repeats and resumes included. Without it, that of the
     /// policy: 10 minutes for `tools/call`, 60 s for every other method.
-    pub const fn deadline(mut self, time: Duration) -> Self {
+    pub const fn timeout(mut self, time: Duration) -> Self {
         self.request.options.deadline = Some(time);
         self
     }
 
     /// A second run does no harm: the call may be sent again when it is in doubt.
-    pub const fn repeatable(mut self) -> Self {
+    pub const fn idempotent(mut self) -> Self {
         self.request.options.replay = ReplayRule::Repeatable;
         self
     }
 
-    /// Asks the server, whatever of it was kept: see [`Cache`](crate::Cache).
+    /// Asks the server, whatever of it was kept: see [`Cache`](crate::policy::Cache).
     pub const fn fresh(mut self) -> Self {
         self.accepts = Accepts::Fresh;
         self
@@ -99,7 +99,7 @@ impl<T> Call<T> {
     /// Leaves what a stateless server asks for before it can answer (`input_required`) to the caller: it is
     /// given as the result that it is, and the caller's next call carries `inputResponses` and
     /// `requestState`. For whoever stands between the server and a client that does this by itself; without
-    /// it, handlers and the [`Inbox`](crate::Inbox) are asked.
+    /// it, handlers and the [`Inbox`](crate::event::Inbox) are asked.
     pub const fn passing_input(mut self) -> Self {
         self.request.options.passes_input = true;
         self
@@ -109,7 +109,7 @@ impl<T> Call<T> {
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
-    /// use ridethrough::Delivered;
+    /// use ridethrough::event::Delivered;
     ///
     /// let mut inbox = client.inbox();
     /// let (call, track) = client.request("tools/call", serde_json::json!({ "name": "a" })).tracked();
@@ -131,13 +131,13 @@ impl<T> Call<T> {
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
     /// use std::time::Duration;
-    /// use ridethrough::Extension;
+    /// use ridethrough::call::Extension;
     ///
     /// let minute = Duration::from_secs(60);
     /// let while_it_moves = Extension { by: minute, cap: 60 * minute };
     /// let built = client
     ///     .call_tool("build", ())
-    ///     .deadline(minute)
+    ///     .timeout(minute)
     ///     .extended_by_progress(while_it_moves)
     ///     .on_progress(|step| println!("{step}"))
     ///     .await?;
@@ -228,7 +228,7 @@ impl<T> Call<T> {
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
-    /// use ridethrough::Begun;
+    /// use ridethrough::task::Begun;
     ///
     /// match client.call_tool("build", ()).as_task().await? {
     ///     Begun::Answered(result) => println!("at once: {}", result.text()),

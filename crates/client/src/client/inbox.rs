@@ -1,12 +1,16 @@
 //! The server's own messages, raw: for bridges and whoever answers them himself.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_util::Stream;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{Delivered, QuestionId};
 use tokio::sync::mpsc;
 
 use crate::driver::{CommandSender, DriverCommand, Post};
 
-/// Notifications and requests of the server, as they come.
+/// Notifications and requests of the server, as they come: a [`Stream`].
 ///
 /// It holds 1,024 messages, and three times the message limit in bytes. What finds it full is not
 /// kept: a notification is dropped and counted, a request is answered with an error. Nothing in the
@@ -17,7 +21,8 @@ use crate::driver::{CommandSender, DriverCommand, Post};
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) -> Result<(), Box<dyn std::error::Error>> {
-/// use ridethrough::{Answer, Delivered, Json};
+/// use ridethrough::Json;
+/// use ridethrough::event::{Answer, Delivered};
 ///
 /// let mut inbox = client.inbox();
 /// while let Some(message) = inbox.next().await {
@@ -67,6 +72,14 @@ impl Inbox {
     /// How many messages found this inbox full.
     pub fn dropped(&self) -> u64 {
         self.post.dropped()
+    }
+}
+
+impl Stream for Inbox {
+    type Item = Delivered;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Delivered>> {
+        self.post.poll_next(context)
     }
 }
 

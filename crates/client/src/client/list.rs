@@ -76,12 +76,12 @@ impl<T: Listed> List<T> {
     }
 
     /// The time for all pages together. Without it each page has the time of the policy, 60 s.
-    pub const fn deadline(mut self, time: Duration) -> Self {
+    pub const fn timeout(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
     }
 
-    /// Asks the server for each page, whatever of it was kept: see [`Cache`](crate::Cache).
+    /// Asks the server for each page, whatever of it was kept: see [`Cache`](crate::policy::Cache).
     pub const fn fresh(mut self) -> Self {
         self.accepts = Accepts::Fresh;
         self
@@ -125,7 +125,7 @@ impl<T: Listed> List<T> {
             Accepts::Kept => call,
         };
         match time {
-            Some(time) => call.deadline(time),
+            Some(time) => call.timeout(time),
             None => call,
         }
     }

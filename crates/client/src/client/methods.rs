@@ -24,7 +24,7 @@ impl Client {
     ///
     /// Whether a call that is in doubt may be sent again, this client learns from
     /// [`tools`](Self::tools) if the tool says that it only reads, or from
-    /// [`repeatable`](Call::repeatable).
+    /// [`idempotent`](Call::idempotent).
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -34,8 +34,8 @@ impl Client {
     /// }
     /// # Ok(()) }
     /// ```
-    pub fn call_tool(&self, name: &str, arguments: impl Into<Params>) -> Call<ToolResult> {
-        self.ask_named("tools/call", name, arguments.into(), model::read_result)
+    pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Call<ToolResult> {
+        self.ask_named("tools/call", name, &arguments, model::read_result)
     }
 
     /// The resources of the server.
@@ -70,8 +70,8 @@ impl Client {
     }
 
     /// Asks for a prompt, filled in with these arguments: an object of strings, or nothing: `()`.
-    pub fn prompt(&self, name: &str, arguments: impl Into<Params>) -> Call<PromptResult> {
-        self.ask_named("prompts/get", name, arguments.into(), model::read)
+    pub fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Call<PromptResult> {
+        self.ask_named("prompts/get", name, &arguments, model::read)
     }
 
     /// Asks what could stand for this argument, of which this much is typed.
@@ -135,18 +135,23 @@ impl Client {
         &self,
         method: &'static str,
         name: &str,
-        given: Params,
+        arguments: &impl Serialize,
         read: super::call::Reader<M>,
     ) -> Call<M> {
-        let is_object = given.0.as_ref().is_none_or(|json| json.as_bytes().starts_with(b"{"));
+        let (arguments, fault) = match Params::of(arguments) {
+            Ok(Params(Some(json))) if !json.as_bytes().starts_with(b"{") => {
+                (None, Some("the arguments are JSON of another kind, must be an object".to_owned()))
+            }
+            Ok(Params(arguments)) => (arguments, None),
+            Err(error) => (None, Some(format!("the arguments cannot be written as JSON: {error}"))),
+        };
         let name = Json::of(name).expect("a string is JSON");
-        let arguments = given.0.as_ref().map(|json| ("arguments", json));
+        let arguments = arguments.as_ref().map(|json| ("arguments", json));
         let params = Json::object([("name", &name)].into_iter().chain(arguments));
         let call = Call::new(self.clone(), method.into(), params.into(), read);
-        if is_object {
-            call
-        } else {
-            call.unfit("the arguments are JSON of another kind, must be an object".into())
+        match fault {
+            Some(fault) => call.unfit(fault),
+            None => call,
         }
     }
 

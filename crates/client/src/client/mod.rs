@@ -36,9 +36,9 @@ use ridethrough_core::{CallError, Delivery, Era, Identity, Kind, Reason, Status}
 use tokio::sync::oneshot;
 
 use crate::command::Command;
-use crate::config::{BuildError, ClientBuilder};
+use crate::config::ClientBuilder;
 use crate::driver::{CallNumber, Caller, CommandSender, DriverCommand, mailbox};
-use crate::error::{Error, result};
+use crate::error::{BuildError, Error, result};
 use crate::model::Root;
 use crate::observe::{Events, Lookout};
 
@@ -120,7 +120,7 @@ impl Client {
     /// name, because a call may be sent twice, and comes back as yours.
     ///
     /// A list or a read that the server allowed to keep is given again without asking, unless the call is
-    /// [`fresh`](Call::fresh): see [`Cache`](crate::Cache).
+    /// [`fresh`](Call::fresh): see [`Cache`](crate::policy::Cache).
     pub fn request(&self, method: impl Into<Arc<str>>, params: impl Into<Params>) -> Call {
         Call::new(self.clone(), method.into(), params.into(), Ok)
     }

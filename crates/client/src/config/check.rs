@@ -1,6 +1,5 @@
 //! What is wrong with a client's settings: field, value and bound, all of it together.
 
-use std::fmt;
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -8,27 +7,14 @@ use ridethrough_core::message::Json;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::Serialize;
 
 use crate::cache::Cache;
-use crate::client::Params;
 use crate::dial::ClientCertificate;
 use crate::driver::Limits;
+use crate::error::BuildError;
 use crate::http::checked_header;
 use crate::pool::FEWEST_CONNECTIONS;
-
-/// Everything that is wrong with a client's settings: field, value and bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildError {
-    faults: Vec<String>,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.faults.join("; "))
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// What was found so far.
 #[derive(Default)]
@@ -47,7 +33,7 @@ impl Faults {
     pub(super) fn verdict<T>(self, built: Option<T>) -> Result<T, BuildError> {
         match built {
             Some(built) if self.0.is_empty() => Ok(built),
-            _ => Err(BuildError { faults: self.0 }),
+            _ => Err(BuildError::new(self.0)),
         }
     }
 }
@@ -71,11 +57,12 @@ pub(super) fn shown(url: &str) -> String {
     format!("{scheme}{host}{path}")
 }
 
-pub(super) fn object(given: Params) -> Result<Json, String> {
-    match given.0 {
-        Some(json) if json.as_str().starts_with('{') => Ok(json),
-        Some(_) => Err("JSON of another kind, must be an object".to_owned()),
-        None => Err("nothing, must be an object".to_owned()),
+pub(super) fn object(given: &impl Serialize) -> Result<Json, String> {
+    match Json::of(given) {
+        Ok(json) if json.as_str().starts_with('{') => Ok(json),
+        Ok(json) if json.as_str() == "null" => Err("nothing, must be an object".to_owned()),
+        Ok(_) => Err("JSON of another kind, must be an object".to_owned()),
+        Err(error) => Err(format!("not JSON ({error}), must be an object")),
     }
 }
 

@@ -16,7 +16,8 @@ impl ClientBuilder {
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
-    /// use ridethrough::{Era, Eras};
+    /// use ridethrough::Era;
+    /// use ridethrough::server::Eras;
     ///
     /// builder.eras(Era::Modern); // never falls back to sessions
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
@@ -32,7 +33,7 @@ impl ClientBuilder {
     ///
     /// A server that began sessions within the last hour is then not asked again; whether it changed
     /// meanwhile, the client finds out as it always does. A server that was stateless and wants sessions
-    /// now is told by [`Event::EraDowngraded`](crate::Event::EraDowngraded). It belongs to one URL and
+    /// now is told by [`Event::EraDowngraded`](crate::event::Event::EraDowngraded). It belongs to one URL and
     /// one set of credentials. Does nothing if one era is pinned.
     ///
     /// ```

@@ -9,24 +9,24 @@ mod place;
 mod route;
 mod tasks;
 
-pub use check::BuildError;
-
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
-use ridethrough_core::{Era, Eras, Identity, Link, RecoveryPolicy, Version};
+use ridethrough_core::{Era, Eras, Identity, Link, RetryPolicy, Version};
+use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::cache::Cache;
-use crate::client::{Client, Params, Tasks};
+use crate::client::{Client, Tasks};
 use crate::clock::{Clock, SleepClock};
 use crate::credentials::Credentials;
 use crate::dial::Dial;
 use crate::driver::{Driver, Limits, Parts};
+use crate::error::BuildError;
 use crate::handlers::Handlers;
 use crate::observe::{Observers, OnEra};
 use crate::transport::Transport;
@@ -41,11 +41,12 @@ use tasks::{declares, with_tasks};
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
-/// use ridethrough::{Client, EnvironmentBearer, RecoveryPolicy};
+/// use ridethrough::{Client, RetryPolicy};
+/// use ridethrough::credentials::EnvironmentBearer;
 ///
-/// let patient = RecoveryPolicy::interactive().builder().patience(Duration::from_secs(120)).build()?;
+/// let patient = RetryPolicy::interactive().builder().patience(Duration::from_secs(120)).build()?;
 /// let client = Client::builder("https://example.com/mcp")
-///     .policy(patient)
+///     .retry_policy(patient)
 ///     .credentials(EnvironmentBearer::new("EXAMPLE_TOKEN"))
 ///     .header("x-team", "blue")
 ///     .build()?;
@@ -54,7 +55,7 @@ use tasks::{declares, with_tasks};
 #[must_use]
 pub struct ClientBuilder {
     place: Place,
-    policy: RecoveryPolicy,
+    policy: RetryPolicy,
     eras: Option<Eras>,
     preferred_era: Era,
     /// What was found of the server's era earlier, and how long ago.
@@ -91,7 +92,7 @@ impl ClientBuilder {
     fn at(place: Place) -> Self {
         Self {
             place,
-            policy: RecoveryPolicy::default(),
+            policy: RetryPolicy::default(),
             eras: None,
             preferred_era: Era::Modern,
             known_era: None,
@@ -119,7 +120,7 @@ impl ClientBuilder {
     }
 
     /// How hard to try.
-    pub fn policy(mut self, policy: RecoveryPolicy) -> Self {
+    pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
         self
     }
@@ -128,17 +129,17 @@ impl ClientBuilder {
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
-    /// builder.info(serde_json::json!({ "name": "my-agent", "version": "1.2.3" }));
+    /// builder.client_info(serde_json::json!({ "name": "my-agent", "version": "1.2.3" }));
     /// ```
-    pub fn info(mut self, info: impl Into<Params>) -> Self {
-        self.info = object(info.into());
+    pub fn client_info(mut self, info: impl Serialize) -> Self {
+        self.info = object(&info);
         self
     }
 
     /// What we can do for the server: `capabilities`, an object. Handlers say their part by
     /// themselves, unless it is said here.
-    pub fn capabilities(mut self, capabilities: impl Into<Params>) -> Self {
-        self.capabilities = object(capabilities.into());
+    pub fn capabilities(mut self, capabilities: impl Serialize) -> Self {
+        self.capabilities = object(&capabilities);
         self
     }
 
@@ -172,7 +173,7 @@ impl ClientBuilder {
     /// for like a server that is down. Name and password are never shown.
     ///
     /// ```
-    /// # async fn example() -> Result<(), ridethrough::BuildError> {
+    /// # async fn example() -> Result<(), ridethrough::error::BuildError> {
     /// let client = ridethrough::Client::builder("https://example.com/mcp")
     ///     .proxy("http://me:secret@proxy.example:3128")
     ///     .build()?;
@@ -261,7 +262,7 @@ impl ClientBuilder {
     }
 
     /// The largest message that is read: one event or one body; 16 MiB. A call whose answer is larger
-    /// ends with [`Kind::TooLarge`](crate::Kind::TooLarge).
+    /// ends with [`Kind::TooLarge`](crate::error::Kind::TooLarge).
     ///
     /// All that has arrived in part, of all calls together, may be three times that and one message
     /// more. What would be beyond is read later, one answer after the other: the server waits, and no call
@@ -284,7 +285,7 @@ impl ClientBuilder {
     ///
     /// After a sleep of 5 s or more the server is asked at once whether it is there, the standing stream
     /// is opened anew, connections that rested are closed, and
-    /// [`Event::Suspended`](crate::Event::Suspended) tells the gap.
+    /// [`Event::Suspended`](crate::event::Event::Suspended) tells the gap.
     pub fn sleep_clock(mut self, asleep: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.sleep = SleepClock::new(asleep);
         self
@@ -344,7 +345,7 @@ impl ClientBuilder {
     fn check(&self) -> Result<Checked, BuildError> {
         let mut faults = Faults::default();
         let reached = self.reach(&mut faults);
-        let info = faults.found(self.info.clone().map_err(|it| format!("`info` is {it}")));
+        let info = faults.found(self.info.clone().map_err(|it| format!("`client_info` is {it}")));
         let capabilities = self.capabilities.clone();
         let capabilities =
             faults.found(capabilities.map_err(|it| format!("`capabilities` is {it}")));

@@ -7,13 +7,12 @@ use ridethrough_core::secrets::Secrets;
 use ridethrough_core::{Era, Eras};
 
 use super::ClientBuilder;
-use super::check::{
-    BuildError, Faults, client_certificate, connection_limit, headers, roots, shown,
-};
+use super::check::{Faults, client_certificate, connection_limit, headers, roots, shown};
 use super::route::{Proxying, Route};
 use crate::command::Command;
 use crate::dial::Dial;
 use crate::endpoint::Endpoint;
+use crate::error::BuildError;
 use crate::http::Http;
 use crate::http_sse::HttpSse;
 use crate::platform;
@@ -68,10 +67,10 @@ impl ClientBuilder {
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// use ridethrough::{ClientBuilder, Command, RecoveryPolicy};
+    /// use ridethrough::{ClientBuilder, Command, RetryPolicy};
     ///
     /// let client = ClientBuilder::spawn(Command::new("my-server").arg("--stdio"))
-    ///     .policy(RecoveryPolicy::unattended())
+    ///     .retry_policy(RetryPolicy::unattended())
     ///     .build()?;
     /// # Ok(()) }
     /// ```
@@ -197,7 +196,9 @@ impl ClientBuilder {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ClientBuilder, Command, StaticBearer, Tcp};
+    use crate::credentials::StaticBearer;
+    use crate::transport::Tcp;
+    use crate::{ClientBuilder, Command};
 
     #[tokio::test]
     async fn what_only_http_has_is_refused_for_a_local_server() {

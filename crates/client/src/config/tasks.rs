@@ -7,14 +7,15 @@ use super::ClientBuilder;
 impl ClientBuilder {
     /// Follows tasks: a server may then answer [`call_tool`](crate::Client::call_tool) at once and go on
     /// with the work, and the client asks for the result until there is one, through any number of faults.
-    /// A call can also be kept as a [`Task`](crate::Task), by [`as_task`](crate::Call::as_task).
+    /// A call can also be kept as a [`Task`](crate::task::Task), by [`as_task`](crate::Call::as_task).
     ///
     /// The server is told so by the extension `io.modelcontextprotocol/tasks`, as it is in
     /// [`capabilities`](Self::capabilities) of your own. Without it a task is no answer.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// use ridethrough::{Client, Eras};
+    /// use ridethrough::Client;
+    /// use ridethrough::server::Eras;
     ///
     /// let client = Client::builder("https://example.com/mcp").eras(Eras::Either).tasks().build()?;
     /// # Ok(()) }

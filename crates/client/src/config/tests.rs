@@ -7,7 +7,7 @@ use super::*;
 #[tokio::test]
 async fn a_builder_names_everything_that_is_wrong_at_once() {
     let error = Client::builder("ftp://example.com/?key=s3cret")
-        .info(serde_json::json!([]))
+        .client_info(serde_json::json!([]))
         .header("Mcp-Session-Id", "x")
         .header("x y", "z")
         .header("Authorization", "Bearer s3cret")
@@ -28,7 +28,7 @@ async fn a_builder_names_everything_that_is_wrong_at_once() {
             "`header` is `authorization`, must be given by `credentials`, which can also renew it: `StaticBearer::new(..)`",
             "the value of header `x-key` must be visible ASCII",
             "`root_certificates` must be PEM with a certificate in it",
-            "`info` is JSON of another kind, must be an object",
+            "`client_info` is JSON of another kind, must be an object",
             "`connect_timeout` is 0ns, must be 1ms to 300s",
             "`message_limit` is 1, must be 1024 to 1073741824",
         ]

@@ -35,7 +35,7 @@ use crate::endpoint::Endpoint;
 /// failure's own claim about delivery.
 ///
 /// ```
-/// use ridethrough::{BoxFuture, Cause, Connection, Dial, Endpoint, Failure, Peek};
+/// use ridethrough::transport::{BoxFuture, Cause, Connection, Dial, Endpoint, Failure, Peek};
 ///
 /// /// Dials a server in this process.
 /// struct InProcess;

@@ -23,8 +23,8 @@ pub(crate) struct Caller {
     pub(crate) track: Option<Track>,
 }
 
-/// Which exchange of the link a call is: what [`Delivered`](crate::Delivered) and
-/// [`Event`](crate::Event) name it by. Made by [`Call::tracked`](crate::Call::tracked).
+/// Which exchange of the link a call is: what [`Delivered`](crate::event::Delivered) and
+/// [`Event`](crate::event::Event) name it by. Made by [`Call::tracked`](crate::Call::tracked).
 #[derive(Clone, Debug, Default)]
 pub struct Track(Arc<OnceLock<ExchangeId>>);
 

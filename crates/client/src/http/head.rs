@@ -21,10 +21,10 @@ use crate::endpoint::Endpoint;
 /// Reads the head of an answer as a client does; `asked` is the path that was asked, from which relative
 /// redirects lead on.
 ///
-/// For a [`Transport`](crate::Transport) of one's own, which has to say the same of its answers.
+/// For a [`Transport`](crate::transport::Transport) of one's own, which has to say the same of its answers.
 ///
 /// ```
-/// use ridethrough::Endpoint;
+/// use ridethrough::transport::Endpoint;
 /// use ridethrough::probe::read_head;
 ///
 /// let answer = http::Response::builder().status(503).header("retry-after", "7").body(())?;

@@ -3,7 +3,8 @@ use std::time::Duration;
 use ridethrough_lab::{Mcp, Protocol, Server, Style, Times, When};
 
 use super::*;
-use crate::{Client, StaticBearer};
+use crate::Client;
+use crate::credentials::StaticBearer;
 
 #[tokio::test]
 async fn a_line_says_how_it_was_made_and_what_it_was_answered() {

@@ -53,10 +53,10 @@ use calls::{Calls, Ended};
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use ridethrough::rmcp::ClientTransport;
-/// use ridethrough::{Client, RecoveryPolicy};
+/// use ridethrough::{Client, RetryPolicy};
 /// use rmcp::ServiceExt;
 ///
-/// let client = Client::builder("https://example.com/mcp").policy(RecoveryPolicy::unattended()).build()?;
+/// let client = Client::builder("https://example.com/mcp").retry_policy(RetryPolicy::unattended()).build()?;
 /// let events = client.events();
 /// let service = ().serve(ClientTransport::new(client)).await?;
 /// # Ok(()) }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ridethrough::event::{Answer, Delivered, Refusal};
 use ridethrough::model::{Elicited, Root, SamplingResult};
-use ridethrough::{Answer, Client, ClientBuilder, Delivered, Json, Refusal};
+use ridethrough::{Client, ClientBuilder, Json};
 use ridethrough_lab::{Ask, Protocol, Times, When};
 use serde_json::{Value, json};
 

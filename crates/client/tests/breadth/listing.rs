@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{Client, Error, Kind};
+use ridethrough::error::Kind;
+use ridethrough::{Client, Error};
 use ridethrough_lab::{Ask, Protocol, Times, When};
 use serde_json::{Value, json};
 
@@ -108,7 +109,7 @@ async fn the_deadline_of_a_list_is_for_all_its_pages() {
     });
     let began = tokio::time::Instant::now();
 
-    let error = client.tools().deadline(secs(10)).await.unwrap_err();
+    let error = client.tools().timeout(secs(10)).await.unwrap_err();
 
     assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);
     let took = began.elapsed();
@@ -133,7 +134,7 @@ async fn a_list_may_have_all_the_time_there_is() {
     let (rig, client) = rig();
     pages(&rig, |_| page(&["a"], None));
 
-    let tools = client.tools().deadline(Duration::MAX).await.unwrap();
+    let tools = client.tools().timeout(Duration::MAX).await.unwrap();
 
     assert_eq!(tools.len(), 1);
 }

@@ -1,7 +1,9 @@
 //! Each method of MCP, typed: what it sends, and what it makes of the answer.
 
+use ridethrough::call::Params;
+use ridethrough::error::Kind;
 use ridethrough::model::{Content, LogLevel, Reference, Role};
-use ridethrough::{Client, Error, Kind, Params};
+use ridethrough::{Client, Error};
 use ridethrough_lab::{Protocol, Times, When};
 use serde_json::{Value, json};
 
@@ -24,6 +26,32 @@ async fn a_tool_is_called_by_name_with_its_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn arguments_are_whatever_can_be_written_as_an_object() {
+    #[derive(serde::Serialize)]
+    struct Greeting<'a> {
+        name: &'a str,
+    }
+    let (rig, client) = rig();
+    answer(&rig, "tools/call", text("hi"));
+
+    client.call_tool("greet", Greeting { name: "Ann" }).await.unwrap();
+
+    assert_eq!(params(&rig, "tools/call"), json!({"name": "greet", "arguments": {"name": "Ann"}}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_cannot_be_written_as_json_are_never_sent() {
+    let (rig, client) = rig();
+    let by_pair = std::collections::BTreeMap::from([((1, 2), 3)]);
+
+    let error = client.call_tool("greet", by_pair).await.unwrap_err();
+
+    assert_eq!(error.kind(), Some(Kind::Config));
+    assert!(error.to_string().contains("cannot be written as JSON"), "{error}");
+    assert_eq!(rig.mcp.log().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tool_without_arguments_is_called_without_them() {
     let (rig, client) = rig();
     answer(&rig, "tools/call", text("hi"));
@@ -41,7 +69,7 @@ async fn a_typed_call_is_marked_and_timed_like_any_other() {
         ask.status(502, &[], "").await;
     });
 
-    let result = client.call_tool("echo", json!({"key": "a"})).repeatable().await;
+    let result = client.call_tool("echo", json!({"key": "a"})).idempotent().await;
 
     result.unwrap();
     assert_eq!(rig.mcp.executions_of("echo", "a"), 2);
@@ -90,7 +118,7 @@ async fn a_prompt_is_filled_in() {
     let messages = json!([{"role": "assistant", "content": {"type": "text", "text": "hello"}}]);
     answer(&rig, "prompts/get", json!({"description": "d", "messages": messages}));
 
-    let result = client.prompt("greet", json!({"name": "Ann"})).await.unwrap();
+    let result = client.get_prompt("greet", json!({"name": "Ann"})).await.unwrap();
 
     assert_eq!(result.messages[0].role, Role::Assistant);
     assert_eq!(result.messages[0].content, [Content::Text("hello".to_owned())]);

@@ -5,7 +5,8 @@ use http::{HeaderValue, Response};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use ridethrough::{Answer, Client, Json};
+use ridethrough::event::Answer;
+use ridethrough::{Client, Json};
 use ridethrough_lab::{Mcp, Protocol, Server, Service, Turn};
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{Client, Extension, Kind};
+use ridethrough::Client;
+use ridethrough::call::Extension;
+use ridethrough::error::Kind;
 use ridethrough_lab::{Protocol, Times, When};
 use serde_json::json;
 
@@ -68,7 +70,7 @@ async fn each_progress_gives_a_call_more_time() {
     let (_rig, client) = working(5);
     let extension = Extension { by: secs(15), cap: secs(600) };
 
-    let call = client.call_tool("build", ()).deadline(secs(15)).extended_by_progress(extension);
+    let call = client.call_tool("build", ()).timeout(secs(15)).extended_by_progress(extension);
 
     // It takes 50 s, with a sign every 10 s.
     assert_eq!(call.await.unwrap().text(), "built");
@@ -80,7 +82,7 @@ async fn progress_gives_no_more_time_than_the_cap() {
     let extension = Extension { by: secs(15), cap: secs(25) };
     let began = tokio::time::Instant::now();
 
-    let call = client.call_tool("build", ()).deadline(secs(15)).extended_by_progress(extension);
+    let call = client.call_tool("build", ()).timeout(secs(15)).extended_by_progress(extension);
     let error = call.await.unwrap_err();
 
     assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);

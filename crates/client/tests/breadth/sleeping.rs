@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ridethrough::{Client, Event, Seen};
+use ridethrough::Client;
+use ridethrough::event::{Event, Seen};
 use ridethrough_lab::{Protocol, When};
 
 use crate::rig::{Rig, millis, secs, settle};

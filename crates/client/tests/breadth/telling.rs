@@ -1,6 +1,8 @@
 //! What the server tells unasked: a bounded stream, for as many readers as there are.
 
+use futures_util::StreamExt;
 use ridethrough::Client;
+use ridethrough::event::{Event, Seen};
 use ridethrough::model::{LogLevel, Notification};
 use ridethrough_lab::{Protocol, Times, When};
 use serde_json::{Value, json};
@@ -51,6 +53,21 @@ async fn every_reader_and_the_inbox_have_each_notification() {
     assert_eq!(one.next().await, Some(Notification::ToolsChanged));
     assert_eq!(two.next().await, Some(Notification::ToolsChanged));
     assert!(inbox.next().await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_inbox_and_the_events_are_streams() {
+    let (rig, client) = connected().await;
+    let (inbox, events) = (client.inbox(), client.events());
+
+    rig.mcp.push(notification("notifications/tools/list_changed", Value::Null)).await;
+    client.ping().await.unwrap();
+    client.close().await;
+
+    assert_eq!(inbox.count().await, 1);
+    let events: Vec<_> = events.collect().await;
+    let ended = |seen: &Seen| matches!(seen, Seen::Event { event: Event::CallEnded { .. }, .. });
+    assert!(events.iter().any(ended), "{events:?}");
 }
 
 #[tokio::test(start_paused = true)]

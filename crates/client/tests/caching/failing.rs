@@ -1,6 +1,10 @@
 //! Old results in place of failures, where somebody wants that; and always told.
 
-use ridethrough::{Cache, Client, Event, Events, Kind, Seen, Source};
+use ridethrough::Client;
+use ridethrough::call::Source;
+use ridethrough::error::Kind;
+use ridethrough::event::{Event, Events, Seen};
+use ridethrough::policy::Cache;
 use tokio::time::sleep;
 
 use crate::rig::{Asked, Said, Server, Tokens, down, minute, secs};

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{Client, Eras, Identity, Json};
+use ridethrough::server::{Eras, Identity};
+use ridethrough::{Client, Json};
 use serde_json::{Value, json};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};

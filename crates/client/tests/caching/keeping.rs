@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ridethrough::{Cache, Client, Era, Error, Source};
+use ridethrough::call::Source;
+use ridethrough::policy::Cache;
+use ridethrough::{Client, Era, Error};
 use serde_json::json;
 use tokio::time::sleep;
 

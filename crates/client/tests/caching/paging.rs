@@ -1,6 +1,7 @@
 //! Lists of several pages, each of which is kept by itself.
 
-use ridethrough::{Client, Source};
+use ridethrough::Client;
+use ridethrough::call::Source;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 

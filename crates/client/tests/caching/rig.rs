@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::StatusCode;
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::machine::head::Content;
-use ridethrough::{
-    AnswerHead, Body, Bytes, Cause, Client, ClientBuilder, Credentials, Era, Failure,
-    NoCredentials, Refused, Reply, Token, Transport, TransportRequest, Verb,
+use ridethrough::transport::{
+    AnswerHead, Body, Bytes, Cause, Failure, Reply, Transport, TransportRequest, Verb,
 };
+use ridethrough::{Client, ClientBuilder, Era};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Connection, Dial, Endpoint};
+use ridethrough::transport::{Connection, Dial, Endpoint};
 use ridethrough_lab::Server;
 
 /// Dials the server's own pipes.
@@ -22,7 +22,7 @@ impl Dial for Pipes {
 
 struct Look(ridethrough_lab::Peek);
 
-impl ridethrough::Peek for Look {
+impl ridethrough::transport::Peek for Look {
     fn is_quiet(&self) -> bool {
         self.0.is_quiet()
     }

@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ridethrough::{Era, Eras, Event, Kind, Seen, Version};
+use ridethrough::Era;
+use ridethrough::error::Kind;
+use ridethrough::event::{Event, Seen};
+use ridethrough::server::{Eras, Version};
 use ridethrough_lab::{Protocol, Spoken, Times, When};
 
 use crate::rig::{Rig, call, secs};

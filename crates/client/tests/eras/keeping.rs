@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{Era, Eras, Event, Seen, Version};
+use ridethrough::Era;
+use ridethrough::event::{Event, Seen};
+use ridethrough::server::{Eras, Version};
 use ridethrough_lab::{Protocol, Spoken, When};
 
 use crate::rig::{Rig, call, secs};

@@ -1,7 +1,9 @@
 //! What a stateless server tells unasked, because it was asked to: `subscriptions/listen`.
 
+use ridethrough::Client;
+use ridethrough::event::{Event, Seen};
 use ridethrough::model::Notification;
-use ridethrough::{Client, Eras, Event, Seen};
+use ridethrough::server::Eras;
 use ridethrough_lab::{Protocol, Spoken, Times, When};
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
 //! Calls of the stateless era: what they carry, how they are cancelled, and what becomes of those that are
 //! cut off.
 
+use ridethrough::error::Kind;
 use ridethrough::model::{Elicited, LogLevel};
-use ridethrough::{Client, Era, Json, Kind};
+use ridethrough::{Client, Era, Json};
 use ridethrough_lab::{Deed, Mcp, Protocol, Round, Spoken, Times, When};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ on_every_carrier! {
         assert_eq!(client.resources().await.unwrap().len(), 1);
         client.read_resource("lab://note").await.unwrap();
         assert_eq!(client.prompts().await.unwrap().len(), 1);
-        client.prompt("greet", ()).await.unwrap();
+        client.get_prompt("greet", ()).await.unwrap();
         client.ping().await.unwrap();
         client.close().await;
 

@@ -1,7 +1,8 @@
 //! A tool ran, then any answer came, and the server lives: never run twice, never denied, the answer given to
 //! whom it names, the server's words kept, and the next call succeeds.
 
-use ridethrough::{Era, Eras};
+use ridethrough::Era;
+use ridethrough::server::Eras;
 
 use crate::case::{Carrier, Case, cases};
 use crate::judge;

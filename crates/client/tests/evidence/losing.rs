@@ -1,7 +1,8 @@
 //! A tool ran, then any answer came, and the session is gone, or the era: at most one more run, and only when
 //! something else was refused likewise.
 
-use ridethrough::{Era, Eras};
+use ridethrough::Era;
+use ridethrough::server::Eras;
 
 use crate::case::{Body, Carrier, Case, Status, Words};
 use crate::judge;

@@ -2,7 +2,9 @@
 
 use std::sync::Mutex;
 
-use ridethrough::{Era, Eras, Error, StaticBearer};
+use ridethrough::credentials::StaticBearer;
+use ridethrough::server::Eras;
+use ridethrough::{Era, Error};
 use serde_json::json;
 
 use crate::case::{Carrier, Reply, cases};

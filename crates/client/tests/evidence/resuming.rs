@@ -1,6 +1,7 @@
 //! A stream was cut after an event id, and the request for its rest gets any answer: the doubt stays.
 
-use ridethrough::{Era, Eras};
+use ridethrough::Era;
+use ridethrough::server::Eras;
 
 use crate::case::Carrier;
 use crate::judge;

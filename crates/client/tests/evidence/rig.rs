@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::machine::Failure;
-use ridethrough::{
-    Client, ClientBuilder, Connection, Credentials, Dial, Endpoint, Eras, Error, Json,
-    NoCredentials, Peek, Refused, Token,
-};
+use ridethrough::server::Eras;
+use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
+use ridethrough::{Client, ClientBuilder, Error, Json};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;

@@ -1,6 +1,7 @@
 //! A selection over real sockets and real time.
 
-use ridethrough::{Era, Eras};
+use ridethrough::Era;
+use ridethrough::server::Eras;
 
 use crate::case::{Carrier, Case, cases};
 use crate::judge;

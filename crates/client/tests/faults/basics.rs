@@ -1,6 +1,9 @@
 //! What works when nothing breaks.
 
-use ridethrough::{Answer, Delivered, Json, Kind, Version};
+use ridethrough::Json;
+use ridethrough::error::Kind;
+use ridethrough::event::{Answer, Delivered};
+use ridethrough::server::Version;
 use ridethrough_lab::{Protocol, Style, Times, When};
 use serde_json::json;
 
@@ -244,7 +247,7 @@ on_every_carrier! {
         let client = rig.client();
         client.connect().await.unwrap();
 
-        client.set_identity(ridethrough::Identity {
+        client.set_identity(ridethrough::server::Identity {
             info: Json::new(r#"{"name":"host","version":"9"}"#).unwrap(),
             capabilities: Json::new(r#"{"roots":{}}"#).unwrap(),
         });
@@ -325,7 +328,7 @@ on_every_carrier! {
         });
         let client = rig.client();
 
-        let call = client.request("tools/call", crate::rig::params("deploy", "a")).repeatable();
+        let call = client.request("tools/call", crate::rig::params("deploy", "a")).idempotent();
         call.await.unwrap();
 
         assert_eq!(rig.mcp.executions("deploy"), 2);

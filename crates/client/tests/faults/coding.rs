@@ -1,6 +1,6 @@
 //! Answers that are compressed though nobody asked for it.
 
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough_lab::{Ask, Protocol, Times, When};
 
 use crate::rig::{Rig, call, text};

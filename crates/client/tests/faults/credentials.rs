@@ -3,8 +3,11 @@
 use std::future::pending;
 use std::time::Duration;
 
+use ridethrough::Error;
+use ridethrough::credentials::StaticBearer;
+use ridethrough::error::Kind;
+use ridethrough::event::{Event, Seen};
 use ridethrough::machine::head::Challenge;
-use ridethrough::{Error, Event, Kind, Seen, StaticBearer};
 use ridethrough_lab::{Entry, Protocol, Style, Times, What, When};
 use serde_json::json;
 use tokio::time::Instant;

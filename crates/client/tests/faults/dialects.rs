@@ -1,7 +1,9 @@
 //! The dialects in which servers say that a session is gone, and the words that only sound like it.
 
 use futures_util::future::{BoxFuture, join_all};
-use ridethrough::{Client, Event, Kind, Seen};
+use ridethrough::Client;
+use ridethrough::error::Kind;
+use ridethrough::event::{Event, Seen};
 use ridethrough_lab::{Ask, Protocol, Times, When};
 use serde_json::json;
 

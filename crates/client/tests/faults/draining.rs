@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::{Client, Event, Seen};
+use ridethrough::Client;
+use ridethrough::event::{Event, Seen};
 use ridethrough_lab::{Protocol, Style, Times, When};
 use serde_json::json;
 use tokio::sync::Notify;

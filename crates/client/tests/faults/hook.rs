@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::machine::head::Challenge;
-use ridethrough::{Credentials, NoCredentials, Refused, Token};
 
 /// What a hook answers: a token, none, or that there is no better one.
 pub(crate) type Brought = Result<Option<Token>, NoCredentials>;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use h2::Reason;
-use ridethrough::{Client, Delivery, Error, Json, Kind};
+use ridethrough::error::{Delivery, Kind};
+use ridethrough::{Client, Error, Json};
 use ridethrough_lab::{Http2, Processed, Protocol, Times, When};
 use tokio::sync::{Barrier, Notify};
 use tokio::time::{Instant, sleep, timeout};

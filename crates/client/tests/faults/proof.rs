@@ -7,8 +7,9 @@
 use bytes::Bytes;
 use futures_util::future::join;
 use h2::Reason;
+use ridethrough::error::{Delivery, Kind};
 use ridethrough::machine::Cause;
-use ridethrough::{Client, Delivery, Error, Kind, RecoveryPolicy};
+use ridethrough::{Client, Error, RetryPolicy};
 use ridethrough_lab::{Ask, Certificate, Mood, Processed, Protocol, Times, When};
 use tokio::time::{Instant, sleep};
 
@@ -170,7 +171,8 @@ async fn a_certificate_that_went_bad_ends_a_call_at_once_and_a_good_one_serves_t
 async fn a_count_that_moved_below_tls_proves_nothing() {
     let rig = Rig::over(Protocol::Http1Tls);
     let valve = Valve::to(&rig.server);
-    let client = rig.builder().dial(valve.clone()).policy(RecoveryPolicy::never()).build().unwrap();
+    let client =
+        rig.builder().dial(valve.clone()).retry_policy(RetryPolicy::never()).build().unwrap();
     settle(&client).await;
     valve.turn(Up::FailsAfter(1));
 
@@ -289,7 +291,7 @@ impl Bench {
     /// Calls after and beside some trouble: a client that tries once says that the call did not run,
     /// one that tries on makes it run once. Returns the words of the first.
     async fn call_amid(&self, before: impl AsyncFn(), beside: impl AsyncFn()) -> String {
-        let once = self.builder().policy(RecoveryPolicy::never()).build().unwrap();
+        let once = self.builder().retry_policy(RetryPolicy::never()).build().unwrap();
         settle(&once).await;
         before().await;
         let ((), result) = join(beside(), call(&once, "deploy", "once")).await;

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use ridethrough::{Delivered, Error, Inbox, Kind};
+use ridethrough::Error;
+use ridethrough::error::Kind;
+use ridethrough::event::{Delivered, Inbox};
 use ridethrough_lab::{Ask, Entry, Protocol, Sse, Times, When};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -158,7 +160,7 @@ on_every_carrier! {
         let client = rig.client();
         let started = Instant::now();
 
-        let call = client.request("tools/call", params("deploy", "a")).deadline(secs(10));
+        let call = client.request("tools/call", params("deploy", "a")).timeout(secs(10));
         let error = call.await.unwrap_err();
 
         assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);

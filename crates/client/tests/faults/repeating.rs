@@ -1,6 +1,6 @@
 //! One world, one run: with time paused and the seed fixed, every run is the same.
 
-use ridethrough::Seen;
+use ridethrough::event::Seen;
 use ridethrough_lab::{Protocol, Times, When};
 
 use crate::rig::{Rig, call, millis, paused, secs};

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
-use ridethrough::{Client, Connection, Delivery, Dial, Endpoint, Failure, Kind};
+use ridethrough::Client;
+use ridethrough::error::{Delivery, Kind};
+use ridethrough::transport::{Connection, Dial, Endpoint, Failure};
 use ridethrough_lab::{Mood, Protocol, Times, When};
 use tokio::time::Instant;
 

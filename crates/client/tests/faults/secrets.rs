@@ -1,7 +1,8 @@
 //! What must stay between a client and its server: tokens do not follow a redirect to another
 //! origin, and nothing secret is printed.
 
-use ridethrough::{Client, ClientBuilder, Error, Kind};
+use ridethrough::error::Kind;
+use ridethrough::{Client, ClientBuilder, Error};
 use ridethrough_lab::{Ask, Mcp, Mood, Protocol, Server, Times, When};
 
 use crate::hook::{Asked, Hook};
@@ -210,7 +211,7 @@ async fn passes_its_deadline(rig: &Rig, client: &Client) -> String {
     rig.mcp.rule(When::tool("held"), Times::Always, hold);
     let request = || client.request("tools/call", params("held", "a"));
     tokio::time::timeout(secs(1), request()).await.unwrap_err();
-    let error = request().deadline(secs(1)).await.unwrap_err();
+    let error = request().timeout(secs(1)).await.unwrap_err();
     format!("{error} {error:?} {}", error.report())
 }
 

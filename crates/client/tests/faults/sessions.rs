@@ -1,9 +1,11 @@
 //! Sessions that are lost: one renewal for all, one retry each, and an end to it.
 
 use futures_util::future::join_all;
+use ridethrough::error::Kind;
+use ridethrough::event::{Event, Events, Seen};
 use ridethrough::machine::Reason;
 use ridethrough::machine::breaker::State;
-use ridethrough::{Client, Error, Event, Events, Kind, Seen};
+use ridethrough::{Client, Error};
 use ridethrough_lab::{Ask, Entry, Protocol, Times, What, When};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -367,7 +369,7 @@ async fn open_the_breaker(rig: &Rig, client: &Client) {
 }
 
 /// Drops a call and sees it end in the same moment.
-async fn ends_at_once_as_cancelled(client: &Client, pending: ridethrough::Pending) {
+async fn ends_at_once_as_cancelled(client: &Client, pending: ridethrough::call::Pending) {
     let mut events = client.events();
     let before = Instant::now();
 

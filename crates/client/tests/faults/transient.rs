@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use ridethrough::{Delivered, Error, Inbox, Json, Kind};
+use ridethrough::error::Kind;
+use ridethrough::event::{Delivered, Inbox};
+use ridethrough::{Error, Json};
 use ridethrough_lab::{Ask, Protocol, Times, When};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ridethrough::{Client, Delivery, Kind, RecoveryPolicy};
+use ridethrough::error::{Delivery, Kind};
+use ridethrough::{Client, RetryPolicy};
 use ridethrough_lab::{Protocol, Server, Times, When};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
@@ -18,8 +19,8 @@ use crate::valve::{Up, Valve};
 async fn after_a_half_close_a_blocked_request_is_not_sent_and_never_will_be() {
     let rig = Rig::over(Protocol::Http1);
     let valve = Valve::to(&rig.server);
-    let policy = RecoveryPolicy::never();
-    let client = rig.builder().dial(valve.clone()).policy(policy).build().unwrap();
+    let policy = RetryPolicy::never();
+    let client = rig.builder().dial(valve.clone()).retry_policy(policy).build().unwrap();
     settle(&client).await;
     valve.turn(Up::Blocked);
 
@@ -207,7 +208,7 @@ async fn a_connection_that_stalled_is_never_used_again() {
         sleep(millis(10)).await;
         rig.server.stall_connections();
     };
-    let deploying = client.request("tools/call", params("deploy", "a")).deadline(secs(5));
+    let deploying = client.request("tools/call", params("deploy", "a")).timeout(secs(5));
     let (stalled, ()) = tokio::join!(deploying.into_future(), stalling);
     call(&client, "echo", "b").await.unwrap();
 

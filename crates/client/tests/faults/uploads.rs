@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Method, Response};
-use ridethrough::{Client, Connection, Dial, Endpoint, Era, Failure, Kind, Peek};
+use ridethrough::error::Kind;
+use ridethrough::transport::{Connection, Dial, Endpoint, Failure, Peek};
+use ridethrough::{Client, Era};
 use ridethrough_lab::{Authority, Pipe, pipe};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -66,7 +68,7 @@ async fn what_the_server_stopped_reading_takes_no_http2_stream_from_others() {
 /// Calls with more than the server cares to read.
 async fn upload(client: &Client) -> Kind {
     let params = json!({ "name": "deploy", "arguments": { "key": "x".repeat(1 << 20) } });
-    let call = client.request("tools/call", params).deadline(secs(20));
+    let call = client.request("tools/call", params).timeout(secs(20));
     let error = call.await.unwrap_err();
     error.call().unwrap_or_else(|| panic!("{error}")).kind
 }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use futures_util::future::BoxFuture;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{Connection, Dial, Endpoint, Peek};
+use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
 use ridethrough_lab::{Pipe, Server};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 

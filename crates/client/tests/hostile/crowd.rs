@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Client, Delivered, Error};
+use ridethrough::event::Delivered;
+use ridethrough::{Client, Error};
 use ridethrough_lab::{Ask, Protocol, Times, When};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
@@ -42,7 +43,7 @@ on_every_carrier! {
         let mut inbox = client.inbox();
         client.connect().await.unwrap();
         let stuck: Vec<_> = (0..60).map(|_| {
-            client.request("tools/call", params("endless", "a")).deadline(secs(300)).answer()
+            client.request("tools/call", params("endless", "a")).timeout(secs(300)).answer()
         }).collect();
         let waiting = tokio::spawn({
             let client = client.clone();
@@ -74,13 +75,13 @@ async fn a_call_that_waits_for_memory_is_not_taken_for_one_whose_server_is_silen
     let client = rig.client();
     client.connect().await.unwrap();
     let stuck: Vec<_> = (0..60)
-        .map(|_| client.request("tools/call", params("endless", "a")).deadline(secs(900)).answer())
+        .map(|_| client.request("tools/call", params("endless", "a")).timeout(secs(900)).answer())
         .collect();
     sleep(secs(1)).await;
     let waiting = tokio::spawn({
         let client = client.clone();
         let request = client.request("tools/call", params("json", "a"));
-        async move { request.deadline(secs(900)).await.map(|result| result.as_str().len()) }
+        async move { request.timeout(secs(900)).await.map(|result| result.as_str().len()) }
     });
 
     sleep(secs(400)).await;

@@ -15,7 +15,8 @@ mod crowd;
 use bytes::Bytes;
 use http::Response;
 use peak_alloc::PeakAlloc;
-use ridethrough::{Error, Json, Kind};
+use ridethrough::error::Kind;
+use ridethrough::{Error, Json};
 use ridethrough_lab::{Ask, Protocol, Stream, Times, When};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
@@ -232,7 +233,7 @@ on_every_carrier! {
         let before = ALLOCATOR.current_usage();
 
         let calls = (0..40).map(|_| {
-            client.request("tools/call", params("deploy", "a")).deadline(secs(5)).answer()
+            client.request("tools/call", params("deploy", "a")).timeout(secs(5)).answer()
         });
         futures_util::future::join_all(calls).await;
 
@@ -279,7 +280,7 @@ on_every_carrier! {
         let before = ALLOCATOR.current_usage();
 
         let calls = (0..16).map(|_| {
-            client.request("tools/call", params("deploy", "a")).deadline(secs(5)).answer()
+            client.request("tools/call", params("deploy", "a")).timeout(secs(5)).answer()
         });
         let results = futures_util::future::join_all(calls).await;
 
@@ -391,7 +392,7 @@ async fn ask_within_memory(rig: &Rig) -> Result<Json, Error> {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();
 
-    let call = client.request("tools/call", params("deploy", "a")).deadline(secs(20));
+    let call = client.request("tools/call", params("deploy", "a")).timeout(secs(20));
     let result = tokio::time::timeout(secs(21), call).await.expect("every call ends in time");
 
     let peak = ALLOCATOR.peak_usage() - before;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ridethrough::{Client, Delivery, Error, Json, Kind};
+use ridethrough::error::{Delivery, Kind};
+use ridethrough::{Client, Error, Json};
 use ridethrough_lab::{Mcp, OldMcp, Protocol, Service, Times, Turn, When};
 use serde_json::json;
 use tokio::task::JoinHandle;

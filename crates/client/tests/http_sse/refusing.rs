@@ -1,6 +1,7 @@
 //! What is not taken for HTTP+SSE, and what is refused of it.
 
-use ridethrough::{Delivery, Era, Kind};
+use ridethrough::Era;
+use ridethrough::error::{Delivery, Kind};
 use ridethrough_lab::{Protocol, Times, When};
 
 use crate::rig::{Rig, call, fallbacks, secs};

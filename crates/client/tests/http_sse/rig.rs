@@ -5,7 +5,9 @@ mod pipes;
 
 use std::time::Duration;
 
-use ridethrough::{Carrier, Client, ClientBuilder, Era, Error, Event, Events, Json, Seen};
+use ridethrough::event::{Event, Events, Seen};
+use ridethrough::transport::Carrier;
+use ridethrough::{Client, ClientBuilder, Era, Error, Json};
 use ridethrough_lab::{Entry, OldMcp, Protocol, Server, Service, When};
 use serde_json::{Value, json};
 

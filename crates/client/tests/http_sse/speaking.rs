@@ -2,8 +2,10 @@
 
 use futures_util::future::join_all;
 use http::Method;
+use ridethrough::credentials::StaticBearer;
+use ridethrough::event::Delivered;
 use ridethrough::model::Root;
-use ridethrough::{Delivered, Eras, StaticBearer, Version};
+use ridethrough::server::{Eras, Version};
 use ridethrough_lab::{Ask, Protocol, Times, What, When};
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{Client, Delivery, Error, Kind};
+use ridethrough::error::{Delivery, Kind};
+use ridethrough::{Client, Error};
 use ridethrough_lab::{Authority, Certificate, Protocol};
 use tokio::time::Instant;
 
@@ -133,7 +134,7 @@ async fn a_client_without_a_certificate_never_runs_anything_on_sockets() {
         let client = rig.client();
 
         let call = client.request("tools/call", crate::rig::params("deploy", "a"));
-        let error = call.deadline(secs(5)).await.unwrap_err();
+        let error = call.timeout(secs(5)).await.unwrap_err();
 
         assert!(!error.may_have_run(), "{protocol:?}: {error}");
         assert_eq!(rig.mcp.log().len(), 0);

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{Call, Client, Kind};
+use ridethrough::error::Kind;
+use ridethrough::{Call, Client};
 use ridethrough_lab::{Ask, Protocol, Times, When};
 use serde_json::json;
 

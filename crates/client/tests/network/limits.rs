@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
-use ridethrough::{Answer, Delivered, Inbox, Json, Kind};
+use ridethrough::Json;
+use ridethrough::error::Kind;
+use ridethrough::event::{Answer, Delivered, Inbox};
 use ridethrough_lab::{Protocol, Server, Times, What, When};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -44,7 +46,7 @@ async fn a_call_whose_deadline_passes_while_it_waits_for_a_connection_says_so() 
         let hold = client.request("tools/call", params("held", "a")).answer();
         tokio::time::sleep(secs(1)).await;
 
-        let call = client.request("tools/call", params("deploy", "b")).deadline(secs(5));
+        let call = client.request("tools/call", params("deploy", "b")).timeout(secs(5));
         let error = call.await.unwrap_err();
 
         assert_eq!(error.call().unwrap().kind, Kind::DeadlinePassed);

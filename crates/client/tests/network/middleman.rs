@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::future::BoxFuture;
+use ridethrough::ClientBuilder;
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{ClientBuilder, Connection, Dial, Endpoint, Peek};
+use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
 use ridethrough_lab::{Authority, Control, Pipe, Server, pipe};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio_rustls::TlsAcceptor;

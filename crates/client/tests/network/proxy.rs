@@ -3,7 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use ridethrough::{Kind, StaticBearer};
+use ridethrough::credentials::StaticBearer;
+use ridethrough::error::Kind;
 use ridethrough_lab::{Protocol, Times, When};
 use serde_json::json;
 use tokio::time::Instant;

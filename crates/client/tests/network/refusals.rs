@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{CallError, Client, Delivery, Error, Kind};
+use ridethrough::error::{CallError, Delivery, Kind};
+use ridethrough::{Client, Error};
 use ridethrough_lab::{Protocol, When};
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! The end of a service: nothing is left, neither here nor on the server.
 
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough::rmcp::Facts;
 use rmcp::ServiceExt;
 use rmcp::service::QuitReason;

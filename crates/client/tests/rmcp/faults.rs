@@ -1,6 +1,6 @@
 //! Broken streams and refusals between `rmcp`'s client and `rmcp`'s server.
 
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough::rmcp::Facts;
 use tokio::time::Instant;
 

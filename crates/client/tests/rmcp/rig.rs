@@ -10,9 +10,11 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use ridethrough::error::CallError;
 use ridethrough::machine::{Cause, Failure};
 use ridethrough::rmcp::ClientTransport;
-use ridethrough::{CallError, Client, ClientBuilder, Connection, Dial, Endpoint, Era, Peek};
+use ridethrough::transport::{Connection, Dial, Endpoint, Peek};
+use ridethrough::{Client, ClientBuilder, Era};
 use ridethrough_lab::Pipe;
 use rmcp::RoleClient;
 use rmcp::model::{

@@ -1,7 +1,7 @@
 //! A server that forgets its sessions, dies or restarts under `rmcp`'s client.
 
 use futures_util::future::join_all;
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough::rmcp::Facts;
 use rmcp::ServiceExt;
 use rmcp::service::ClientInitializeError;

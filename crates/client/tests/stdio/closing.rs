@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use ridethrough::{Client, Kind};
+use ridethrough::Client;
+use ridethrough::error::Kind;
 use serde_json::json;
 
 use crate::rig::{Rig, call_error, eventually, has_ended, is_buried, tool};

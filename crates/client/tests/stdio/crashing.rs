@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Kind, RecoveryPolicy, Stderr};
+use ridethrough::error::Kind;
+use ridethrough::{RetryPolicy, Stderr};
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
@@ -16,7 +17,7 @@ async fn a_server_killed_under_twenty_calls_loses_the_unsafe_ones_and_answers_th
     let unsafe_calls: Vec<_> =
         (0..10).map(|n| tool(&client, "holds", json!({ "n": n })).into_future()).collect();
     let repeatable: Vec<_> = (10..15)
-        .map(|n| tool(&client, "holds", json!({ "n": n })).repeatable().into_future())
+        .map(|n| tool(&client, "holds", json!({ "n": n })).idempotent().into_future())
         .collect();
     let reads: Vec<_> = (0..5)
         .map(|n| client.request("resources/read", json!({ "uri": n.to_string() })).into_future())
@@ -110,9 +111,8 @@ async fn a_server_that_dies_twice_as_it_starts_is_started_a_third_time() {
 async fn a_server_that_always_dies_ends_the_call_with_its_patience_and_its_last_words() {
     let rig = Rig::new(json!({ "dies_at_starts": 1_000_000, "says": "no licence found" }));
     let patience = Duration::from_secs(2);
-    let policy =
-        RecoveryPolicy::interactive().builder().patience(patience).first_patience(patience);
-    let client = rig.builder().policy(policy.build().unwrap()).build().unwrap();
+    let policy = RetryPolicy::interactive().builder().patience(patience).first_patience(patience);
+    let client = rig.builder().retry_policy(policy.build().unwrap()).build().unwrap();
 
     let error = call_error(tool(&client, "echo", json!({})).await);
 

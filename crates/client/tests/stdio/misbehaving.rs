@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ridethrough::{Answer, Client, Command, Delivered, Json, Kind};
+use ridethrough::error::Kind;
+use ridethrough::event::{Answer, Delivered};
+use ridethrough::{Client, Command, Json};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -76,7 +78,7 @@ async fn a_server_that_never_reads_holds_up_no_deadline_and_no_cancel() {
     // More than a pipe holds.
     let long = "x".repeat(1 << 20);
     let call = |seconds| {
-        tool(&client, "echo", json!({ "long": long })).deadline(Duration::from_secs(seconds))
+        tool(&client, "echo", json!({ "long": long })).timeout(Duration::from_secs(seconds))
     };
     let stuck = call(600).answer();
     let waiting = call(600).answer();
@@ -93,8 +95,8 @@ async fn a_server_that_never_reads_holds_up_no_deadline_and_no_cancel() {
 #[tokio::test]
 async fn a_server_that_closes_its_stdout_and_lives_on_is_ended() {
     let command = Command::new("sh").arg("-c").arg("exec >&-; while :; do sleep 1; done");
-    let policy = ridethrough::RecoveryPolicy::never();
-    let client = ridethrough::ClientBuilder::spawn(command).policy(policy).build().unwrap();
+    let policy = ridethrough::RetryPolicy::never();
+    let client = ridethrough::ClientBuilder::spawn(command).retry_policy(policy).build().unwrap();
 
     let error = call_error(tool(&client, "echo", json!({})).await);
 

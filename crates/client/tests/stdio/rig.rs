@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ridethrough::{Call, CallError, Client, ClientBuilder, Command, Error, Events, Json, Seen};
+use ridethrough::error::CallError;
+use ridethrough::event::{Events, Seen};
+use ridethrough::{Call, Client, ClientBuilder, Command, Error, Json};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
@@ -108,7 +110,10 @@ pub(crate) fn has_ended(pid: Pid) -> bool {
 }
 
 /// The events so far that are so.
-pub(crate) fn seen(events: &mut Events, is_so: impl Fn(&ridethrough::Event) -> bool) -> usize {
+pub(crate) fn seen(
+    events: &mut Events,
+    is_so: impl Fn(&ridethrough::event::Event) -> bool,
+) -> usize {
     let all = std::iter::from_fn(|| events.try_next());
     all.filter(|seen| matches!(seen, Seen::Event { event, .. } if is_so(event))).count()
 }

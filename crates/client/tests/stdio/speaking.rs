@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Answer, Client, Command, Delivered, Event, Json, Kind, Version};
+use ridethrough::error::Kind;
+use ridethrough::event::{Answer, Delivered, Event};
+use ridethrough::server::Version;
+use ridethrough::{Client, Command, Json};
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, call_error, eventually, seen, tool, value};

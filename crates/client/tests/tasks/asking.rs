@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use ridethrough::error::Kind;
 use ridethrough::model::{Elicited, Root};
-use ridethrough::{Client, Json, Kind};
+use ridethrough::{Client, Json};
 use serde_json::{Value, json};
 
 use crate::rig::{Office, Told, completed, made, secs, task, working};
@@ -134,7 +135,7 @@ async fn input_that_nobody_gives_ends_the_call_and_cancels_its_task() {
 async fn a_handler_that_refuses_ends_the_call_with_its_words() {
     let office = asks_until_told(json!({ "model": { "method": "sampling/createMessage",
         "params": { "messages": [] } } }));
-    let refuses = |_| async { Err(ridethrough::Refusal::new("not at night")) };
+    let refuses = |_| async { Err(ridethrough::event::Refusal::new("not at night")) };
     let client = office.builder().on_sampling(refuses).build().unwrap();
 
     let error = client.call_tool("build", ()).await.unwrap_err();

@@ -1,6 +1,7 @@
 //! How a call ends that was made a task of.
 
-use ridethrough::{Error, Kind, TaskEnd};
+use ridethrough::Error;
+use ridethrough::error::{Kind, TaskEnd};
 use serde_json::json;
 
 use crate::rig::{Office, Told, completed, made, secs, task, text, working};
@@ -135,7 +136,7 @@ async fn a_task_that_does_not_end_is_cancelled_at_the_deadline_of_its_call() {
     let client = office.client();
     let began = tokio::time::Instant::now();
 
-    let error = client.call_tool("build", ()).deadline(secs(30)).await.unwrap_err();
+    let error = client.call_tool("build", ()).timeout(secs(30)).await.unwrap_err();
 
     assert_eq!(error.kind(), Some(Kind::DeadlinePassed));
     assert_eq!(began.elapsed(), secs(30));
@@ -237,7 +238,7 @@ async fn the_headers_of_a_call_go_with_the_cancellation_of_its_task() {
     let office = Office::looks(vec![Told::Result(working())]);
     let client = office.client();
 
-    let call = client.call_tool("build", ()).header("x-tenant", "blue").deadline(secs(5));
+    let call = client.call_tool("build", ()).header("x-tenant", "blue").timeout(secs(5));
     call.await.unwrap_err();
     tokio::time::sleep(secs(1)).await;
 
@@ -279,7 +280,7 @@ async fn the_raw_answer_is_the_task_itself() {
 
     let answer = office.client().call_tool("build", ()).answer().await.unwrap();
 
-    let ridethrough::Answer::Result(json) = answer else { panic!("{answer:?}") };
+    let ridethrough::event::Answer::Result(json) = answer else { panic!("{answer:?}") };
     assert_eq!(json.member("taskId").unwrap().as_str(), r#""t-1""#);
     assert_eq!(office.count("tasks/get"), 0);
 }

@@ -1,6 +1,7 @@
 //! Faults between the questions about a task, and around its making.
 
-use ridethrough::{Delivery, Error, Kind};
+use ridethrough::Error;
+use ridethrough::error::{Delivery, Kind};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -77,7 +78,7 @@ async fn an_outage_longer_than_the_calls_own_time_ends_it_and_says_why() {
     let office = outage(secs(5), secs(3600));
     let began = Instant::now();
 
-    let error = office.client().call_tool("build", ()).deadline(secs(100)).await.unwrap_err();
+    let error = office.client().call_tool("build", ()).timeout(secs(100)).await.unwrap_err();
 
     assert_eq!(error.kind(), Some(Kind::DeadlinePassed));
     assert_eq!(began.elapsed(), secs(100));
@@ -159,7 +160,7 @@ async fn a_call_that_may_be_repeated_gets_a_task_at_its_second_try() {
         _ => completed(),
     });
 
-    let result = office.client().call_tool("build", ()).repeatable().await.unwrap();
+    let result = office.client().call_tool("build", ()).idempotent().await.unwrap();
 
     assert_eq!((result.text(), office.count("tools/call")), ("done".to_owned(), 2));
 }

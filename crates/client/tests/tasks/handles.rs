@@ -1,7 +1,9 @@
 //! Tasks that are held by their name.
 
+use ridethrough::error::{Kind, TaskEnd};
 use ridethrough::model::{TaskId, TaskStatus};
-use ridethrough::{Begun, Client, Error, Json, Kind, Task, TaskEnd};
+use ridethrough::task::{Begun, Task};
+use ridethrough::{Client, Error, Json};
 use serde_json::json;
 
 use crate::rig::{Office, Told, completed, drop_unseen, secs, task, text, working};
@@ -78,7 +80,7 @@ async fn a_wait_that_is_dropped_or_over_leaves_the_task_alone() {
     let client = office.client();
     let task = begin(&client).await;
 
-    let late = task.result().deadline(secs(5)).await.unwrap_err();
+    let late = task.result().timeout(secs(5)).await.unwrap_err();
     let _ = tokio::time::timeout(secs(5), task.result()).await.unwrap_err();
     drop(task);
     tokio::time::sleep(secs(60)).await;
@@ -133,7 +135,7 @@ async fn a_client_that_does_not_know_the_era_yet_finds_out_before_it_asks_for_a_
         "tools/call" => Told::Result(crate::rig::made()),
         _ => completed(),
     });
-    let client = office.bare().eras(ridethrough::Eras::Either).tasks().build().unwrap();
+    let client = office.bare().eras(ridethrough::server::Eras::Either).tasks().build().unwrap();
 
     let result = begin(&client).await.result().await.unwrap();
 
@@ -187,7 +189,7 @@ async fn only_calls_of_tools_can_be_tasks() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_cannot_be_sent_as_a_task_asks_nobody_anything() {
     let office = Office::new(|_, _| Told::Result(json!({})));
-    let client = office.bare().eras(ridethrough::Eras::Either).tasks().build().unwrap();
+    let client = office.bare().eras(ridethrough::server::Eras::Either).tasks().build().unwrap();
 
     let call = client.call_tool("build", ()).header("no header", "x");
     let error = call.as_task().await.unwrap_err();

@@ -1,7 +1,9 @@
 //! The tasks of 2025-11-25: asked for by the client, their result fetched on its own.
 
+use ridethrough::error::{Kind, TaskEnd};
 use ridethrough::model::{Elicited, TaskStatus};
-use ridethrough::{Begun, Client, Era, Error, Json, Kind, TaskEnd};
+use ridethrough::task::Begun;
+use ridethrough::{Client, Era, Error, Json};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -38,7 +40,7 @@ async fn a_client_that_does_not_know_the_era_yet_finds_out_and_then_asks_for_a_t
         "tasks/result" => Told::Result(text("fetched")),
         _ => usual(asked, &can_do(), &json!({ "taskSupport": "optional" })),
     });
-    let client = office.bare().eras(ridethrough::Eras::Either).tasks().build().unwrap();
+    let client = office.bare().eras(ridethrough::server::Eras::Either).tasks().build().unwrap();
 
     let begun = client.call_tool("build", ()).as_task().await.unwrap();
 
@@ -280,7 +282,7 @@ async fn finding_out_whether_there_are_tasks_takes_no_longer_than_the_call_may()
         let office = silent_at(silent);
         let began = tokio::time::Instant::now();
 
-        let call = client(&office).call_tool("build", ()).deadline(secs(7));
+        let call = client(&office).call_tool("build", ()).timeout(secs(7));
         let error = call.as_task().await.unwrap_err();
 
         assert_eq!(error.kind(), Some(Kind::DeadlinePassed), "{silent}");
@@ -295,7 +297,7 @@ async fn a_refusal_is_the_answer_when_the_time_of_the_call_is_over() {
     let office = silent_at("tools/list");
     let began = tokio::time::Instant::now();
 
-    let call = client(&office).call_tool("build", ()).deadline(secs(7));
+    let call = client(&office).call_tool("build", ()).timeout(secs(7));
     let error = call.await.unwrap_err();
 
     assert_eq!(error.server().unwrap().rpc.message, "as a task only");
@@ -309,7 +311,7 @@ async fn a_tool_that_is_refused_as_a_task_too_is_not_called_again_and_again() {
         _ => usual(asked, &can_do(), &json!({ "taskSupport": "required" })),
     });
 
-    let error = client(&office).call_tool("build", ()).deadline(secs(7)).await.unwrap_err();
+    let error = client(&office).call_tool("build", ()).timeout(secs(7)).await.unwrap_err();
 
     assert_eq!(error.server().unwrap().rpc.message, "never");
     assert_eq!(office.count("tools/call"), 2);

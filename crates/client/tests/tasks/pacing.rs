@@ -1,6 +1,6 @@
 //! How often a task is asked for.
 
-use ridethrough::Extension;
+use ridethrough::call::Extension;
 use serde_json::json;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -57,11 +57,11 @@ async fn a_task_that_moves_gets_the_extension_of_its_call() {
     let began = Instant::now();
 
     let extension = Extension { by: secs(10), cap: secs(600) };
-    let call = office.client().call_tool("build", ()).deadline(secs(10));
+    let call = office.client().call_tool("build", ()).timeout(secs(10));
     let error = call.extended_by_progress(extension).await.unwrap_err();
 
     // It moved last in the third look, at 1 s and two times 4 s; ten more seconds follow.
-    assert_eq!(error.kind(), Some(ridethrough::Kind::DeadlinePassed));
+    assert_eq!(error.kind(), Some(ridethrough::error::Kind::DeadlinePassed));
     assert_eq!(began.elapsed(), secs(19));
 }
 
@@ -90,7 +90,7 @@ async fn time_that_a_call_won_by_progress_is_not_lost_when_it_becomes_a_task() {
     });
 
     let extension = Extension { by: secs(60), cap: secs(3600) };
-    let call = office.client().call_tool("build", ()).deadline(secs(60));
+    let call = office.client().call_tool("build", ()).timeout(secs(60));
     let result = call.extended_by_progress(extension).await.unwrap();
 
     assert_eq!(result.text(), "done");
@@ -111,7 +111,7 @@ async fn a_task_that_has_moved_at_the_first_look_gets_the_extension() {
     });
 
     let extension = Extension { by: secs(20), cap: secs(600) };
-    let call = office.client().call_tool("build", ()).deadline(secs(20));
+    let call = office.client().call_tool("build", ()).timeout(secs(20));
     let result = call.extended_by_progress(extension).await.unwrap();
 
     assert_eq!(result.text(), "done");

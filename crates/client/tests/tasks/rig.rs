@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use http::StatusCode;
 use ridethrough::machine::head::{AnswerHead, Content};
 use ridethrough::machine::{Cause, Failure, Verb};
-use ridethrough::{
-    Body, Bytes, Client, ClientBuilder, Era, Reply, TaskCall, Transport, TransportRequest,
-};
+use ridethrough::task::TaskCall;
+use ridethrough::transport::{Body, Bytes, Reply, Transport, TransportRequest};
+use ridethrough::{Client, ClientBuilder, Era};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;

@@ -16,7 +16,7 @@ use crate::head::{Challenge, Redirect};
 use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
-use crate::policy::RecoveryPolicy;
+use crate::policy::RetryPolicy;
 use crate::rng::Rng;
 
 /// What to do next for an exchange.
@@ -84,7 +84,7 @@ impl From<Ending> for Step {
 pub(crate) struct Rules<'a> {
     pub(crate) now: Moment,
     pub(crate) era: Era,
-    pub(crate) policy: &'a RecoveryPolicy,
+    pub(crate) policy: &'a RetryPolicy,
     pub(crate) rng: &'a mut Rng,
     /// Whether the request may be sent again once it may have arrived.
     pub(crate) is_safe: bool,

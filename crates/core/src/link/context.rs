@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::event::Event;
 use crate::ids::{AttemptId, CredentialsId, Generation};
 use crate::output::{Action, Delivered, Outgoing, Output};
-use crate::policy::RecoveryPolicy;
+use crate::policy::RetryPolicy;
 use crate::rng::Rng;
 
 use super::attempts::{Attempt, Attempts, NewRequest, Owner};
@@ -15,7 +15,7 @@ use super::timers::Timers;
 /// The rules, the timers, the requests that are out, and the outbox.
 #[derive(Debug)]
 pub(crate) struct Context {
-    pub(crate) policy: RecoveryPolicy,
+    pub(crate) policy: RetryPolicy,
     pub(crate) rng: Rng,
     pub(crate) timers: Timers,
     pub(crate) attempts: Attempts,
@@ -25,7 +25,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(policy: RecoveryPolicy, seed: u64) -> Self {
+    pub(crate) fn new(policy: RetryPolicy, seed: u64) -> Self {
         Self {
             policy,
             rng: Rng::new(seed),

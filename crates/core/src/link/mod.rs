@@ -52,7 +52,7 @@ use crate::message::Params;
 use crate::moment::Moment;
 use crate::outcome::{CallName, Kind, Reason};
 use crate::output::Output;
-use crate::policy::RecoveryPolicy;
+use crate::policy::RetryPolicy;
 use crate::replay::ReplayRule;
 use crate::secrets::Secrets;
 
@@ -102,7 +102,7 @@ impl Link {
         now: Moment,
         eras: impl Into<Eras>,
         identity: Identity,
-        policy: RecoveryPolicy,
+        policy: RetryPolicy,
         seed: u64,
     ) -> Self {
         Self {

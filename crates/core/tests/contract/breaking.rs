@@ -1,7 +1,7 @@
 //! The breaker as part of the link.
 
 use ridethrough_core::breaker::State;
-use ridethrough_core::{Eras, Kind, RecoveryPolicy};
+use ridethrough_core::{Eras, Kind, RetryPolicy};
 
 use crate::rig::{Rig, method, millis, secs, session};
 
@@ -125,7 +125,7 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
 fn a_probe_that_meets_the_other_era_leads_to_a_handshake_because_no_call_can() {
     // Found by the simulator, seed 807 of both eras: a server that is rolled back while the breaker is
     // open refuses every probe by a bare status, which would keep it open for ever.
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     rig.call("deploy");
     let question = rig.post();
     rig.reply(&question, r#"{"supportedVersions":["2026-07-28"]}"#);
@@ -294,7 +294,7 @@ fn an_unreachable_server_under_probe_keeps_it_open() {
 }
 
 fn open_breaker() -> Rig {
-    let mut rig = Rig::with_policy(RecoveryPolicy::default());
+    let mut rig = Rig::with_policy(RetryPolicy::default());
     rig.connect();
     strikes(&mut rig, 5);
     rig

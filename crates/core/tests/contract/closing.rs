@@ -121,8 +121,7 @@ fn a_loss_that_arrives_while_closing_is_closed() {
 
 #[test]
 fn calls_that_wait_in_line_are_not_sent_by_closing() {
-    let policy =
-        ridethrough_core::RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let policy = ridethrough_core::RetryPolicy::default().builder().in_flight(1).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     let ids: Vec<_> = (0..5).map(|_| rig.call("deploy")).collect();

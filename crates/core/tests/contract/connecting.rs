@@ -1,6 +1,6 @@
 //! Rows 1 and 1p, and waiting for a connection.
 
-use ridethrough_core::{CallOptions, Cause, Delivery, Event, Failure, Kind, RecoveryPolicy};
+use ridethrough_core::{CallOptions, Cause, Delivery, Event, Failure, Kind, RetryPolicy};
 
 use crate::rig::{Rig, millis, secs, session};
 
@@ -57,7 +57,7 @@ fn the_first_redial_is_immediate_and_later_ones_keep_a_gap() {
 
 #[test]
 fn gaps_stay_under_250_ms_for_the_first_5_s_and_then_grow_to_5_s() {
-    let mut rig = Rig::with_policy(RecoveryPolicy::unattended());
+    let mut rig = Rig::with_policy(RetryPolicy::unattended());
     rig.connect();
     rig.call("deploy");
     let post = rig.post();
@@ -182,7 +182,7 @@ fn a_call_gives_up_only_after_one_more_connect() {
 
 #[test]
 fn a_call_without_patience_or_with_none_left_gets_no_further_connect() {
-    let mut rig = Rig::with_policy(RecoveryPolicy::never());
+    let mut rig = Rig::with_policy(RetryPolicy::never());
     rig.connect();
     let id = rig.call("deploy");
     let post = rig.post();

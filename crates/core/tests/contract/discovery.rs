@@ -2,7 +2,7 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Era, Eras, Event, Kind, Outgoing, RecoveryPolicy, Version};
+use ridethrough_core::{Era, Eras, Event, Kind, Outgoing, RetryPolicy, Version};
 
 use crate::rig::{Rig, method, millis, secs, session, wire_id};
 
@@ -653,7 +653,7 @@ fn a_server_that_was_stateless_and_wants_sessions_is_told() {
 
 #[test]
 fn a_link_that_is_pinned_keeps_to_its_era_whatever_is_remembered() {
-    let mut rig = Rig::with(Eras::Only(Era::Legacy), RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Only(Era::Legacy), RetryPolicy::default());
     rig.link.remember_era(rig.now, Era::Modern, secs(0));
 
     rig.call("deploy");
@@ -664,7 +664,7 @@ fn a_link_that_is_pinned_keeps_to_its_era_whatever_is_remembered() {
 }
 
 fn either() -> Rig {
-    Rig::with(Eras::Either, RecoveryPolicy::default())
+    Rig::with(Eras::Either, RetryPolicy::default())
 }
 
 fn modern(rig: &mut Rig, question: &Outgoing) {

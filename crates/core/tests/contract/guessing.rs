@@ -2,7 +2,7 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::session::SessionId;
-use ridethrough_core::{Era, Eras, Kind, Outgoing, RecoveryPolicy, Verb};
+use ridethrough_core::{Era, Eras, Kind, Outgoing, RetryPolicy, Verb};
 
 use crate::rig::{Rig, head, method, secs, session, wire_id};
 
@@ -44,7 +44,7 @@ fn a_guessed_session_is_deleted_however_long_ago_it_was_guessed() {
 /// A server that was found to have sessions and was upgraded since has none left to delete.
 #[test]
 fn a_session_that_was_made_on_evidence_is_left_to_a_server_that_was_upgraded() {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     rig.call("deploy");
     let question = rig.post();
     rig.refuse(&question, 404, -32601, "Method not found");
@@ -97,7 +97,7 @@ fn a_guessed_session_that_owes_a_call_its_answer_is_left_alone() {
 #[test]
 fn a_session_in_a_revision_that_nobody_here_speaks_is_deleted() {
     for eras in [Eras::Only(Era::Legacy), Eras::Either] {
-        let mut rig = Rig::with(eras, RecoveryPolicy::default());
+        let mut rig = Rig::with(eras, RetryPolicy::default());
         rig.plays_handshake = false;
         let id = rig.call("deploy");
         if eras == Eras::Either {
@@ -122,7 +122,7 @@ fn a_session_in_a_revision_that_nobody_here_speaks_is_deleted() {
 
 /// A link that was answered in useless ways, and has made a session without knowing the era.
 fn guessed() -> Rig {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     let id = rig.call("deploy");
     while rig.handshakes == 0 {
         let question = rig.post();

@@ -1,7 +1,7 @@
 //! What goes out with a request beside its message: the call's own headers, and its place in line.
 
 use http::{HeaderMap, HeaderValue};
-use ridethrough_core::{CallOptions, Headers, Kind, Lane, Outgoing, RecoveryPolicy};
+use ridethrough_core::{CallOptions, Headers, Kind, Lane, Outgoing, RetryPolicy};
 
 use crate::rig::{Rig, method, secs};
 
@@ -69,7 +69,7 @@ fn what_the_link_says_itself_never_stands_in_line_with_calls() {
 
 #[test]
 fn a_call_whose_deadline_passes_while_it_waits_for_a_place_says_so() {
-    let policy = RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let policy = RetryPolicy::default().builder().in_flight(1).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     rig.call("deploy");

@@ -2,7 +2,7 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::{
-    CallOptions, Carrier, Delivery, Era, Eras, Event, Kind, Outgoing, RecoveryPolicy, ReplayRule,
+    CallOptions, Carrier, Delivery, Era, Eras, Event, Kind, Outgoing, ReplayRule, RetryPolicy,
     Verb, Version,
 };
 
@@ -269,7 +269,7 @@ fn old() -> Rig {
 }
 
 fn old_with(eras: impl Into<Eras>) -> Rig {
-    let mut rig = Rig::with(eras, RecoveryPolicy::default());
+    let mut rig = Rig::with(eras, RetryPolicy::default());
     rig.plays_handshake = false;
     rig.link.speak_http_sse();
     rig

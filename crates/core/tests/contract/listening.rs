@@ -3,7 +3,7 @@
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
 use ridethrough_core::{CallOptions, Delivered, Era, Eras, Event, ExchangeId, Outgoing, Request};
-use ridethrough_core::{Kind, NoCredentials, RecoveryPolicy};
+use ridethrough_core::{Kind, NoCredentials, RetryPolicy};
 
 use crate::rig::{Rig, header, json, method, millis, params, secs, wire_id};
 
@@ -34,7 +34,7 @@ fn a_stateless_server_is_listened_to_once_somebody_wants_news() {
 
 #[test]
 fn a_server_that_is_found_stateless_is_listened_to_after_it_was_asked() {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     rig.link.keep_connected(rig.now);
     rig.pump();
     let discover = rig.post();
@@ -251,7 +251,7 @@ fn a_status_without_words_is_no_word_about_subscriptions() {
 
 #[test]
 fn a_roll_back_that_the_stream_meets_is_followed_and_not_for_ever() {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     rig.link.keep_connected(rig.now);
     rig.pump();
     let discover = rig.post();
@@ -387,7 +387,7 @@ fn a_subscription_that_nobody_acknowledges_ends_at_its_deadline_and_says_so() {
 
 #[test]
 fn a_subscription_that_waits_while_the_server_is_rolled_back_is_asked_for_in_the_old_way() {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     let id = subscribe(&mut rig, "resources/subscribe", "a:1");
     let discover = rig.post();
     rig.reply(&discover, r#"{"supportedVersions":["2026-07-28"],"resultType":"complete"}"#);
@@ -446,7 +446,7 @@ fn a_ping_asks_a_stateless_server_who_it_is() {
 #[test]
 fn a_question_of_a_stateless_server_is_not_answered() {
     for asked in ["ping", "roots/list"] {
-        let mut rig = Rig::with(Era::Modern, RecoveryPolicy::default());
+        let mut rig = Rig::with(Era::Modern, RetryPolicy::default());
         rig.call("deploy");
         let call = rig.post();
         rig.open(&call);

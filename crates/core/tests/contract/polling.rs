@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough_core::{ExchangeId, Kind, Outgoing, RecoveryPolicy};
+use ridethrough_core::{ExchangeId, Kind, Outgoing, RetryPolicy};
 
 use crate::rig::{Rig, millis, secs};
 
@@ -102,7 +102,7 @@ fn a_retry_beyond_the_deadline_ends_the_call_now_and_says_so() {
 
 #[test]
 fn a_policy_of_never_still_polls_because_the_server_asked_for_it() {
-    let mut rig = Rig::with_policy(RecoveryPolicy::never());
+    let mut rig = Rig::with_policy(RetryPolicy::never());
     rig.connect();
     let (id, post) = polled(&mut rig, millis(200));
 
@@ -116,7 +116,7 @@ fn a_policy_of_never_still_polls_because_the_server_asked_for_it() {
 
 #[test]
 fn a_policy_of_never_makes_one_attempt() {
-    let mut rig = Rig::with_policy(RecoveryPolicy::never());
+    let mut rig = Rig::with_policy(RetryPolicy::never());
     rig.connect();
     let id = rig.list();
     let post = rig.post();

@@ -1,7 +1,7 @@
 //! L16: a link that prefers sessions has one wherever the server gives it, and does without where it does not.
 
 use ridethrough_core::head::Content;
-use ridethrough_core::{Era, Eras, Event, Outgoing, RecoveryPolicy};
+use ridethrough_core::{Era, Eras, Event, Outgoing, RetryPolicy};
 
 use crate::rig::{Rig, method, secs, session, wire_id};
 
@@ -101,7 +101,7 @@ fn a_server_that_has_neither_a_session_nor_an_era_is_not_asked_for_ever() {
 
 #[test]
 fn a_link_that_is_pinned_keeps_to_its_era_whatever_is_preferred() {
-    let mut rig = Rig::with(Era::Modern, RecoveryPolicy::default());
+    let mut rig = Rig::with(Era::Modern, RetryPolicy::default());
     rig.link.prefer_era(Era::Legacy);
 
     rig.call("deploy");
@@ -110,7 +110,7 @@ fn a_link_that_is_pinned_keeps_to_its_era_whatever_is_preferred() {
 }
 
 fn sessions_first() -> Rig {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     rig.link.prefer_era(Era::Legacy);
     rig
 }

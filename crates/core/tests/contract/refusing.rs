@@ -485,8 +485,7 @@ fn a_425_closes_the_gate_of_its_method_and_tool() {
 
 #[test]
 fn calls_that_wait_at_a_gate_leave_their_places_to_others() {
-    let policy =
-        ridethrough_core::RecoveryPolicy::default().builder().in_flight(2).build().unwrap();
+    let policy = ridethrough_core::RetryPolicy::default().builder().in_flight(2).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     for _ in 0..2 {
@@ -558,8 +557,7 @@ fn an_absurd_hint_holds_later_calls_for_an_hour_and_no_longer() {
 
 #[test]
 fn a_long_line_of_calls_that_a_hint_ends_at_once_does_not_exhaust_the_stack() {
-    let policy =
-        ridethrough_core::RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let policy = ridethrough_core::RetryPolicy::default().builder().in_flight(1).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     rig.call("busy");

@@ -2,7 +2,7 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::{
-    Cause, Delivered, Delivery, ExchangeId, Failure, Kind, Outgoing, RecoveryPolicy,
+    Cause, Delivered, Delivery, ExchangeId, Failure, Kind, Outgoing, RetryPolicy,
 };
 
 use crate::rig::{Rig, head, method, millis, resumes_after, secs, session, wire_id};
@@ -456,7 +456,7 @@ fn a_replayed_server_request_is_asked_once() {
 
 #[test]
 fn no_exchange_resumes_more_than_1000_times_nor_twice_within_100_ms() {
-    let policy = RecoveryPolicy::default().builder().tool_deadline(secs(100_000)).build().unwrap();
+    let policy = RetryPolicy::default().builder().tool_deadline(secs(100_000)).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     let (id, _, mut get) = resuming(&mut rig);

@@ -17,7 +17,7 @@ use ridethrough_core::sse;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallError, CallOptions, Cause, CredentialsId, Delivered, Era,
     Eras, Event, ExchangeId, Failure, Identity, Kind, Lane, Link, Moment, NoCredentials, NoticeId,
-    Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
+    Outcome, Outgoing, Output, Request, RetryPolicy, Verb,
 };
 
 pub(crate) struct Rig {
@@ -54,18 +54,18 @@ pub(crate) struct Rig {
 impl Rig {
     /// A link with the default policy, in the legacy era.
     pub(crate) fn new() -> Self {
-        Self::with(Era::Legacy, RecoveryPolicy::default())
+        Self::with(Era::Legacy, RetryPolicy::default())
     }
 
-    pub(crate) fn with_policy(policy: RecoveryPolicy) -> Self {
+    pub(crate) fn with_policy(policy: RetryPolicy) -> Self {
         Self::with(Era::Legacy, policy)
     }
 
     pub(crate) fn modern() -> Self {
-        Self::with(Era::Modern, RecoveryPolicy::default())
+        Self::with(Era::Modern, RetryPolicy::default())
     }
 
-    pub(crate) fn with(eras: impl Into<Eras>, policy: RecoveryPolicy) -> Self {
+    pub(crate) fn with(eras: impl Into<Eras>, policy: RetryPolicy) -> Self {
         let identity = Identity {
             info: json(r#"{"name":"rig","version":"1"}"#),
             capabilities: Json::empty_object(),

@@ -2,8 +2,8 @@
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{
-    CallOptions, Delivered, Delivery, Eras, ExchangeId, Identity, Kind, QuestionId, RecoveryPolicy,
-    ReplayRule, Request,
+    CallOptions, Delivered, Delivery, Eras, ExchangeId, Identity, Kind, QuestionId, ReplayRule,
+    Request, RetryPolicy,
 };
 
 use crate::rig::{Rig, json, method as said, params, secs, wire_id};
@@ -417,7 +417,7 @@ fn methods(rig: &Rig) -> Vec<&str> {
 
 /// A call that has had one round when its server is found to be of the older era.
 fn rolled_back_in_a_round(replay: ReplayRule) -> (Rig, ExchangeId) {
-    let mut rig = Rig::with(Eras::Either, RecoveryPolicy::default());
+    let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     let params = Some(json(r#"{"name":"deploy","arguments":{}}"#));
     let options = CallOptions { replay, ..CallOptions::default() };
     let id = rig.send(Request { method: "tools/call".into(), params, options });

@@ -4,7 +4,7 @@ use ridethrough_core::failure::Failure;
 use ridethrough_core::head::{Content, Redirect};
 use ridethrough_core::message::Answer;
 use ridethrough_core::{
-    CallOptions, Cause, Delivered, Delivery, Event, Kind, RecoveryPolicy, ReplayRule, TrustHints,
+    CallOptions, Cause, Delivered, Delivery, Event, Kind, ReplayRule, RetryPolicy, TrustHints,
 };
 
 use crate::rig::{Rig, body, head, json, method, millis, secs, wire_id};
@@ -141,7 +141,7 @@ fn a_safe_call_that_may_have_arrived_is_sent_again() {
 
 #[test]
 fn the_operator_may_declare_statuses_that_never_ran() {
-    let policy = RecoveryPolicy::default()
+    let policy = RetryPolicy::default()
         .builder()
         .assume_unexecuted([http::StatusCode::BAD_GATEWAY])
         .build()
@@ -167,7 +167,7 @@ fn a_tool_that_calls_itself_read_only_is_sent_again_and_an_idempotent_one_only_i
         (TrustHints::All, "put", true),
         (TrustHints::None, "look", false),
     ] {
-        let policy = RecoveryPolicy::default().builder().trust_hints(trust).build().unwrap();
+        let policy = RetryPolicy::default().builder().trust_hints(trust).build().unwrap();
         let mut rig = Rig::with_policy(policy);
         rig.connect();
         learn_tools(&mut rig);
@@ -734,7 +734,7 @@ fn the_retry_budget_limits_how_fast_calls_are_repeated_and_not_how_long_they_hop
 
 #[test]
 fn a_budget_that_fills_too_late_for_a_call_ends_it_and_counts_no_strike() {
-    let policy = RecoveryPolicy::default().builder().in_flight(1000).build().unwrap();
+    let policy = RetryPolicy::default().builder().in_flight(1000).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     // 100 in the purse, and 300 more within the half minute that a call waits.
@@ -755,7 +755,7 @@ fn a_budget_that_fills_too_late_for_a_call_ends_it_and_counts_no_strike() {
 
 #[test]
 fn calls_beyond_the_limit_in_flight_wait_in_order() {
-    let policy = RecoveryPolicy::default().builder().in_flight(2).build().unwrap();
+    let policy = RetryPolicy::default().builder().in_flight(2).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     let ids: Vec<_> = (0..4).map(|_| rig.call("deploy")).collect();
@@ -775,7 +775,7 @@ fn calls_beyond_the_limit_in_flight_wait_in_order() {
 
 #[test]
 fn the_connections_own_capacity_limits_calls_in_flight_but_never_raises_the_limit() {
-    let policy = RecoveryPolicy::default().builder().in_flight(2).build().unwrap();
+    let policy = RetryPolicy::default().builder().in_flight(2).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     rig.link.handle_capacity(rig.now, 1);
@@ -792,7 +792,7 @@ fn the_connections_own_capacity_limits_calls_in_flight_but_never_raises_the_limi
 
 #[test]
 fn control_messages_bypass_the_limit_in_flight() {
-    let policy = RecoveryPolicy::default().builder().in_flight(1).build().unwrap();
+    let policy = RetryPolicy::default().builder().in_flight(1).build().unwrap();
     let mut rig = Rig::with_policy(policy);
     rig.connect();
     rig.call("deploy");

@@ -2,7 +2,7 @@
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
-use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, RecoveryPolicy, Request, Verb};
+use ridethrough_core::{Cause, Delivery, Event, Failure, Kind, Request, RetryPolicy, Verb};
 
 use crate::rig::{Rig, body, head, json, method, millis, secs, session, wire_id};
 
@@ -402,7 +402,7 @@ fn a_refused_initialized_counts_as_a_failed_renewal() {
 
 #[test]
 fn a_handshake_that_is_under_way_is_waited_for_whatever_patience_says() {
-    for policy in [RecoveryPolicy::default(), RecoveryPolicy::never()] {
+    for policy in [RetryPolicy::default(), RetryPolicy::never()] {
         let mut rig = Rig::with_policy(policy);
         rig.plays_handshake = false;
         let id = rig.call("deploy");
@@ -422,7 +422,7 @@ fn a_handshake_that_is_under_way_is_waited_for_whatever_patience_says() {
 
 #[test]
 fn a_policy_of_never_still_renews_a_lost_session_once() {
-    let mut rig = Rig::with_policy(RecoveryPolicy::never());
+    let mut rig = Rig::with_policy(RetryPolicy::never());
     rig.connect();
     let id = rig.call("deploy");
     let post = rig.post();

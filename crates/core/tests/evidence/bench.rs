@@ -10,8 +10,8 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallOptions, Carrier, Cause, ConnectionId, Eras, ExchangeId,
-    Failure, Identity, Link, Moment, NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy,
-    Request, Verb, sse,
+    Failure, Identity, Link, Moment, NoCredentials, Outcome, Outgoing, Output, Request,
+    RetryPolicy, Verb, sse,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Bench {
         let identity = Identity { info: Json::empty_object(), capabilities: Json::empty_object() };
         let connections = if speaks == Speaks::Replicas { 2 } else { 1 };
         let mut bench = Self {
-            link: Link::new(Moment::START, eras, identity, RecoveryPolicy::default(), 7),
+            link: Link::new(Moment::START, eras, identity, RetryPolicy::default(), 7),
             now: Moment::START,
             server: Server::new(speaks, case.clone(), then),
             ended: BTreeMap::new(),

@@ -14,7 +14,7 @@ use ridethrough_core::session::SessionId;
 use ridethrough_core::{
     Action, AnswerHead, AttemptId, CallOptions, Cause, CredentialsId, Delivered, Delivery, Era,
     Eras, ExchangeId, Failure, Generation, Identity, Kind, Link, Moment, NoCredentials, Outcome,
-    Outgoing, Output, QuestionId, RecoveryPolicy, Request, Verb, sse,
+    Outgoing, Output, QuestionId, Request, RetryPolicy, Verb, sse,
 };
 
 use crate::moves::{Deed, Move};
@@ -110,7 +110,7 @@ struct Call {
 impl Bench {
     pub(crate) fn new(eras: Eras) -> Self {
         let identity = Identity { info: Json::empty_object(), capabilities: Json::empty_object() };
-        let policy = RecoveryPolicy::default();
+        let policy = RetryPolicy::default();
         Self {
             link: Link::new(Moment::START, eras, identity, policy, 7),
             eras,

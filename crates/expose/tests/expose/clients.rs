@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ridethrough::credentials::StaticBearer;
 use ridethrough::model::SamplingResult;
-use ridethrough::{Client, ClientBuilder, Connection, Dial, Endpoint, Failure, Peek, StaticBearer};
+use ridethrough::transport::{Connection, Dial, Endpoint, Failure, Peek};
+use ridethrough::{Client, ClientBuilder};
 use ridethrough_expose::{BoxFuture, Exposed};
 use serde_json::{Value, json};
 use tokio::io::duplex;

@@ -10,8 +10,8 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::sse::{Decoder, Item};
 use ridethrough_core::{
-    Action, AnswerHead, CallOptions, Era, Identity, Link, Moment, Outgoing, Output, RecoveryPolicy,
-    Request, Verb,
+    Action, AnswerHead, CallOptions, Era, Identity, Link, Moment, Outgoing, Output, Request,
+    RetryPolicy, Verb,
 };
 
 /// Calls that are answered by JSON.
@@ -47,7 +47,7 @@ impl Bench {
             info: Json::new(r#"{"name":"guard","version":"1"}"#)?,
             capabilities: Json::empty_object(),
         };
-        let policy = RecoveryPolicy::default();
+        let policy = RetryPolicy::default();
         let mut bench = Self {
             link: Link::new(Moment::START, Era::Legacy, identity, policy, 42),
             now: Moment::START,

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use ridethrough::error::Kind;
+use ridethrough::event::{Event, Events, Seen};
 use ridethrough::machine::event::Remedy;
 use ridethrough::model::ToolResult;
-use ridethrough::{Client, Error, Event, Events, Kind, Seen, Version};
+use ridethrough::server::Version;
+use ridethrough::{Client, Error};
 use tokio::time::{Instant, sleep};
 
 use crate::bench::Bench;
@@ -38,7 +41,7 @@ async fn cut(bench: Bench, version: Version, cuts: usize) -> Verdict {
     let question = bench.surface.slow(&key, 12, 150);
     let answer = question.answer.clone();
 
-    let call = partner.begin(question).deadline(Duration::from_secs(10));
+    let call = partner.begin(question).timeout(Duration::from_secs(10));
     let result = call.on_progress(|_| {}).await.map_err(story)?;
 
     expect(proxy.done() == cuts, || format!("the stream was cut {} times", proxy.done()))?;
@@ -57,7 +60,7 @@ pub(super) async fn an_answer_that_came_while_the_stream_was_cut_is_found_by_res
     let question = bench.surface.slow(key, 2, 30);
     let answer = question.answer.clone();
 
-    let call = partner.begin(question).deadline(Duration::from_secs(5));
+    let call = partner.begin(question).timeout(Duration::from_secs(5));
     let result = call.on_progress(|_| {}).await.map_err(story)?;
 
     expect(proxy.done() == 1, || "the stream was not cut".to_owned())?;
@@ -94,7 +97,7 @@ pub(super) async fn a_question_on_a_cut_stream_is_asked_once_and_answered(bench:
     proxy.order(Order::Cut { request: TOOL, events: 2 });
 
     let call = partner.begin(bench.surface.ask_elicitation());
-    let result = call.deadline(Duration::from_secs(10)).await.map_err(story)?;
+    let result = call.timeout(Duration::from_secs(10)).await.map_err(story)?;
 
     expect(proxy.done() == 1, || "the stream was not cut".to_owned())?;
     holds(&result, bench.surface.defaults()[0])?;
@@ -173,7 +176,7 @@ async fn in_doubt(bench: &Bench, proxy: &Proxy, key: &str, fault: impl Fn() -> O
     proxy.order(fault());
     let unsafe_end = partner.begin(bench.surface.count(key, 0)).await;
     proxy.order(fault());
-    let safe_end = partner.begin(bench.surface.echo("again")).repeatable().await;
+    let safe_end = partner.begin(bench.surface.echo("again")).idempotent().await;
 
     expect(proxy.done() == 2, || "the faults did not happen".to_owned())?;
     says_that_it_may_have_run(unsafe_end)?;

@@ -27,7 +27,7 @@ pub(super) async fn every_method(bench: &Bench, partner: &Partner) -> Verdict {
     partner.call(bench.surface.echo("hello")).await?;
     let listed = client.resources().await.map_err(story)?;
     let read = client.read_resource(resource).await.map_err(story)?;
-    let prompt = client.prompt(prompt, arguments).await.map_err(story)?;
+    let prompt = client.get_prompt(prompt, arguments).await.map_err(story)?;
 
     expect(tools.iter().any(|tool| tool.name == "echo"), || "no tool `echo`".to_owned())?;
     expect(listed.iter().any(|it| it.uri == resource), || format!("no `{resource}`"))?;

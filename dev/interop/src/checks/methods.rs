@@ -1,7 +1,8 @@
 //! Every method that a client calls, and the revisions it can call them in.
 
+use ridethrough::Client;
 use ridethrough::model::{LogLevel, Notification, Reference};
-use ridethrough::{Client, Version};
+use ridethrough::server::Version;
 
 use crate::bench::Bench;
 use crate::partner::{Partner, Verdict, expect, story};
@@ -153,7 +154,7 @@ pub(super) async fn a_prompt_is_listed_and_filled_in(bench: Bench) -> Verdict {
     let (name, arguments, text) = bench.surface.prompt();
 
     let prompts = client.prompts().await.map_err(story)?;
-    let prompt = client.prompt(name, arguments).await.map_err(story)?;
+    let prompt = client.get_prompt(name, arguments).await.map_err(story)?;
 
     let listed = prompts.iter().find(|it| it.name == name);
     let has_arguments = listed.is_some_and(|it| it.arguments.iter().any(|it| it.required));

@@ -98,7 +98,7 @@ pub(super) fn ten_calls(
     );
     let safe_calls = join_all((0..5).map(|number| {
         let key = format!("{name}-safe-{number}");
-        partner.begin(bench.surface.slow(&key, 3, 500)).repeatable().into_future()
+        partner.begin(bench.surface.slow(&key, 3, 500)).idempotent().into_future()
     }));
     (keys, join(unsafe_calls, safe_calls))
 }

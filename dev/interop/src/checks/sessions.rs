@@ -195,7 +195,7 @@ async fn deleted_in_mid_call(bench: Bench, mode: Mode) -> Verdict {
     let question = scene.bench.surface.count(&key, LONG_CALL_MS);
     let answer = question.answer.clone();
 
-    let call = scene.partner.begin(question).deadline(DEADLINE).into_future();
+    let call = scene.partner.begin(question).timeout(DEADLINE).into_future();
     let (end, deleted) = join(call, async {
         scene.bench.notes("ran", &key).await?;
         delete(scene.process.port(), &scene.session()?).await

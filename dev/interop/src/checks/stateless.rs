@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use ridethrough::model::Notification;
-use ridethrough::{Client, Era, Eras, Version};
+use ridethrough::server::{Eras, Version};
+use ridethrough::{Client, Era};
 use tokio::time::{Instant, sleep};
 
 use super::faults::{TOOL, says_that_it_may_have_run};
@@ -116,7 +117,7 @@ pub(super) async fn a_cut_stream_ends_an_unsafe_call_and_repeats_a_safe_one(
     let call = partner.begin(bench.surface.slow(&unsafe_key, 4, 50));
     let unsafe_end = call.on_progress(|_| {}).await;
     cut();
-    let call = partner.begin(bench.surface.slow(&safe_key, 4, 50)).repeatable();
+    let call = partner.begin(bench.surface.slow(&safe_key, 4, 50)).idempotent();
     let safe_end = call.on_progress(|_| {}).await;
 
     expect(proxy.done() == 2, || "the streams were not cut".to_owned())?;
@@ -131,8 +132,8 @@ pub(super) async fn a_question_whose_answer_is_lost_is_asked_once(bench: Bench) 
     partner.client.connect().await.map_err(story)?;
     proxy.order(Order::Swallow { request: "inputResponses" });
 
-    let call = partner.begin(bench.surface.ask_elicitation()).repeatable();
-    let result = call.deadline(Duration::from_secs(10)).await.map_err(story)?;
+    let call = partner.begin(bench.surface.ask_elicitation()).idempotent();
+    let result = call.timeout(Duration::from_secs(10)).await.map_err(story)?;
 
     expect(proxy.done() == 1, || "no answer was lost".to_owned())?;
     holds(&result, bench.surface.defaults()[0])?;

@@ -1,6 +1,6 @@
 //! Calls that a server answers at once and goes on with: the extension for tasks.
 
-use ridethrough::Begun;
+use ridethrough::task::Begun;
 
 use crate::bench::Bench;
 use crate::partner::{Verdict, expect, holds, story};

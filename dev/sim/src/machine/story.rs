@@ -11,7 +11,7 @@ use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::session::SessionId;
 use ridethrough_core::{
     Action, AttemptId, CallOptions, Cause, Era, ExchangeId, Failure, Identity, Link, Moment,
-    Outcome, Outgoing, Output, RecoveryPolicy, Request, Verb,
+    Outcome, Outgoing, Output, Request, RetryPolicy, Verb,
 };
 
 use crate::machine::script::{News, Script, event, head};
@@ -133,7 +133,7 @@ impl<'a, W: Write> Stage<'a, W> {
             info: Json::new(r#"{"name":"demo","version":"1"}"#).expect("valid"),
             capabilities: Json::empty_object(),
         };
-        let policy = RecoveryPolicy::default();
+        let policy = RetryPolicy::default();
         Self {
             chapter,
             out,

@@ -12,7 +12,7 @@ use ridethrough_core::message::Json;
 use ridethrough_core::rng::Rng;
 use ridethrough_core::{
     Action, AttemptId, Cause, Delivered, ExchangeId, Failure, Identity, Lane, Link, Moment,
-    NoCredentials, Outcome, Outgoing, Output, RecoveryPolicy, Verb,
+    NoCredentials, Outcome, Outgoing, Output, RetryPolicy, Verb,
 };
 
 use happening::{Connection, Happening};
@@ -54,7 +54,7 @@ impl World {
             info: Json::new(r#"{"name":"sim","version":"1"}"#).expect("valid"),
             capabilities: Json::empty_object(),
         };
-        let policy = RecoveryPolicy::default();
+        let policy = RetryPolicy::default();
         let link = Link::new(Moment::START, setting.client, identity, policy, rng.next_u64());
         Self {
             link,

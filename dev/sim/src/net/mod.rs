@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ridethrough::machine::{Cause, Failure};
-use ridethrough::{BoxFuture, Connection, Dial, Endpoint};
+use ridethrough::transport::{BoxFuture, Connection, Dial, Endpoint};
 use ridethrough_lab::{Pipe, Server, pipe};
 use tokio::task::JoinSet;
 
@@ -121,7 +121,7 @@ impl Dial for Network {
 
 struct Look(ridethrough_lab::Peek);
 
-impl ridethrough::Peek for Look {
+impl ridethrough::transport::Peek for Look {
     fn is_quiet(&self) -> bool {
         self.0.is_quiet()
     }

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{BoxFuture, ClientBuilder, Era};
+use ridethrough::transport::BoxFuture;
+use ridethrough::{ClientBuilder, Era};
 use ridethrough_lab::Mcp;
 
 use super::stage::Stage;
@@ -56,7 +57,7 @@ pub(super) enum Lenient {
     /// A JSON-RPC error of this code.
     Code(i64),
     /// An error of this kind.
-    Kind(ridethrough::Kind),
+    Kind(ridethrough::error::Kind),
 }
 
 /// After which breaks something is let pass.

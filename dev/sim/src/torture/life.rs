@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ridethrough::{Client, RecoveryPolicy};
+use ridethrough::{Client, RetryPolicy};
 use ridethrough_lab::{Authority, Mcp, OldMcp, Protocol, Run, Server};
 use tokio::runtime::{Builder, Handle};
 
@@ -73,7 +73,8 @@ fn stage(
         Line::Connected(Cable { harm, ..Cable::default() })
     };
     let network = Network::new(server.clone(), lines).metered(meter.clone());
-    let builder = Client::builder("http://server.test/mcp").dial(network).seed(7).policy(policy());
+    let builder =
+        Client::builder("http://server.test/mcp").dial(network).seed(7).retry_policy(policy());
     // The real clocks would see that simulated time is faster.
     let builder = builder.sleep_clock(|| Duration::ZERO);
     let client = (exchange.dress)(builder).build().expect("every script's settings are right");
@@ -83,9 +84,9 @@ fn stage(
 /// The default policy, but for the patience before the first connect: a handshake that meets silence takes
 /// 15 s, and the default of 10 s takes that for a wrong address. Only an outage shorter than the patience
 /// is promised to be ridden through.
-fn policy() -> RecoveryPolicy {
+fn policy() -> RetryPolicy {
     let patience = Duration::from_secs(30);
-    let policy = RecoveryPolicy::interactive().builder().first_patience(patience).build();
+    let policy = RetryPolicy::interactive().builder().first_patience(patience).build();
     policy.expect("within its bounds")
 }
 

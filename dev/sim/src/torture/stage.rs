@@ -3,7 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ridethrough::{Call, Client, Error, Kind};
+use ridethrough::error::Kind;
+use ridethrough::{Call, Client, Error};
 use ridethrough_lab::{Mcp, Server};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -93,7 +94,7 @@ impl Stage {
 
     /// Calls the tool `read`, which may be sent twice.
     pub(super) async fn read(&self, key: &str) {
-        let call = self.client.request("tools/call", tool("read", key)).repeatable();
+        let call = self.client.request("tools/call", tool("read", key)).idempotent();
         self.until(&format!("read {key}"), Nature::Safe, call).await;
     }
 
@@ -112,7 +113,7 @@ impl Stage {
     /// Makes a call of any kind.
     pub(super) async fn until(&self, name: &str, nature: Nature, call: Call) {
         let (began, deadline) = (Instant::now(), self.deadline);
-        let outcome = timeout(deadline + GRACE, call.deadline(deadline).into_future()).await;
+        let outcome = timeout(deadline + GRACE, call.timeout(deadline).into_future()).await;
         let ending = match outcome {
             Err(_) => Ending::Hung,
             Ok(Ok(result)) => Ending::Answer(result.as_str().to_owned()),

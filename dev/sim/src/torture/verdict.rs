@@ -6,7 +6,7 @@
 //! like a slow tool. The contract has the call wait for its deadline then (row 19). It is one call at
 //! most, since a connection of HTTP/1.1 carries one at a time and is never used again after that.
 
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough_lab::{Protocol, Run};
 use serde_json::Value;
 

@@ -37,9 +37,9 @@ impl Caller {
         match self {
             Self::Direct(client) => {
                 let params = Json::new(order.params()).expect("written as JSON");
-                let mut call = client.request("tools/call", params).deadline(deadline);
+                let mut call = client.request("tools/call", params).timeout(deadline);
                 if order.is_safe {
-                    call = call.repeatable();
+                    call = call.idempotent();
                 }
                 if wants_progress {
                     call = call.on_progress(|_| {});

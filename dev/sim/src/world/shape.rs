@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{Era, Eras};
+use ridethrough::Era;
+use ridethrough::server::Eras;
 use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Protocol, Spoken};
 

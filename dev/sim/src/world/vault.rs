@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ridethrough::{BoxFuture, Credentials, NoCredentials, Refused, Token};
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+use ridethrough::transport::BoxFuture;
 use ridethrough_lab::Mcp;
 
 /// Clones are the same vault.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough_lab::{Times, When};
 use tokio::time::sleep;
 

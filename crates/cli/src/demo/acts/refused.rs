@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use ridethrough::Event;
+use ridethrough::event::Event;
 use ridethrough_lab::{Ask, Sse, Times, When};
 use serde_json::{Value, json};
 use tokio::sync::Notify;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures_util::future::join_all;
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough_lab::{Times, When};
 use tokio::sync::Notify;
 use tokio::time::sleep;

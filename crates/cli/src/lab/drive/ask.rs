@@ -28,7 +28,7 @@ impl ToolCall {
     pub(super) async fn make(self, client: &Client) -> Result<Outcome, String> {
         let mut call = client.call_tool(&self.tool, Value::Object(self.args));
         if let Some(deadline) = self.deadline {
-            call = call.deadline(deadline);
+            call = call.timeout(deadline);
         }
         let result = match self.cancel_after {
             None => call.await,
@@ -50,7 +50,7 @@ pub(super) async fn request(
 ) -> Result<Outcome, String> {
     let mut call = client.request(method, params.unwrap_or_default());
     if let Some(deadline) = deadline {
-        call = call.deadline(deadline);
+        call = call.timeout(deadline);
     }
     whole(&call.await.map_err(|error| error.report())?)
 }

@@ -3,8 +3,9 @@
 use std::pin::pin;
 
 use futures_util::FutureExt;
+use ridethrough::event::Notifications;
 use ridethrough::model::Notification;
-use ridethrough::{Client, Json, Notifications};
+use ridethrough::{Client, Json};
 use tokio::task::unconstrained;
 
 /// Listens to one client after the other and remembers what was told.

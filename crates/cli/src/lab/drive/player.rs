@@ -7,7 +7,8 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ridethrough::{Client, ClientBuilder, StaticBearer};
+use ridethrough::credentials::StaticBearer;
+use ridethrough::{Client, ClientBuilder};
 use ridethrough_lab::adapter::{Answer, Done, Line, Outcome, Step};
 use tokio::time::{Instant, sleep};
 

@@ -73,7 +73,7 @@ impl<C: Contestant> Contestant for Bridged<C> {
 fn bridge(stage: &Arc<Stage>, token: Option<String>) -> Pipes {
     let mut client = client_on(stage);
     if let Some(token) = token {
-        client = client.credentials(ridethrough::StaticBearer::new(token).unwrap());
+        client = client.credentials(ridethrough::credentials::StaticBearer::new(token).unwrap());
     }
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);

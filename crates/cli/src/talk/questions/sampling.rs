@@ -7,7 +7,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ridethrough::{Json, Refusal};
+use ridethrough::Json;
+use ridethrough::event::Refusal;
 use ridethrough_lab::contestant::split;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use ridethrough::event::{Answer, Delivered};
 use ridethrough::model::FormRequest;
-use ridethrough::{Answer, Client, Delivered, Json};
+use ridethrough::{Client, Json};
 use tokio::task::AbortHandle;
 
 use super::super::terminal::Terminal;

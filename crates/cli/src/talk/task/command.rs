@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use ridethrough::model::{TaskId, TaskState, TaskStatus};
-use ridethrough::{Server, Task};
+use ridethrough::server::Server;
+use ridethrough::task::Task;
 
 use super::super::ending::Hint;
 use super::super::questions::{Asking, Flags};

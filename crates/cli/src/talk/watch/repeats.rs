@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use ridethrough::{Event, Moment, news};
+use ridethrough::event::{Event, Moment};
+use ridethrough::news;
 
 /// What fails again and again, if anything does.
 #[derive(Default)]
@@ -76,7 +77,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
 mod tests {
-    use ridethrough::{Cause, Failure};
+    use ridethrough::transport::{Cause, Failure};
 
     use super::*;
 

@@ -1,9 +1,10 @@
 //! One thing that was seen, as a line for people or as JSON for machines.
 
+use ridethrough::event::{Event, Moment, Status};
 use ridethrough::machine::Generation;
 use ridethrough::machine::breaker::State;
 use ridethrough::model::Notification;
-use ridethrough::{Event, Json, Moment, Status, news};
+use ridethrough::{Json, news};
 use serde::Serialize;
 
 use super::page::Kind;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either, select};
 use ridethrough_core::message::Json;
-use ridethrough_core::{CallError, Delivery, Era, Kind, Reason};
+use ridethrough_core::{CallError, Delivery, Era, Kind, Reason, Status};
 use tokio::time::Instant;
 
 use super::super::{Call, Client, Params, PendingResult, result};
@@ -70,7 +70,7 @@ impl<T> TaskCall<T> {
         let support = support_in_time(&plan).await?;
         // What that took is part of the call's time.
         if let Some(left) = plan.time.left() {
-            call = call.deadline(left);
+            call = call.timeout(left);
         }
         let is_asked = support != TaskSupport::Forbidden;
         if is_asked {
@@ -134,7 +134,7 @@ pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Erro
     });
     let call = call.with_headers(plan.headers.clone());
     match plan.time.left() {
-        Some(left) => call.deadline(left).await,
+        Some(left) => call.timeout(left).await,
         None => call.await,
     }
     .map(Some)
@@ -159,7 +159,7 @@ async fn support_in_time(plan: &Plan) -> Result<TaskSupport, Error> {
 /// Whether the server wants to be asked for a task, and this tool can be one. A stateless server
 /// decides by itself.
 async fn legacy_support(client: &Client, tool: Option<&str>) -> Result<TaskSupport, Error> {
-    let era = |status: Option<crate::Status>| status.map(|it| (it.era, it.version.is_some()));
+    let era = |status: Option<Status>| status.map(|it| (it.era, it.version.is_some()));
     if era(client.status().await) == Some((Era::Modern, true)) {
         return Ok(TaskSupport::Forbidden);
     }

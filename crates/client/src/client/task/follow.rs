@@ -265,7 +265,7 @@ impl Follower {
         let call: Call<T> = self.plan.client.ask_task(method, params, read);
         let call = call.with_headers(self.plan.headers.clone());
         match time {
-            Some(time) => call.deadline(time).await,
+            Some(time) => call.timeout(time).await,
             None => call.await,
         }
     }

@@ -153,7 +153,7 @@ impl<T> Task<T> {
     /// Waits for its end, at the pace that the server asks for. What the server asks in between is
     /// answered by the client's handlers.
     ///
-    /// Without a [`deadline`](TaskWait::deadline) it waits for as long as the server says that the task
+    /// Without a [`timeout`](TaskWait::timeout) it waits for as long as the server says that the task
     /// goes on, and gives up when its questions have no answer for as long as a tool call may take: 10
     /// minutes.
     pub fn result(&self) -> TaskWait<'_, T> {
@@ -181,7 +181,7 @@ pub struct TaskWait<'a, T = ToolResult> {
 
 impl<T> TaskWait<'_, T> {
     /// Waits no longer than this. The task goes on.
-    pub const fn deadline(mut self, time: Duration) -> Self {
+    pub const fn timeout(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
     }

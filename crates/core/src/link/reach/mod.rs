@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::breaker::Incident;
 use crate::moment::Moment;
 use crate::outcome::Reason;
-use crate::policy::RecoveryPolicy;
+use crate::policy::RetryPolicy;
 
 use dial::{Dial, DialState};
 
@@ -63,7 +63,7 @@ impl Reach {
     }
 
     /// How long a call may wait for a connection or a session, in all.
-    pub(crate) const fn patience(&self, policy: &RecoveryPolicy) -> Duration {
+    pub(crate) const fn patience(&self, policy: &RetryPolicy) -> Duration {
         if self.connected_before() { policy.patience } else { policy.first_patience }
     }
 

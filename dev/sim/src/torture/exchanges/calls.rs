@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::Eras;
+use ridethrough::server::Eras;
 use ridethrough_lab::{Ask, Times, When};
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         play: |stage| {
             Box::pin(async {
                 let level = json!({ "level": "warning" });
-                let call = stage.client.request("logging/setLevel", level).repeatable();
+                let call = stage.client.request("logging/setLevel", level).idempotent();
                 stage.until("logging/setLevel", Nature::Safe, call).await;
                 stage.mcp.forget_sessions();
                 stage.deploy("a").await;

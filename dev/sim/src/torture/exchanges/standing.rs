@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ridethrough::Kind;
+use ridethrough::error::Kind;
 use ridethrough::model::Notification;
 use ridethrough_lab::{Times, When};
 use serde_json::json;

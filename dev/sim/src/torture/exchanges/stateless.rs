@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ridethrough::model::Elicited;
-use ridethrough::{ClientBuilder, Era, Eras, Json};
+use ridethrough::server::Eras;
+use ridethrough::{ClientBuilder, Era, Json};
 use ridethrough_lab::{Mcp, Round, Spoken, Style, Times, When};
 use serde_json::{Value, json};
 
@@ -126,7 +127,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
             Box::pin(async {
                 for number in 1..=4 {
                     let uri = json!({ "uri": format!("{URI}{number}") });
-                    let call = stage.client.request("resources/subscribe", uri).repeatable();
+                    let call = stage.client.request("resources/subscribe", uri).idempotent();
                     let name = format!("subscribe {number}");
                     stage.until(&name, Nature::Safe, call).await;
                 }

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use ridethrough::{
-    BoxFuture, ClientBuilder, Credentials, Era, Kind, NoCredentials, Refused, Token,
-};
+use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
+use ridethrough::error::Kind;
+use ridethrough::transport::BoxFuture;
+use ridethrough::{ClientBuilder, Era};
 use ridethrough_lab::{Mcp, Processed, Times, When};
 use serde_json::json;
 
