@@ -1,38 +1,26 @@
 //! Bytes out of base64 (RFC 4648), as servers write it: with padding or without, in lines or in one.
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 /// The bytes; `None` if it is something else.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut held, mut bits) = (0_u32, 0);
-    let mut has_ended = false;
-    for it in text.bytes().filter(|it| !it.is_ascii_whitespace()) {
-        if it == b'=' {
-            has_ended = true;
-            continue;
-        }
-        let value = value(it).filter(|_| !has_ended)?;
-        held = (held << 6 | u32::from(value)) & 0xfff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-        }
-    }
-    // A single character at the end holds no whole byte.
-    (bits < 6).then_some(bytes)
+    // Both alphabets are read: that of mail, and that of URLs.
+    let letters = text.bytes().filter(|it| !it.is_ascii_whitespace()).map(|it| match it {
+        b'-' => b'+',
+        b'_' => b'/',
+        it => it,
+    });
+    LENIENT.decode(letters.collect::<Vec<_>>()).ok()
 }
 
-/// Both alphabets: that of mail, and that of URLs.
-const fn value(it: u8) -> Option<u8> {
-    Some(match it {
-        b'A'..=b'Z' => it - b'A',
-        b'a'..=b'z' => it - b'a' + 26,
-        b'0'..=b'9' => it - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
-}
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 #[cfg(test)]
 mod tests {

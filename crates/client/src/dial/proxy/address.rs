@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use secrecy::SecretString;
 
 use crate::endpoint::Endpoint;
@@ -70,7 +72,7 @@ fn basic(user: &str) -> Option<SecretString> {
     let mut plain = percent_decoded(name);
     plain.push(b':');
     plain.extend(percent_decoded(password));
-    Some(format!("Basic {}", base64(&plain)).into())
+    Some(format!("Basic {}", BASE64_STANDARD.encode(plain)).into())
 }
 
 /// What is not two digits after a percent sign stands for itself.
@@ -92,24 +94,6 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     }
     decoded
 }
-
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let mut bits = 0;
-        for at in 0..3 {
-            bits = bits << 8 | u32::from(group.get(at).copied().unwrap_or(0));
-        }
-        for at in 0..4 {
-            let index = (bits >> (18 - 6 * at) & 63) as usize;
-            text.push(if at <= group.len() { char::from(ALPHABET[index]) } else { '=' });
-        }
-    }
-    text
-}
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 #[cfg(test)]
 mod tests {
