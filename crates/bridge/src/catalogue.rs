@@ -18,14 +18,14 @@ use crate::lists::Kind;
 #[derive(Debug)]
 pub struct Catalogue {
     path: PathBuf,
-    kept: Kept,
+    kept: KeptLists,
     /// Why what lies there is not used.
     fault: Option<Unfit>,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct KeptLists {
     /// The result of `initialize`.
     initialize: Option<Json>,
     /// Whole results, by the method that asks for them.
@@ -40,9 +40,9 @@ impl Catalogue {
     /// of headers, tokens.
     pub fn open(folder: &Path, url: &str, credentials: &[(&str, &str)]) -> Self {
         let path = folder.join(format!("{}.json", disk::name(url, credentials)));
-        match disk::read(&path, MOST_BYTES).and_then(Kept::read) {
+        match disk::read(&path, MOST_BYTES).and_then(KeptLists::read) {
             Ok(kept) => Self { path, kept, fault: None },
-            Err(fault) => Self { path, kept: Kept::default(), fault: Some(fault) },
+            Err(fault) => Self { path, kept: KeptLists::default(), fault: Some(fault) },
         }
     }
 
@@ -85,7 +85,7 @@ impl Catalogue {
     }
 }
 
-impl Kept {
+impl KeptLists {
     fn read(text: Option<Vec<u8>>) -> Result<Self, Unfit> {
         let Some(text) = text else { return Ok(Self::default()) };
         let kept: Option<Self> = serde_json::from_slice(&text).ok();
@@ -191,7 +191,7 @@ mod tests {
 
             let opened = Catalogue::open(&folder.0, URL, &[]);
 
-            assert_eq!(opened.kept, Kept::default(), "{text}");
+            assert_eq!(opened.kept, KeptLists::default(), "{text}");
             let told = opened.fault().unwrap().to_string();
             assert_eq!(told, "it is not what was kept there", "{text}");
         }
@@ -221,7 +221,7 @@ mod tests {
         let padding = usize::try_from(MOST_BYTES).unwrap();
         fs::write(&catalogue.path, text + &" ".repeat(padding)).unwrap();
 
-        assert_eq!(Catalogue::open(&folder.0, URL, &[]).kept, Kept::default());
+        assert_eq!(Catalogue::open(&folder.0, URL, &[]).kept, KeptLists::default());
     }
 
     const URL: &str = "https://example.com/mcp?key=s3cret";

@@ -21,7 +21,7 @@ pub struct EraMemory {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct KeptEra {
     era: Word,
     /// In seconds since 1970.
     found_at: u64,
@@ -53,7 +53,8 @@ impl EraMemory {
     }
 
     fn recall_at(&self, now: SystemTime) -> Option<(Era, Duration)> {
-        let kept: Kept = serde_json::from_slice(&disk::read(&self.path, MOST_BYTES).ok()??).ok()?;
+        let kept: KeptEra =
+            serde_json::from_slice(&disk::read(&self.path, MOST_BYTES).ok()??).ok()?;
         let found = UNIX_EPOCH.checked_add(Duration::from_secs(kept.found_at))?;
         let age = now.duration_since(found).ok()?;
         let (era, lasts) = match kept.era {
@@ -69,7 +70,7 @@ impl EraMemory {
             Era::Modern => Word::Modern,
         };
         let found_at = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        disk::write(&self.path, &serde_json::to_vec(&Kept { era, found_at })?)
+        disk::write(&self.path, &serde_json::to_vec(&KeptEra { era, found_at })?)
     }
 }
 

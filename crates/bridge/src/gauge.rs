@@ -174,7 +174,7 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
     let ago = |at: Moment| millis(link.now.since(at));
     let is_well = link.generation.is_some()
         && link.outage_since.is_none()
-        && link.breaker == breaker::State::Closed
+        && link.breaker == breaker::BreakerState::Closed
         && !own.is_in_trouble;
     Snapshot {
         state: match (is_well, own.had_session) {
@@ -199,9 +199,9 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
             .map(|(at, reason)| LastError { message: message(reason), ago_ms: ago(*at) }),
         next_attempt_ms: link.next_attempt.map(|at| millis(at.since(link.now))),
         breaker: match link.breaker {
-            breaker::State::Closed => Breaker::Closed,
-            breaker::State::Open { .. } => Breaker::Open,
-            breaker::State::Probing => Breaker::Probing,
+            breaker::BreakerState::Closed => Breaker::Closed,
+            breaker::BreakerState::Open { .. } => Breaker::Open,
+            breaker::BreakerState::Probing => Breaker::Probing,
         },
         in_flight: own.in_flight,
         in_flight_count: own.in_flight_count,

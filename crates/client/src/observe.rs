@@ -32,10 +32,10 @@ pub(crate) struct Lookout(Stage);
 
 /// What the link and those who watch it share.
 #[derive(Clone)]
-struct Stage(Arc<Mutex<Watch>>);
+struct Stage(Arc<Mutex<Audience>>);
 
 /// Whether anybody watches.
-enum Watch {
+enum Audience {
     /// Nobody ever has. Room for events is a hundred kilobytes: only a watcher is worth that.
     Unwatched,
     Watched(broadcast::Sender<Seen>),
@@ -45,7 +45,7 @@ enum Watch {
 
 impl Observers {
     pub(crate) fn new(endpoint: String, on_era: Option<OnEra>) -> (Self, Lookout) {
-        let stage = Stage(Arc::new(Mutex::new(Watch::Unwatched)));
+        let stage = Stage(Arc::new(Mutex::new(Audience::Unwatched)));
         let lookout = Lookout(stage.clone());
         (Self { stage, endpoint, on_era }, lookout)
     }
@@ -56,7 +56,7 @@ impl Observers {
             // What becomes of it there is nothing that a call should end by.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| on_era(*era)));
         }
-        if let Watch::Watched(sender) = &*self.stage.lock()
+        if let Audience::Watched(sender) = &*self.stage.lock()
             && sender.receiver_count() > 0
         {
             // The last watcher may have left just now.
@@ -66,7 +66,7 @@ impl Observers {
 
     /// Nothing worth watching follows.
     pub(crate) fn dismiss(&self) {
-        *self.stage.lock() = Watch::Over;
+        *self.stage.lock() = Audience::Over;
     }
 
     /// Writes a record: ordinary ends of calls for developers, trouble for operators.
@@ -119,21 +119,21 @@ impl Lookout {
     pub(crate) fn watch(&self) -> Events {
         let mut watch = self.0.lock();
         let receiver = match &*watch {
-            Watch::Unwatched => {
+            Audience::Unwatched => {
                 let (sender, receiver) = broadcast::channel(KEPT);
-                *watch = Watch::Watched(sender);
+                *watch = Audience::Watched(sender);
                 receiver
             }
-            Watch::Watched(sender) => sender.subscribe(),
+            Audience::Watched(sender) => sender.subscribe(),
             // A channel without a sender: its events have ended.
-            Watch::Over => broadcast::channel(1).1,
+            Audience::Over => broadcast::channel(1).1,
         };
         Events::of(receiver)
     }
 }
 
 impl Stage {
-    fn lock(&self) -> MutexGuard<'_, Watch> {
+    fn lock(&self) -> MutexGuard<'_, Audience> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

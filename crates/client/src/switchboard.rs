@@ -14,7 +14,7 @@
 
 mod body;
 
-pub(crate) use body::{FRAME, LineBody, Source};
+pub(crate) use body::{FRAME, LineBody, LineSource};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,12 +37,12 @@ type Recipient = mpsc::UnboundedSender<Result<Parcel, Failure>>;
 
 /// Routes the lines of one server.
 pub(crate) struct Switchboard {
-    state: Mutex<State>,
+    state: Mutex<SwitchboardState>,
     unread: Arc<Semaphore>,
     most_unread: usize,
 }
 
-enum State {
+enum SwitchboardState {
     Open(Routes),
     Over(Failure),
 }
@@ -63,22 +63,26 @@ impl Switchboard {
     pub(crate) fn new(most_unread: usize) -> Arc<Self> {
         let most_unread = most_unread.min(u32::MAX as usize);
         let unread = Arc::new(Semaphore::new(most_unread));
-        Arc::new(Self { state: Mutex::new(State::Open(Routes::default())), unread, most_unread })
+        Arc::new(Self {
+            state: Mutex::new(SwitchboardState::Open(Routes::default())),
+            unread,
+            most_unread,
+        })
     }
 
     /// Makes a call's answer come to the stream that is returned.
     pub(crate) fn await_answer(self: &Arc<Self>, id: u64) -> Result<Awaited, Failure> {
         let (recipient, deliveries) = mpsc::unbounded_channel();
         match &mut *self.lock() {
-            State::Open(routes) => routes.calls.insert(id, recipient),
-            State::Over(failure) => return Err(failure.clone()),
+            SwitchboardState::Open(routes) => routes.calls.insert(id, recipient),
+            SwitchboardState::Over(failure) => return Err(failure.clone()),
         };
         Ok(Awaited { deliveries, id, board: self.clone() })
     }
 
     /// Lets go of all calls: their streams end without an answer.
     pub(crate) fn forget_calls(&self) {
-        if let State::Open(routes) = &mut *self.lock() {
+        if let SwitchboardState::Open(routes) = &mut *self.lock() {
             routes.calls.clear();
         }
     }
@@ -87,7 +91,7 @@ impl Switchboard {
     pub(crate) fn listen(&self) -> Result<Deliveries, Failure> {
         let (recipient, deliveries) = mpsc::unbounded_channel();
         match &mut *self.lock() {
-            State::Open(routes) => {
+            SwitchboardState::Open(routes) => {
                 for line in routes.room.leave() {
                     // The other end is held right here.
                     let _ = recipient.send(Ok(Parcel { line, _place: None }));
@@ -95,7 +99,7 @@ impl Switchboard {
                 routes.standing = Some(recipient);
                 Ok(deliveries)
             }
-            State::Over(failure) => Err(failure.clone()),
+            SwitchboardState::Over(failure) => Err(failure.clone()),
         }
     }
 
@@ -103,7 +107,7 @@ impl Switchboard {
     pub(crate) async fn route(&self, line: Bytes) -> Result<(), Floods> {
         let place = self.place_for(&line).await;
         let mut state = self.lock();
-        let State::Open(routes) = &mut *state else { return Ok(()) };
+        let SwitchboardState::Open(routes) = &mut *state else { return Ok(()) };
         routes.route(line, place, self.most_unread)
     }
 
@@ -117,8 +121,8 @@ impl Switchboard {
     pub(crate) async fn answer(&self, id: u64, line: Bytes) {
         let place = self.place_for(&line).await;
         let call = match &mut *self.lock() {
-            State::Open(routes) => routes.calls.remove(&id),
-            State::Over(_) => None,
+            SwitchboardState::Open(routes) => routes.calls.remove(&id),
+            SwitchboardState::Over(_) => None,
         };
         if let Some(call) = call {
             // A call that ended meanwhile has no use for it.
@@ -128,7 +132,7 @@ impl Switchboard {
 
     /// The server gave a sign of life: everybody who waits for it is told.
     pub(crate) fn beat(&self) {
-        let State::Open(routes) = &*self.lock() else { return };
+        let SwitchboardState::Open(routes) = &*self.lock() else { return };
         for recipient in routes.calls.values().chain(&routes.standing) {
             // One who does not read any more does not need to know.
             let _ = recipient.send(Ok(Parcel { line: Bytes::new(), _place: None }));
@@ -138,8 +142,8 @@ impl Switchboard {
     /// The answer to this call cannot be taken. Returns whether anybody waited for it.
     pub(crate) fn fail(&self, id: u64, failure: &Failure) -> bool {
         let call = match &mut *self.lock() {
-            State::Open(routes) => routes.calls.remove(&id),
-            State::Over(_) => None,
+            SwitchboardState::Open(routes) => routes.calls.remove(&id),
+            SwitchboardState::Over(_) => None,
         };
         // One who does not read any more does not need to know.
         call.map(|call| call.send(Err(failure.clone()))).is_some()
@@ -148,25 +152,25 @@ impl Switchboard {
     /// The server is gone: everybody who waits is told why, and whoever comes later too.
     pub(crate) fn close(&self, failure: &Failure) {
         let mut state = self.lock();
-        let State::Open(routes) = &mut *state else { return };
+        let SwitchboardState::Open(routes) = &mut *state else { return };
         let recipients =
             std::mem::take(&mut routes.calls).into_values().chain(routes.standing.take());
         for recipient in recipients {
             // One who does not read any more does not need to know.
             let _ = recipient.send(Err(failure.clone()));
         }
-        *state = State::Over(failure.clone());
+        *state = SwitchboardState::Over(failure.clone());
     }
 
     /// Why the server is gone, if it is.
     pub(crate) fn failure(&self) -> Option<Failure> {
         match &*self.lock() {
-            State::Open(_) => None,
-            State::Over(failure) => Some(failure.clone()),
+            SwitchboardState::Open(_) => None,
+            SwitchboardState::Over(failure) => Some(failure.clone()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SwitchboardState> {
         // Nothing in here panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -193,7 +197,7 @@ impl Awaited {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        if let State::Open(routes) = &mut *self.board.lock() {
+        if let SwitchboardState::Open(routes) = &mut *self.board.lock() {
             routes.calls.remove(&self.id);
         }
     }

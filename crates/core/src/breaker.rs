@@ -20,7 +20,7 @@ use crate::rng::Rng;
 /// Counts strikes and decides whether new calls may go out.
 #[derive(Clone, Debug)]
 pub struct Breaker {
-    state: State,
+    state: BreakerState,
     strikes: u32,
     /// Openings in a row without an answer to an application's request between them.
     openings: u32,
@@ -29,7 +29,7 @@ pub struct Breaker {
 
 /// Whether new calls go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum BreakerState {
     /// They do.
     Closed,
     /// They are refused until a probe is due at this moment.
@@ -55,11 +55,11 @@ pub enum Incident {
 impl Breaker {
     /// A closed breaker without strikes.
     pub const fn new() -> Self {
-        Self { state: State::Closed, strikes: 0, openings: 0, last_strike: None }
+        Self { state: BreakerState::Closed, strikes: 0, openings: 0, last_strike: None }
     }
 
     /// The state.
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> BreakerState {
         self.state
     }
 
@@ -75,7 +75,7 @@ impl Breaker {
         }
         self.last_strike = Some(incident);
         self.strikes = (self.strikes + 1).min(LIMIT);
-        let opens = self.state == State::Closed && self.strikes == LIMIT;
+        let opens = self.state == BreakerState::Closed && self.strikes == LIMIT;
         if opens {
             self.open(now, rng);
         }
@@ -85,7 +85,7 @@ impl Breaker {
     /// An application's request was answered.
     pub fn answered(&mut self) {
         // An answer to a call from before the opening is no news about the server as it is now.
-        if self.state == State::Closed {
+        if self.state == BreakerState::Closed {
             self.strikes = 0;
             self.openings = 0;
             self.last_strike = None;
@@ -94,12 +94,12 @@ impl Breaker {
 
     /// The time is up: a probe goes out.
     pub fn probe_began(&mut self) {
-        self.state = State::Probing;
+        self.state = BreakerState::Probing;
     }
 
     /// Any JSON-RPC reply to the probe closes it; one more strike opens it again.
     pub fn probe_answered(&mut self) {
-        self.state = State::Closed;
+        self.state = BreakerState::Closed;
         self.strikes = LIMIT - 1;
     }
 
@@ -112,7 +112,7 @@ impl Breaker {
         let wait =
             if self.openings == 0 { PAUSE.first } else { PAUSE.half_jitter(self.openings, rng) };
         self.openings = self.openings.saturating_add(1);
-        self.state = State::Open { until: now + wait };
+        self.state = BreakerState::Open { until: now + wait };
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
 
         assert!(breaker.strike(Moment::START, Incident::Alone, &mut rng));
 
-        assert_eq!(breaker.state(), State::Open { until: Moment::secs(1) });
+        assert_eq!(breaker.state(), BreakerState::Open { until: Moment::secs(1) });
         let pauses: Vec<_> = (0..10).map(|_| pause_after_failed_probe(&mut breaker)).collect();
         assert!((1..=2).contains(&pauses[0].as_secs()), "{pauses:?}");
         assert!(pauses[9] >= Duration::from_secs(30) && pauses[9] <= Duration::from_secs(60));
@@ -152,7 +152,7 @@ mod tests {
             breaker.strike(Moment::START, Incident::Outage(7), &mut rng);
         }
 
-        assert_eq!((breaker.strikes(), breaker.state()), (1, State::Closed));
+        assert_eq!((breaker.strikes(), breaker.state()), (1, BreakerState::Closed));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
 
         breaker.probe_answered();
 
-        assert_eq!((breaker.state(), breaker.strikes()), (State::Closed, 4));
+        assert_eq!((breaker.state(), breaker.strikes()), (BreakerState::Closed, 4));
         assert!(breaker.strike(Moment::secs(2), Incident::Alone, &mut rng), "the fifth opens it");
     }
 
@@ -181,7 +181,7 @@ mod tests {
         breaker.probe_began();
         breaker.probe_failed(Moment::START, &mut Rng::new(1));
         match breaker.state() {
-            State::Open { until } => until.since(Moment::START),
+            BreakerState::Open { until } => until.since(Moment::START),
             other => panic!("{other:?}"),
         }
     }

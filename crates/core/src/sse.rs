@@ -21,7 +21,7 @@ mod lines;
 mod tests;
 
 use block::Block;
-pub use event::{Event, EventId};
+pub use event::{EventId, SseEvent};
 use lines::{Lines, Stop};
 
 /// Turns the bytes of one response body into comments and events.
@@ -114,7 +114,7 @@ pub enum Item {
     /// A whole comment line: it carries nothing, but the server is alive.
     Comment,
     /// A block with at least one field the standard knows, ended by a blank line.
-    Event(Event),
+    Event(SseEvent),
 }
 
 /// An event block outgrew the limit of its decoder.

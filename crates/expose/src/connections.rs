@@ -32,13 +32,13 @@ struct Table {
 #[derive(Debug)]
 pub(crate) struct Connection {
     number: u64,
-    state: Mutex<State>,
+    state: Mutex<ConnectionsState>,
     /// When it goes has changed.
     changed: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ConnectionsState {
     standing: Standing,
     /// Requests that are being answered, to the last byte of the answer.
     requests: usize,
@@ -128,7 +128,7 @@ impl Connections {
 impl Table {
     /// Those that have not been sent away.
     fn count(&self, standing: Standing) -> usize {
-        let stays = |state: &State| state.standing == standing && !state.is_closing;
+        let stays = |state: &ConnectionsState| state.standing == standing && !state.is_closing;
         self.open.values().filter(|it| stays(&it.state())).count()
     }
 
@@ -152,7 +152,7 @@ impl Table {
 
 impl Connection {
     fn new(number: u64) -> Self {
-        let state = State {
+        let state = ConnectionsState {
             standing: Standing::Unauthenticated,
             requests: 0,
             last_sign: Instant::now(),
@@ -225,13 +225,13 @@ impl Connection {
         self.changed.notify_one();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionsState> {
         // Nothing in here panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ConnectionsState {
     fn closes_at(&self) -> Option<Instant> {
         if self.is_closing {
             return Some(self.last_sign);

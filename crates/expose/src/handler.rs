@@ -168,7 +168,7 @@ impl RequestHandler {
     }
 
     /// Reads a body to its end.
-    async fn read(&self, body: Incoming) -> Result<Posted, Refused> {
+    async fn read(&self, body: Incoming) -> Result<Posted, ErrorReply> {
         let refused = |status, message| Err(Box::new(reply::unreadable(status, message)));
         if body.size_hint().lower() > MOST_BODY as u64 {
             return refused(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
@@ -207,7 +207,7 @@ impl RequestHandler {
     }
 
     /// The session that a request names, also if it is over.
-    fn session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, Refused> {
+    fn session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, ErrorReply> {
         if headers.names_two_sessions() {
             return Err(Box::new(reply::wrong("a request is for one session")));
         }
@@ -222,7 +222,7 @@ impl RequestHandler {
         }
     }
 
-    fn live_session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, Refused> {
+    fn live_session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, ErrorReply> {
         let session = self.session(headers)?;
         match story(&session) {
             Some(why) => Err(Box::new(reply::no_session(Some(&why)))),
@@ -232,7 +232,7 @@ impl RequestHandler {
 }
 
 /// An answer to what cannot be done.
-type Refused = Box<Reply>;
+type ErrorReply = Box<Reply>;
 
 /// What a large body takes, until it is dropped.
 type BodyRoom = Option<OwnedSemaphorePermit>;

@@ -22,7 +22,7 @@ pub(crate) struct Session {
     pub(crate) number: u64,
     /// What may be kept for it.
     pub(crate) share: SessionBudget,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     /// To the child, one line each.
     letters: mpsc::Sender<Bytes>,
     /// A reader has taken something.
@@ -31,7 +31,7 @@ pub(crate) struct Session {
     pub(crate) asked_to_end: watch::Sender<Option<&'static str>>,
 }
 
-pub(crate) struct State {
+pub(crate) struct SessionState {
     pub(crate) streams: Streams,
     /// The revision that was agreed on, once it is known.
     pub(crate) version: Option<String>,
@@ -60,7 +60,7 @@ impl Session {
     ) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
         // The queue is in those who wait: it is bounded by the connections.
         let (letters, inbox) = mpsc::channel(1);
-        let state = State {
+        let state = SessionState {
             streams: Streams::new(),
             version: None,
             over: None,
@@ -79,7 +79,7 @@ impl Session {
         (Arc::new(session), inbox)
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
         // Nothing in here panics halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,7 +195,7 @@ impl Session {
     }
 }
 
-impl State {
+impl SessionState {
     /// Puts a message of the child where it belongs.
     pub(crate) fn hear(&mut self, part: &Part) {
         if let Message::Response { answer, .. } = &part.message

@@ -19,7 +19,7 @@ use crate::wire::Wire;
 
 mod answer;
 
-pub(crate) use answer::{Body, Handle, Unanswered};
+pub(crate) use answer::{Handle, Http2Body, Unanswered};
 
 pub(crate) async fn serve(
     wire: Box<dyn Wire>,

@@ -44,7 +44,7 @@ pub use mark::{Deed, Mark};
 pub use old::OldMcp;
 pub use share::Times;
 pub use sse::Sse;
-use state::{Handler, LostSession, Rule, State};
+use state::{ActiveRule, Handler, LostSessionReply, McpState};
 pub use state::{Run, Style};
 pub use when::When;
 
@@ -72,7 +72,7 @@ pub use when::When;
 #[derive(Clone)]
 pub struct Mcp {
     born: Instant,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<McpState>>,
 }
 
 impl Mcp {
@@ -98,7 +98,7 @@ impl Mcp {
         Handling: Future<Output = ()> + Send + 'static,
     {
         let handler = Arc::new(move |ask| -> BoxFuture<'static, ()> { Box::pin(handler(ask)) });
-        self.state().rules.push(Rule { when, share: times.into(), handler });
+        self.state().rules.push(ActiveRule { when, share: times.into(), handler });
     }
 
     /// Takes all rules away.
@@ -134,7 +134,7 @@ impl Mcp {
     ///
     /// If `status` is not between 100 and 999.
     pub fn lost_session(&self, status: u16, body: impl Into<Bytes>) {
-        self.state().lost_session = LostSession::new(status, body.into());
+        self.state().lost_session = LostSessionReply::new(status, body.into());
     }
 
     /// Issues session ids, or does without sessions. The ids are `lab-session-1` and so on.
@@ -210,7 +210,7 @@ impl Mcp {
         (ask, handler)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, McpState> {
         lock(&self.state)
     }
 }

@@ -43,9 +43,9 @@ use lane::Lane;
 /// # }
 /// ```
 pub fn pipe(capacity: usize) -> (Pipe, Pipe) {
-    let line = Line { capacity, ..Line::default() };
+    let line = SharedPipe { capacity, ..SharedPipe::default() };
     let line = Arc::new(Mutex::new(line));
-    (Pipe { line: line.clone(), side: Side::Left }, Pipe { line, side: Side::Right })
+    (Pipe { line: line.clone(), side: PipeSide::Left }, Pipe { line, side: PipeSide::Right })
 }
 
 /// One end of an in-memory connection.
@@ -54,8 +54,8 @@ pub fn pipe(capacity: usize) -> (Pipe, Pipe) {
 /// Dropping it is a FIN too, after which writes of the other end fail with `BrokenPipe`.
 #[derive(Debug)]
 pub struct Pipe {
-    line: Arc<Mutex<Line>>,
-    side: Side,
+    line: Arc<Mutex<SharedPipe>>,
+    side: PipeSide,
 }
 
 impl Pipe {
@@ -114,8 +114,8 @@ impl Drop for Pipe {
 /// Looks at one end of a pipe without reading from it.
 #[derive(Clone, Debug)]
 pub struct Peek {
-    line: Arc<Mutex<Line>>,
-    side: Side,
+    line: Arc<Mutex<SharedPipe>>,
+    side: PipeSide,
 }
 
 impl Peek {
@@ -135,7 +135,7 @@ impl Peek {
 /// Breaks a pipe, from any place and at any time.
 #[derive(Clone, Debug)]
 pub struct Control {
-    line: Arc<Mutex<Line>>,
+    line: Arc<Mutex<SharedPipe>>,
 }
 
 impl Control {
@@ -154,12 +154,12 @@ impl Control {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum PipeSide {
     Left,
     Right,
 }
 
-impl Side {
+impl PipeSide {
     fn other(self) -> Self {
         match self {
             Self::Left => Self::Right,
@@ -178,18 +178,18 @@ enum Condition {
 
 /// What both ends share.
 #[derive(Debug, Default)]
-struct Line {
+struct SharedPipe {
     condition: Condition,
     capacity: usize,
     to_left: Lane,
     to_right: Lane,
 }
 
-impl Line {
-    fn lane_to(&mut self, side: Side) -> &mut Lane {
+impl SharedPipe {
+    fn lane_to(&mut self, side: PipeSide) -> &mut Lane {
         match side {
-            Side::Left => &mut self.to_left,
-            Side::Right => &mut self.to_right,
+            PipeSide::Left => &mut self.to_left,
+            PipeSide::Right => &mut self.to_right,
         }
     }
 
@@ -205,7 +205,7 @@ impl Line {
 
     fn poll_read(
         &mut self,
-        side: Side,
+        side: PipeSide,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
@@ -219,7 +219,7 @@ impl Line {
 
     fn poll_write(
         &mut self,
-        side: Side,
+        side: PipeSide,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {

@@ -18,7 +18,7 @@ mod setting;
 mod values;
 
 pub use action::{
-    Action, Answer, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status,
+    Action, Coding, Event, Manner, Message, Outage, Partial, PartialOf, Status, StreamAnswer,
 };
 pub use check::{Bounds, Calls, Cancels, Check, Claim, Pauses, Requests, Runs, StepEnd, Told};
 pub use matching::Match;
@@ -37,7 +37,7 @@ pub struct Scenario {
     /// Why it matters: the real report behind it.
     pub why: String,
     /// The wrong client that must fail it, and how.
-    pub control: Control,
+    pub control: ScenarioControl,
     /// Whether it takes minutes: then it is played only where time is simulated, or if it is asked for.
     #[serde(default)]
     pub slow: bool,
@@ -64,7 +64,7 @@ pub struct Scenario {
 /// The proof that a scenario can be failed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Control {
+pub struct ScenarioControl {
     /// The name of a wrong client.
     pub mistake: String,
     /// The words of the check that it breaks.

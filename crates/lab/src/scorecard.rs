@@ -25,12 +25,12 @@ pub struct Comparison<'a> {
     /// The command that makes it again.
     pub command: String,
     /// The clients, ours first, and then the bridges.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ScoredClient>,
 }
 
 /// One client.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ScoredClient {
     /// Its name.
     pub name: String,
     /// What it is, in a few words.
@@ -40,7 +40,7 @@ pub struct Entry {
     /// Whether it is played by itself, or by a host in front of it.
     pub role: Role,
     /// How it did.
-    pub outcome: Outcome,
+    pub outcome: ScoredOutcome,
 }
 
 /// What is compared with what.
@@ -55,18 +55,18 @@ pub enum Role {
 
 /// How a client did.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum ScoredOutcome {
     /// It was not run, for this reason.
     NotRun(String),
     /// It was put through the scenarios.
     Ran(Scorecard),
 }
 
-impl Entry {
+impl ScoredClient {
     fn card(&self) -> Option<&Scorecard> {
         match &self.outcome {
-            Outcome::NotRun(_) => None,
-            Outcome::Ran(card) => Some(card),
+            ScoredOutcome::NotRun(_) => None,
+            ScoredOutcome::Ran(card) => Some(card),
         }
     }
 
@@ -88,7 +88,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(scenarios: &[&Scenario], entry: &Entry) -> Self {
+    fn of(scenarios: &[&Scenario], entry: &ScoredClient) -> Self {
         let mut totals = Self::default();
         for (scenario, score) in
             scenarios.iter().filter_map(|scenario| Some((scenario, entry.score(scenario)?)))

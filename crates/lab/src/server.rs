@@ -39,10 +39,10 @@ struct Shared {
     protocol: Protocol,
     authority: Authority,
     staff: Staff,
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
 }
 
-struct State {
+struct ServerState {
     mood: Mood,
     /// The TLS settings of new connections, if there is TLS.
     tls: Option<Arc<ServerConfig>>,
@@ -103,7 +103,7 @@ impl Server {
     pub fn with_authority(protocol: Protocol, authority: Authority, service: impl Service) -> Self {
         let is_tls = protocol.is_tls();
         let tls = is_tls.then(|| Certificate::Good.config(&authority, protocol.alpn()));
-        let state = State {
+        let state = ServerState {
             mood: Mood::Up,
             tls,
             http2: Http2::default(),

@@ -34,10 +34,10 @@ pub(crate) async fn secure(
 /// A pipe is reset at once. A socket is only prepared (`SO_LINGER` of zero): the reset leaves as
 /// soon as its owner drops it, so whoever blows a fuse also sees to that.
 #[derive(Clone, Debug)]
-pub(crate) struct Fuse(Kind);
+pub(crate) struct Fuse(WireKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum WireKind {
     Pipe(Control),
     /// A duplicate of the descriptor. While it exists the kernel keeps the socket open, so it is
     /// given up when the fuse blows or [`spend`](Fuse::spend) is called.
@@ -46,18 +46,18 @@ enum Kind {
 
 impl Fuse {
     pub(crate) fn of_pipe(pipe: &Pipe) -> Self {
-        Self(Kind::Pipe(pipe.control()))
+        Self(WireKind::Pipe(pipe.control()))
     }
 
     pub(crate) fn of_socket(stream: &TcpStream) -> io::Result<Self> {
         let duplicate = SockRef::from(stream).try_clone()?;
-        Ok(Self(Kind::Socket(Arc::new(Mutex::new(Some(duplicate))))))
+        Ok(Self(WireKind::Socket(Arc::new(Mutex::new(Some(duplicate))))))
     }
 
     pub(crate) fn blow(&self) {
         match &self.0 {
-            Kind::Pipe(control) => control.reset(),
-            Kind::Socket(socket) => {
+            WireKind::Pipe(control) => control.reset(),
+            WireKind::Socket(socket) => {
                 if let Some(socket) = lock(socket).take() {
                     // It fails only on a socket that is closed already, where nothing is to reset.
                     let _ = socket.set_linger(Some(Duration::ZERO));
@@ -68,14 +68,14 @@ impl Fuse {
 
     /// Makes a black hole of a pipe.
     pub(crate) fn stall(&self) {
-        if let Kind::Pipe(control) = &self.0 {
+        if let WireKind::Pipe(control) = &self.0 {
             control.stall();
         }
     }
 
     /// Lets go of the connection, so that dropping its stream closes it.
     pub(crate) fn spend(&self) {
-        if let Kind::Socket(socket) = &self.0 {
+        if let WireKind::Socket(socket) = &self.0 {
             lock(socket).take();
         }
     }

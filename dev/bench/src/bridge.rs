@@ -109,10 +109,10 @@ impl Stage {
 }
 
 /// Two values of each round of each bridge.
-type Seen<'a> = [(&'a str, Vec<(f64, f64)>)];
+type BridgePairs<'a> = [(&'a str, Vec<(f64, f64)>)];
 
 /// Ours, and beside it everybody else's, each round against the floor's.
-fn against_floor(figure: Figure, all: &Seen<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
+fn against_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
     let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
     let ratios = |rounds: &[(f64, f64)]| {
         rounds.iter().zip(floor).map(|(it, floor)| pick(*it) / pick(*floor)).collect::<Vec<_>>()
@@ -122,7 +122,7 @@ fn against_floor(figure: Figure, all: &Seen<'_>, pick: fn((f64, f64)) -> f64) ->
 }
 
 /// Ours as it is, with the floor's and everybody else's beside it.
-fn with_floor(figure: Figure, all: &Seen<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
+fn with_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
     let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
     let values = |rounds: &[(f64, f64)]| rounds.iter().map(|it| pick(*it)).collect::<Vec<_>>();
     let figure = figure.rounds(values(ours)).floor(median(&values(floor)));

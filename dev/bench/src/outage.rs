@@ -42,7 +42,7 @@ pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
 }
 
 /// What was seen of one outage.
-struct Seen {
+struct OutageSeen {
     server: Server,
     first_ms: f64,
     failed: f64,
@@ -60,7 +60,7 @@ struct Ended {
     reason: Option<String>,
 }
 
-fn interrupt(server: Server, ours: &mut Running) -> Result<Seen> {
+fn interrupt(server: Server, ours: &mut Running) -> Result<OutageSeen> {
     let address = server.address();
     drop(server);
     let killed = Instant::now();
@@ -75,7 +75,7 @@ fn interrupt(server: Server, ours: &mut Running) -> Result<Seen> {
     if let Some(reason) = ended.reason {
         eprintln!("warning: {} calls failed, one because: {reason}", ended.failed);
     }
-    Ok(Seen { server, first_ms, failed: number(ended.failed) })
+    Ok(OutageSeen { server, first_ms, failed: number(ended.failed) })
 }
 
 const CALLS: u64 = 20;

@@ -50,8 +50,8 @@ impl<'a> Tree<'a> {
     }
 
     /// For each folder, which of its modules imports which other one.
-    fn folders(&self) -> BTreeMap<&'a [String], Graph> {
-        let mut folders: BTreeMap<_, Graph> = BTreeMap::new();
+    fn folders(&self) -> BTreeMap<&'a [String], ImportGraph> {
+        let mut folders: BTreeMap<_, ImportGraph> = BTreeMap::new();
         for module in self.modules.values() {
             for import in &module.facts.imports {
                 let target = self.target(&import.path, MOST_HOPS);
@@ -89,11 +89,11 @@ fn shared(one: &[String], other: &[String]) -> usize {
 
 /// Which module imports which, each with one place where it does.
 #[derive(Default)]
-struct Graph {
+struct ImportGraph {
     imports: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-impl Graph {
+impl ImportGraph {
     fn add(&mut self, from: &str, to: &str, place: String) {
         self.imports.entry(from.to_owned()).or_default().entry(to.to_owned()).or_insert(place);
     }

@@ -43,7 +43,7 @@ pub(crate) struct Host {
     child: Child,
     /// Closed when it has nothing more to do.
     writer: Option<ChildStdin>,
-    said: Said,
+    said: HostLines,
     asked: u64,
     /// Where the bridge has written its own id.
     pub(crate) bridge_id: PathBuf,
@@ -80,7 +80,7 @@ impl Host {
             bridge.with_context(|| format!("`{}` does not start", recipe.program.display()))?;
         let writer = child.stdin.take().context("it has no input")?;
         let output = child.stdout.take().context("it has no output")?;
-        let said = Said::default();
+        let said = HostLines::default();
         tokio::spawn(remember(output, said.clone()));
         Ok(Self { child, writer: Some(writer), said, asked: 0, bridge_id })
     }
@@ -187,12 +187,12 @@ impl Drop for Host {
 
 /// All lines that a host has said.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct HostLines {
     lines: Arc<Mutex<Vec<Value>>>,
     news: Arc<Notify>,
 }
 
-impl Said {
+impl HostLines {
     fn lines(&self) -> MutexGuard<'_, Vec<Value>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,7 +203,7 @@ impl Said {
     }
 }
 
-async fn remember(output: ChildStdout, said: Said) {
+async fn remember(output: ChildStdout, said: HostLines) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         said.add(serde_json::from_str(&line).unwrap_or_else(|_| json!({ "no JSON": line })));

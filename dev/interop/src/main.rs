@@ -77,7 +77,7 @@ async fn main() -> ExitCode {
         Command::Run { all, server, check, bridge, table, sessions, json } => {
             let is_short = !all && server.is_empty();
             let servers = servers(all, server);
-            run::Order { servers, is_short, check, bridge, table, sessions, json }
+            run::RunOrder { servers, is_short, check, bridge, table, sessions, json }
         }
     };
     // Dropping the run ends the servers that it started.

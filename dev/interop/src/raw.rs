@@ -26,12 +26,12 @@ impl RawSession {
             "capabilities": {},
             "clientInfo": { "name": "interop-raw", "version": "1" },
         });
-        let answer = Request::post(None, request("initialize", params)).send(port).await?;
+        let answer = RawRequest::post(None, request("initialize", params)).send(port).await?;
         let id = answer.header("mcp-session-id").unwrap_or_default().to_owned();
         expect(!id.is_empty(), || format!("`initialize` gave no session: {}", answer.words("")))?;
         let session = Self { port, id };
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let answer = Request::post(Some(&session.id), initialized).send(port).await?;
+        let answer = RawRequest::post(Some(&session.id), initialized).send(port).await?;
         expect(answer.status == 202, || format!("`initialized`: {}", answer.words("")))?;
         Ok(session)
     }
@@ -47,7 +47,7 @@ impl RawSession {
     }
 
     async fn posts(&self, message: Value) -> Verdict<Answer> {
-        Request::post(Some(&self.id), message).send(self.port).await
+        RawRequest::post(Some(&self.id), message).send(self.port).await
     }
 
     /// Ends the session by DELETE, on a connection of its own.
@@ -63,20 +63,20 @@ impl RawSession {
 
 /// Ends somebody's session by DELETE.
 pub(crate) async fn delete(port: u16, session: &str) -> Verdict<Answer> {
-    Request { method: "DELETE", session: Some(session), body: String::new() }.send(port).await
+    RawRequest { method: "DELETE", session: Some(session), body: String::new() }.send(port).await
 }
 
 fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": "raw", "method": method, "params": params })
 }
 
-struct Request<'a> {
+struct RawRequest<'a> {
     method: &'static str,
     session: Option<&'a str>,
     body: String,
 }
 
-impl<'a> Request<'a> {
+impl<'a> RawRequest<'a> {
     fn post(session: Option<&'a str>, message: Value) -> Self {
         Self { method: "POST", session, body: message.to_string() }
     }

@@ -77,7 +77,7 @@ impl Replay {
         Ok(())
     }
 
-    async fn answer(&self, request: &Request) -> String {
+    async fn answer(&self, request: &RecordedRequest) -> String {
         let id = request.header("mcp-session-id");
         let session = id.and_then(|id| self.sessions().get(id).cloned());
         match (request.method.as_str(), id, session) {
@@ -237,20 +237,20 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-struct Request {
+struct RecordedRequest {
     method: String,
     headers: HashMap<String, String>,
     message: Value,
 }
 
-impl Request {
+impl RecordedRequest {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 }
 
 /// The next request of a connection, if there is one; `bytes` keeps what came after it.
-async fn read(connection: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<Option<Request>> {
+async fn read(connection: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<Option<RecordedRequest>> {
     loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
@@ -265,7 +265,7 @@ async fn read(connection: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<Option<
             if bytes.len() >= whole {
                 let message = serde_json::from_slice(&bytes[end + 4..whole]).unwrap_or_default();
                 bytes.drain(..whole);
-                return Ok(Some(Request { method: method.to_owned(), headers, message }));
+                return Ok(Some(RecordedRequest { method: method.to_owned(), headers, message }));
             }
         }
         if connection.read_buf(bytes).await? == 0 {

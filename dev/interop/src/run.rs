@@ -18,7 +18,7 @@ use crate::process::Process;
 use crate::report::{Column, Outcome, Report};
 
 /// What a person asked for.
-pub(crate) struct Order {
+pub(crate) struct RunOrder {
     pub(crate) servers: Vec<&'static Server>,
     /// Whether some servers are asked less than others.
     pub(crate) is_short: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Order {
 }
 
 /// Runs it all and says whether everything is as documented.
-pub(crate) async fn run(order: Order) -> Result<bool> {
+pub(crate) async fn run(order: RunOrder) -> Result<bool> {
     let places = Places::find()?;
     let checks: Vec<_> =
         CHECKS.iter().filter(|check| check.sentence().contains(&order.check)).collect();

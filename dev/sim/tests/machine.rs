@@ -2,7 +2,7 @@
 
 use ridethrough_core::{Era, Eras};
 use ridethrough_sim::machine::{
-    Faults, Fleet, Plan, Setting, Worlds, run, run_seed, run_world, story,
+    Fleet, MachineFaults, MachinePlan, Setting, Worlds, run, run_seed, run_world, story,
 };
 
 #[test]
@@ -17,7 +17,7 @@ fn the_same_seed_lives_through_the_same_world() {
 
 #[test]
 fn a_world_without_faults_answers_every_call_and_runs_it_once() {
-    let summary = run_world(1, Faults::none(), Setting::legacy(), 500);
+    let summary = run_world(1, MachineFaults::none(), Setting::legacy(), 500);
 
     assert_eq!(summary.answered, summary.calls);
     assert_eq!(summary.executions, summary.calls);
@@ -26,13 +26,13 @@ fn a_world_without_faults_answers_every_call_and_runs_it_once() {
 
 #[test]
 fn a_server_that_runs_calls_and_then_loses_the_answer_never_runs_an_unsafe_one_twice() {
-    let faults = Faults {
+    let faults = MachineFaults {
         cut_after: 200,
         gateway_after: 200,
         cut_body: 200,
         cut_stream: 500,
         resume_gone: 300,
-        ..Faults::none()
+        ..MachineFaults::none()
     };
 
     let summary = run_world(3, faults, Setting::legacy(), 2000);
@@ -44,7 +44,7 @@ fn a_server_that_runs_calls_and_then_loses_the_answer_never_runs_an_unsafe_one_t
 
 #[test]
 fn a_server_that_lies_costs_at_most_one_further_run_a_lie() {
-    let faults = Faults { lying_deferral: 300, lying_loss: 300, ..Faults::none() };
+    let faults = MachineFaults { lying_deferral: 300, lying_loss: 300, ..MachineFaults::none() };
 
     let summary = run_world(4, faults, Setting::legacy(), 1000);
 
@@ -55,7 +55,7 @@ fn a_server_that_lies_costs_at_most_one_further_run_a_lie() {
 
 #[test]
 fn twenty_thousand_calls_in_random_worlds_break_no_promise() {
-    let summary = run(Plan { calls: 20_000, ..Plan::default() }, |_| {});
+    let summary = run(MachinePlan { calls: 20_000, ..MachinePlan::default() }, |_| {});
 
     assert_eq!(summary.violations, []);
     assert!(summary.faults > 5_000, "the worlds are too kind: {summary}");
@@ -63,7 +63,7 @@ fn twenty_thousand_calls_in_random_worlds_break_no_promise() {
 
 #[test]
 fn a_server_that_switches_era_at_any_point_keeps_the_promise() {
-    let plan = Plan { calls: 40_000, worlds: Worlds::Both, ..Plan::default() };
+    let plan = MachinePlan { calls: 40_000, worlds: Worlds::Both, ..MachinePlan::default() };
 
     let summary = run(plan, |_| {});
 
@@ -82,7 +82,7 @@ fn a_fleet_of_two_eras_behind_one_address_runs_every_call_that_it_answers() {
         listens: true,
     };
 
-    let summary = run_world(5, Faults::none(), setting, 2000);
+    let summary = run_world(5, MachineFaults::none(), setting, 2000);
 
     assert_eq!(summary.violations, []);
     // Half of what is sent meets the other era, and is sent again once.
@@ -95,7 +95,7 @@ fn a_link_that_finds_the_era_by_itself_loses_no_call_to_that() {
         let fleet = Fleet::All(era);
         let setting = Setting { client: Eras::Either, fleet, changes: 0, rounds: 0, listens: true };
 
-        let summary = run_world(seed, Faults::none(), setting, 500);
+        let summary = run_world(seed, MachineFaults::none(), setting, 500);
 
         assert_eq!(summary.violations, []);
         assert_eq!((summary.answered, summary.executions), (summary.calls, summary.calls));

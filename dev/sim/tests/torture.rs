@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use ridethrough_lab::Protocol;
 use ridethrough_sim::net::{Break, Harm, Way};
-use ridethrough_sim::torture::{Plan, Point, all, run, run_point};
+use ridethrough_sim::torture::{Point, TorturePlan, all, run, run_point};
 
 #[test]
 fn wherever_a_connection_is_cut_the_promise_is_kept() {
-    let summary = run(&Plan { every: 1999, ..Plan::default() }, |_, _| {});
+    let summary = run(&TorturePlan { every: 1999, ..TorturePlan::default() }, |_, _| {});
 
     assert_eq!(summary.violations, []);
     assert!(summary.points > 400, "{summary}");

@@ -14,7 +14,7 @@ use ridethrough::event::Answer;
 use ridethrough::machine::discovery;
 use ridethrough::machine::head::Content;
 use ridethrough::machine::message::{Incoming, Message};
-use ridethrough::machine::sse::{Decoder, Event, Item};
+use ridethrough::machine::sse::{Decoder, Item, SseEvent};
 use ridethrough::probe::Found;
 use ridethrough::transport::{AnswerHead, Body, Failure};
 use tokio::time::{Instant, timeout_at};
@@ -146,7 +146,7 @@ impl Seen {
         self.stream = Some(streamed);
     }
 
-    fn take(&mut self, event: &Event, id: u64, streamed: &mut Streamed) {
+    fn take(&mut self, event: &SseEvent, id: u64, streamed: &mut Streamed) {
         streamed.retry = event.retry.or(streamed.retry);
         if event.kind.as_deref() == Some("endpoint") && streamed.endpoint.is_none() {
             streamed.endpoint = Some(String::from_utf8_lossy(&event.data).into_owned());

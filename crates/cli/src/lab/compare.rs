@@ -16,7 +16,7 @@ use ridethrough_lab::rivals::{Part, RIVALS, Rival};
 use ridethrough_lab::run::{replay_late, run_all};
 use ridethrough_lab::scenario::Scenario;
 use ridethrough_lab::score::{Score, Scorecard, Verdict};
-use ridethrough_lab::scorecard::{Comparison, Entry, Outcome, Role, today};
+use ridethrough_lab::scorecard::{Comparison, Role, ScoredClient, ScoredOutcome, today};
 use tokio::time::Instant;
 
 use super::choice::Choice;
@@ -81,7 +81,7 @@ impl Args {
         &self,
         rivals: &[&'static Rival],
         scenarios: &[&Scenario],
-    ) -> Result<Vec<Entry>> {
+    ) -> Result<Vec<ScoredClient>> {
         let workshop = Workshop::new(self.dir.clone().unwrap_or_else(Workshop::default_folder));
         let mut contenders = vec![ours(Role::Client)?, ours(Role::Bridge)?];
         for rival in rivals {
@@ -146,7 +146,7 @@ struct Contender {
 }
 
 impl Contender {
-    async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<Entry> {
+    async fn play(self, scenarios: &[&Scenario], at_once: usize) -> Result<ScoredClient> {
         let Self { name, what, version, role, program } = self;
         let program = match (program, role) {
             (Ok(program), Role::Bridge) => {
@@ -160,13 +160,13 @@ impl Contender {
             (Err(why), _) => Err(why),
         };
         let outcome = match program {
-            Ok(program) => Outcome::Ran(scored(&name, &program, scenarios, at_once).await?),
+            Ok(program) => ScoredOutcome::Ran(scored(&name, &program, scenarios, at_once).await?),
             Err(why) => {
                 eprintln!("{name} is not run: {why}");
-                Outcome::NotRun(why)
+                ScoredOutcome::NotRun(why)
             }
         };
-        Ok(Entry { name, what, version, role, outcome })
+        Ok(ScoredClient { name, what, version, role, outcome })
     }
 }
 

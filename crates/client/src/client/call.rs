@@ -17,7 +17,7 @@ use super::meta::with_meta;
 use super::pending::Listener;
 use super::task::{Plan, TaskCall, Time};
 use super::{Client, Params, Pending, PendingResult, PendingSourced, ProgressStream};
-use crate::driver::{Accepts, Caller, DriverCommand, Reporter, Steps, Track, progress};
+use crate::driver::{Accepts, Caller, DriverCommand, ProgressReader, Reporter, Track, progress};
 use crate::error::Error;
 use crate::http::checked_header;
 use crate::model::Progress;
@@ -46,17 +46,22 @@ pub struct Call<T = Json> {
     /// What makes the call unfit to be sent.
     fault: Option<String>,
     reporter: Option<Reporter>,
-    listener: Option<(Steps, Listener)>,
+    listener: Option<(ProgressReader, Listener)>,
     accepts: Accepts,
     track: Option<Track>,
-    read: Reader<T>,
+    read: ReadResult<T>,
 }
 
 /// How a result is read.
-pub(super) type Reader<T> = fn(Json) -> Result<T, serde_json::Error>;
+pub(super) type ReadResult<T> = fn(Json) -> Result<T, serde_json::Error>;
 
 impl<T> Call<T> {
-    pub(super) fn new(client: Client, method: Arc<str>, params: Params, read: Reader<T>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        method: Arc<str>,
+        params: Params,
+        read: ReadResult<T>,
+    ) -> Self {
         let request = Request { method, params: params.0, options: CallOptions::default() };
         Self {
             client,
@@ -316,7 +321,7 @@ impl<T> Call<T> {
         self.fault.is_some()
     }
 
-    pub(super) const fn reader(&self) -> Reader<T> {
+    pub(super) const fn reader(&self) -> ReadResult<T> {
         self.read
     }
 

@@ -136,7 +136,7 @@ impl Client {
         method: &'static str,
         name: &str,
         arguments: &impl Serialize,
-        read: super::call::Reader<M>,
+        read: super::call::ReadResult<M>,
     ) -> Call<M> {
         let (arguments, fault) = match Params::of(arguments) {
             Ok(Params(Some(json))) if !json.as_bytes().starts_with(b"{") => {
@@ -159,7 +159,7 @@ impl Client {
         &self,
         method: &'static str,
         params: &impl Serialize,
-        read: super::call::Reader<T>,
+        read: super::call::ReadResult<T>,
     ) -> Call<T> {
         let params = Json::of(params).expect("made of JSON and strings");
         Call::new(self.clone(), method.into(), params.into(), read)

@@ -9,10 +9,10 @@ use ridethrough_core::CallError;
 use ridethrough_core::message::{Answer, Json};
 use tokio::sync::oneshot;
 
-use super::call::Reader;
+use super::call::ReadResult;
 use super::task::{Following, Plan, created, is_refused_form};
 use super::{Client, gone, result};
-use crate::driver::{CallNumber, DriverCommand, Ended, Steps};
+use crate::driver::{CallNumber, DriverCommand, Ended, ProgressReader};
 use crate::error::Error;
 use crate::model::{self, Progress};
 use crate::source::{Source, Sourced};
@@ -26,7 +26,7 @@ pub struct Pending {
     method: Arc<str>,
     number: CallNumber,
     outcome: oneshot::Receiver<Ended>,
-    listener: Option<(Steps, Listener)>,
+    listener: Option<(ProgressReader, Listener)>,
     /// Where the result comes from, once there is one.
     source: Source,
     has_ended: bool,
@@ -38,7 +38,7 @@ impl Pending {
         method: Arc<str>,
         number: CallNumber,
         outcome: oneshot::Receiver<Ended>,
-        listener: Option<(Steps, Listener)>,
+        listener: Option<(ProgressReader, Listener)>,
     ) -> Self {
         let source = Source::Server;
         Self { client, method, number, outcome, listener, source, has_ended: false }
@@ -105,11 +105,11 @@ pub struct PendingResult<T = Json> {
     /// How to follow a task; gone once one is followed.
     plan: Option<Plan>,
     following: Option<Following>,
-    read: Reader<T>,
+    read: ReadResult<T>,
 }
 
 impl<T> PendingResult<T> {
-    pub(super) const fn new(pending: Pending, plan: Option<Plan>, read: Reader<T>) -> Self {
+    pub(super) const fn new(pending: Pending, plan: Option<Plan>, read: ReadResult<T>) -> Self {
         Self { pending, plan, following: None, read }
     }
 

@@ -6,17 +6,17 @@ use std::task::{Context, Poll};
 
 use futures_util::Stream;
 
-use crate::driver::Steps;
+use crate::driver::ProgressReader;
 use crate::model::{self, Progress};
 
 /// How far a call is, time and again, until it has ended. Made by
 /// [`Call::with_progress`](crate::Call::with_progress).
 ///
 /// Progress that nobody reads is worth little: of what was not seen, the last 64 are kept.
-pub struct ProgressStream(Steps);
+pub struct ProgressStream(ProgressReader);
 
 impl ProgressStream {
-    pub(super) const fn new(steps: Steps) -> Self {
+    pub(super) const fn new(steps: ProgressReader) -> Self {
         Self(steps)
     }
 

@@ -16,11 +16,11 @@ use super::ByteStream;
 /// The count of one connection, shared with whoever must know.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    state: Mutex<State>,
+    state: Mutex<MeterState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MeterState {
     written: u64,
     is_sealed: bool,
     /// Whether the last write did not take all that it was given.
@@ -45,7 +45,7 @@ impl Meter {
         state.written
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeterState> {
         // The count is whole after every write, also if the stream below panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,7 +13,7 @@ mod tls;
 
 pub(crate) use meter::{Meter, Metered};
 pub(crate) use proxy::{Chosen, ProxyAddress, ProxyError, Tunnel, chosen_for};
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::CertificateRefusal;
 pub use steps::Steps;
 pub use tcp::Tcp;
 pub(crate) use tls::{ClientCertificate, Tls, TlsSettings};
@@ -73,7 +73,7 @@ pub struct Connection {
     /// Counts below TLS, where that is spoken: what left it need not be what it was given.
     pub(crate) below: Option<Arc<Meter>>,
     /// Whether the server turned away whoever we said that we are.
-    pub(crate) refusal: Refusal,
+    pub(crate) refusal: CertificateRefusal,
     /// How it was made.
     pub(crate) steps: Steps,
 }
@@ -86,7 +86,7 @@ impl Connection {
             peek: Arc::new(peek),
             speaks: Speaks::Http1,
             below: None,
-            refusal: Refusal::default(),
+            refusal: CertificateRefusal::default(),
             steps: Steps::default(),
         }
     }

@@ -17,11 +17,11 @@ use super::{ByteStream, alert};
 
 /// What the server said about our certificate, shared with whoever must know.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Refusal {
+pub(crate) struct CertificateRefusal {
     words: Arc<OnceLock<String>>,
 }
 
-impl Refusal {
+impl CertificateRefusal {
     /// The words of a refusal. If there are any, the server has read nothing of ours.
     pub(crate) fn words(&self) -> Option<&str> {
         self.words.get().map(String::as_str)
@@ -31,7 +31,7 @@ impl Refusal {
 /// A TLS stream whose first word may be a refusal.
 pub(super) struct Judged<T> {
     stream: T,
-    refusal: Refusal,
+    refusal: CertificateRefusal,
     /// A server that has sent data has accepted us.
     is_accepted: bool,
 }
@@ -39,8 +39,8 @@ pub(super) struct Judged<T> {
 impl<T: ByteStream> Judged<T> {
     /// Before TLS 1.3 a handshake that is done says that the server has accepted us: then nothing that
     /// follows is a refusal.
-    pub(super) fn new(stream: T, version: Option<ProtocolVersion>) -> (Self, Refusal) {
-        let refusal = Refusal::default();
+    pub(super) fn new(stream: T, version: Option<ProtocolVersion>) -> (Self, CertificateRefusal) {
+        let refusal = CertificateRefusal::default();
         let is_accepted = version != Some(ProtocolVersion::TLSv1_3);
         (Self { stream, refusal: refusal.clone(), is_accepted }, refusal)
     }
@@ -140,7 +140,7 @@ mod tests {
 
     async fn refusal_after<const N: usize>(
         reads: [Result<&'static [u8; 1], AlertDescription>; N],
-    ) -> Refusal {
+    ) -> CertificateRefusal {
         let (mut judged, refusal) = Judged::new(Told(reads.into()), Some(ProtocolVersion::TLSv1_3));
         while judged.read_u8().await.is_ok() {}
         refusal

@@ -26,7 +26,7 @@ use super::{Connection, Dial, Metered, Speaks, Steps};
 use crate::endpoint::Endpoint;
 
 use trust::{Anybody, Trust};
-use words::{Shown, Words, of_certificate, of_handshake};
+use words::{Shown, TlsFault, of_certificate, of_handshake};
 
 /// What is asked of TLS.
 #[derive(Debug, Default)]
@@ -189,15 +189,15 @@ fn no_handshake(error: &io::Error) -> Failure {
     }
 }
 
-fn told(cause: Cause, words: Words) -> Failure {
+fn told(cause: Cause, words: TlsFault) -> Failure {
     Failure::not_sent(cause).with_detail(words.what).with_advice(words.advice)
 }
 
 /// The words that were found when the certificate was looked at; without them, it is the signature of
 /// the handshake that is wrong.
-fn certificate_words(fault: &CertificateError) -> Words {
+fn certificate_words(fault: &CertificateError) -> TlsFault {
     if let CertificateError::Other(OtherError(inner)) = fault
-        && let Some(words) = inner.downcast_ref::<Words>()
+        && let Some(words) = inner.downcast_ref::<TlsFault>()
     {
         return words.clone();
     }

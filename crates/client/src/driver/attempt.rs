@@ -25,13 +25,13 @@ use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 /// Something that happened to an attempt.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum AttemptNews {
     Answered(AnswerHead, Option<usize>),
     Body(Bytes),
     Bytes,
     Connected(Result<(), Failure>),
     End,
-    Event(sse::Event),
+    Event(sse::SseEvent),
     Failed(Failure),
 }
 
@@ -71,9 +71,9 @@ impl Attempt {
             Ok(Reply::Answered { head, body, capacity }) => self.read(head, body, capacity).await,
             Ok(Reply::Connected) => {
                 let failure = Failure::unknown(Cause::Unreadable).with_detail(NO_ANSWER);
-                self.tell(News::Failed(failure));
+                self.tell(AttemptNews::Failed(failure));
             }
-            Err(failure) => self.tell(News::Failed(failure)),
+            Err(failure) => self.tell(AttemptNews::Failed(failure)),
         }
     }
 
@@ -86,13 +86,13 @@ impl Attempt {
         };
         let timed_out = |_| Err(Failure::not_sent(Cause::ConnectTimedOut));
         let result = connected.unwrap_or_else(timed_out);
-        self.tell(News::Connected(result.map(drop)));
+        self.tell(AttemptNews::Connected(result.map(drop)));
     }
 
     async fn read(mut self, head: AnswerHead, body: Box<dyn Body>, capacity: Option<usize>) {
         let is_stream = head.is_stream();
         let is_message = head.status.is_success() && head.content == Content::Json;
-        self.tell(News::Answered(head, capacity));
+        self.tell(AttemptNews::Answered(head, capacity));
         match (is_stream, is_message) {
             (true, _) => self.read_stream(body).await,
             (false, true) => self.read_body(body, self.limits.message, Beyond::Fails).await,
@@ -105,8 +105,8 @@ impl Attempt {
         loop {
             match self.chunk(&mut *body).await {
                 Read::Told(order) => return obey(order, body).await,
-                Read::Failed(failure) => return self.tell(News::Failed(failure)),
-                Read::End => return self.tell(News::End),
+                Read::Failed(failure) => return self.tell(AttemptNews::Failed(failure)),
+                Read::End => return self.tell(AttemptNews::End),
                 Read::Chunk(chunk) => decoder.feed(chunk),
             }
             let mut said_something = false;
@@ -115,7 +115,7 @@ impl Attempt {
                     Ok(Item::Comment) => {}
                     Ok(Item::Event(event)) => {
                         said_something = true;
-                        self.tell(News::Event(event));
+                        self.tell(AttemptNews::Event(event));
                         yield_once().await;
                         if let Ok(order) = self.orders.try_recv() {
                             return obey(order, body).await;
@@ -123,14 +123,14 @@ impl Attempt {
                     }
                     Err(beyond) => {
                         let failure = too_large("an event", beyond.limit);
-                        return self.tell(News::Failed(failure));
+                        return self.tell(AttemptNews::Failed(failure));
                     }
                 }
             }
             // What waits for its rest counts, whatever was said meanwhile.
             self.share.hold(decoder.held());
             if !said_something {
-                self.tell(News::Bytes);
+                self.tell(AttemptNews::Bytes);
                 yield_once().await;
             }
         }
@@ -142,20 +142,20 @@ impl Attempt {
         loop {
             match self.chunk(&mut *body).await {
                 Read::Told(order) => return obey(order, body).await,
-                Read::Failed(failure) => return self.tell(News::Failed(failure)),
-                Read::End => return self.tell(News::Body(whole.into_bytes())),
+                Read::Failed(failure) => return self.tell(AttemptNews::Failed(failure)),
+                Read::End => return self.tell(AttemptNews::Body(whole.into_bytes())),
                 Read::Chunk(chunk) => {
                     let is_within = whole.len() + chunk.len() <= limit;
                     if !is_within && beyond == Beyond::IsCutOff {
                         whole.push(chunk.slice(..limit - whole.len()));
-                        return self.tell(News::Body(whole.into_bytes()));
+                        return self.tell(AttemptNews::Body(whole.into_bytes()));
                     }
                     if !is_within {
-                        return self.tell(News::Failed(too_large("a body", limit)));
+                        return self.tell(AttemptNews::Failed(too_large("a body", limit)));
                     }
                     whole.push(chunk);
                     self.share.hold(whole.len());
-                    self.tell(News::Bytes);
+                    self.tell(AttemptNews::Bytes);
                     chunks += 1;
                     if chunks % CHUNKS_AT_ONCE == 0 {
                         yield_once().await;
@@ -185,7 +185,7 @@ impl Attempt {
                 biased;
                 order = &mut self.orders => return Read::Told(order.unwrap_or(Order::Abort)),
                 chunk = reading => match chunk {
-                    None => self.tell(News::Bytes),
+                    None => self.tell(AttemptNews::Bytes),
                     Some(None) => return Read::End,
                     Some(Some(Ok(chunk))) => return Read::Chunk(chunk),
                     Some(Some(Err(failure))) => return Read::Failed(failure),
@@ -194,7 +194,7 @@ impl Attempt {
         }
     }
 
-    fn tell(&self, news: News) {
+    fn tell(&self, news: AttemptNews) {
         self.outlet.tell(self.id, news);
     }
 }
@@ -236,15 +236,15 @@ async fn yield_once() {
 /// Where attempts leave their news. They run inside the driver, so nobody has to be woken.
 #[derive(Clone, Default)]
 pub(super) struct Outlet {
-    news: Arc<Mutex<VecDeque<(AttemptId, News)>>>,
+    news: Arc<Mutex<VecDeque<(AttemptId, AttemptNews)>>>,
 }
 
 impl Outlet {
-    pub(super) fn tell(&self, id: AttemptId, news: News) {
+    pub(super) fn tell(&self, id: AttemptId, news: AttemptNews) {
         self.queue(|queue| queue.push_back((id, news)));
     }
 
-    pub(super) fn next(&self) -> Option<(AttemptId, News)> {
+    pub(super) fn next(&self) -> Option<(AttemptId, AttemptNews)> {
         self.queue(VecDeque::pop_front)
     }
 
@@ -252,7 +252,7 @@ impl Outlet {
         self.queue(|queue| queue.is_empty())
     }
 
-    fn queue<T>(&self, work: impl FnOnce(&mut VecDeque<(AttemptId, News)>) -> T) -> T {
+    fn queue<T>(&self, work: impl FnOnce(&mut VecDeque<(AttemptId, AttemptNews)>) -> T) -> T {
         work(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

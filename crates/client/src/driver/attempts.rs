@@ -10,7 +10,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use ridethrough_core::{AttemptId, Cause, Failure, Lane};
 use tokio::sync::oneshot;
 
-use super::attempt::{Attempt, News, Order, Outlet};
+use super::attempt::{Attempt, AttemptNews, Order, Outlet};
 use super::limits::Limits;
 use super::memory::Memory;
 use crate::transport::{Transport, TransportRequest};
@@ -41,13 +41,13 @@ impl Attempts {
             TransportRequest::Connect => Lane::Control,
             TransportRequest::Request { outgoing, .. } => outgoing.lane,
         };
-        self.launch(id, lane, News::Failed, |attempt| attempt.run(transport, request));
+        self.launch(id, lane, AttemptNews::Failed, |attempt| attempt.run(transport, request));
     }
 
     /// Begins a connect of the link's own, which must end in time: the link makes one at a time.
     pub(super) fn begin_connect(&mut self, id: AttemptId, transport: Arc<dyn Transport>) {
         let within = self.limits.connect;
-        let failed = |failure| News::Connected(Err(failure));
+        let failed = |failure| AttemptNews::Connected(Err(failure));
         self.launch(id, Lane::Control, failed, move |attempt| attempt.connect(transport, within));
     }
 
@@ -55,7 +55,7 @@ impl Attempts {
         &mut self,
         id: AttemptId,
         lane: Lane,
-        failed: fn(Failure) -> News,
+        failed: fn(Failure) -> AttemptNews,
         work: impl FnOnce(Attempt) -> F,
     ) where
         F: Future<Output = ()> + Send + 'static,
@@ -102,7 +102,7 @@ impl Attempts {
         if self.outlet.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    pub(super) fn next_news(&mut self) -> Option<(AttemptId, News)> {
+    pub(super) fn next_news(&mut self) -> Option<(AttemptId, AttemptNews)> {
         self.outlet.next()
     }
 }

@@ -9,7 +9,7 @@ use ridethrough_core::message::Answer;
 use ridethrough_core::message::code::INTERNAL_ERROR;
 use ridethrough_core::{CallName, Event, ExchangeId, Kind, Lifetime, Moment, Outcome, Request};
 
-use super::response_cache::{Accepts, Awaited, Kept, Key};
+use super::response_cache::{Accepts, KeptResult, Key, OpenCall};
 use super::{Caller, Driver, Ended};
 use crate::error::result;
 use crate::source::Source;
@@ -22,7 +22,7 @@ impl Driver {
         if let Some(key) = &key
             && accepts == Accepts::Kept
             && !is_apart
-            && let Some(Kept { result, age }) = self.fresh(now, key)
+            && let Some(KeptResult { result, age }) = self.fresh(now, key)
         {
             let source = Source::Kept { age };
             // Whoever asked may be gone, and then does not want to know.
@@ -64,7 +64,7 @@ impl Driver {
     }
 
     /// What is still good. It is not if the computer slept through its time.
-    fn fresh(&mut self, now: Moment, key: &Key) -> Option<Kept> {
+    fn fresh(&mut self, now: Moment, key: &Key) -> Option<KeptResult> {
         self.cache.fresh(now, key)?;
         self.ask_about_sleep();
         self.cache.fresh(now, key)
@@ -75,10 +75,10 @@ impl Driver {
         &mut self,
         now: Moment,
         exchange: ExchangeId,
-        awaited: &Awaited,
+        awaited: &OpenCall,
         failed: Outcome,
     ) -> Ended {
-        let Some(Kept { result: old, age }) = self.cache.stale(now, awaited) else {
+        let Some(KeptResult { result: old, age }) = self.cache.stale(now, awaited) else {
             return failed.into();
         };
         let kind = failed.as_ref().err().map(|error| error.kind);

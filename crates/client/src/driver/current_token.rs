@@ -65,7 +65,7 @@ impl CurrentToken {
     }
 
     /// Keeps what the hook brought, and says what that means for all that was asked before.
-    pub(super) fn keep(&mut self, token: Option<Token>) -> Kept {
+    pub(super) fn keep(&mut self, token: Option<Token>) -> TokenChange {
         let is_same = match (&self.token, &token) {
             (Some(old), Some(new)) => old.is_same(new),
             (None, None) => true,
@@ -74,13 +74,13 @@ impl CurrentToken {
         // Before the first word of the hook, nothing was asked.
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         self.token = token;
-        if is_same || is_first { Kept::AsBefore } else { Kept::Another }
+        if is_same || is_first { TokenChange::AsBefore } else { TokenChange::Another }
     }
 }
 
 /// What the hook brought, compared with what requests were sent with so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum TokenChange {
     /// Another token, perhaps somebody else's.
     Another,
     /// The same, or the first.

@@ -32,12 +32,12 @@ struct Account {
     small: usize,
     held: usize,
     /// The one that may go on beyond the limit.
-    beyond: Option<Beyond>,
+    beyond: Option<OverBudget>,
     waiting: BTreeMap<u64, Waker>,
     last: u64,
 }
 
-struct Beyond {
+struct OverBudget {
     id: u64,
     /// Whether it has read anything beyond the limit. Until then another may go instead.
     has_read: bool,
@@ -80,7 +80,7 @@ impl Share {
             return Poll::Ready(());
         }
         let id = self.id;
-        if account.beyond.get_or_insert(Beyond { id, has_read: false }).id == id {
+        if account.beyond.get_or_insert(OverBudget { id, has_read: false }).id == id {
             return Poll::Ready(());
         }
         account.waiting.insert(id, context.waker().clone());

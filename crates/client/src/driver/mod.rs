@@ -30,7 +30,7 @@ pub(crate) use callers::{CallNumber, Caller, Ended};
 pub(crate) use command::{CommandReceiver, CommandSender, DriverCommand};
 pub(crate) use limits::Limits;
 pub(crate) use mailbox::{Mailbox, Post, mailbox};
-pub(crate) use progress::{Reporter, Steps, progress};
+pub(crate) use progress::{ProgressReader, Reporter, progress};
 pub(crate) use response_cache::Accepts;
 
 use std::collections::BTreeMap;
@@ -55,10 +55,10 @@ use crate::model::Root;
 use crate::observe::Observers;
 use crate::transport::{Transport, TransportRequest};
 
-use attempt::{News, Order};
+use attempt::{AttemptNews, Order};
 use attempts::Attempts;
 use callers::Callers;
-use current_token::{CurrentToken, Kept, Renewed};
+use current_token::{CurrentToken, Renewed, TokenChange};
 use memory::Memory;
 use questions::Questions;
 use response_cache::ResponseCache;
@@ -160,7 +160,7 @@ impl Driver {
                 Woken::DriverCommand(Some(command)) => self.grant(*command),
                 Woken::DriverCommand(None) => return,
             }
-            // News comes first; a server that floods us must hold up neither callers nor deadlines.
+            // AttemptNews comes first; a server that floods us must hold up neither callers nor deadlines.
             for _ in 0..WISHES_AT_ONCE {
                 match self.commands.try_recv() {
                     Ok(command) => self.grant(*command),
@@ -278,16 +278,16 @@ impl Driver {
         while let Some((attempt, news)) = self.attempts.next_news() {
             let now = self.clock.now();
             match news {
-                News::Answered(head, capacity) => {
+                AttemptNews::Answered(head, capacity) => {
                     self.take_in_capacity(now, capacity);
                     self.link.handle_head(now, attempt, head);
                 }
-                News::Body(body) => self.link.handle_body(now, attempt, &body),
-                News::Bytes => self.link.handle_bytes(now, attempt),
-                News::Connected(result) => self.link.handle_connect(now, attempt, result),
-                News::End => self.link.handle_end(now, attempt),
-                News::Event(event) => self.link.handle_event(now, attempt, &event),
-                News::Failed(failure) => self.link.handle_failure(now, attempt, failure),
+                AttemptNews::Body(body) => self.link.handle_body(now, attempt, &body),
+                AttemptNews::Bytes => self.link.handle_bytes(now, attempt),
+                AttemptNews::Connected(result) => self.link.handle_connect(now, attempt, result),
+                AttemptNews::End => self.link.handle_end(now, attempt),
+                AttemptNews::Event(event) => self.link.handle_event(now, attempt, &event),
+                AttemptNews::Failed(failure) => self.link.handle_failure(now, attempt, failure),
             }
             self.carry_out();
         }
@@ -306,7 +306,7 @@ impl Driver {
             if let Some(token) = &token {
                 self.link.secrets().keep(token.exposed());
             }
-            if self.token.keep(token) == Kept::Another {
+            if self.token.keep(token) == TokenChange::Another {
                 self.cache.credentials_changed();
             }
         });

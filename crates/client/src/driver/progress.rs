@@ -9,22 +9,22 @@ use std::task::{Context, Poll, Waker};
 use ridethrough_core::message::Json;
 
 /// The driver's end. The reader's ends with it.
-pub(crate) struct Reporter(Arc<Mutex<State>>);
+pub(crate) struct Reporter(Arc<Mutex<ProgressState>>);
 
 /// The reader's end.
-pub(crate) struct Steps(Arc<Mutex<State>>);
+pub(crate) struct ProgressReader(Arc<Mutex<ProgressState>>);
 
 #[derive(Default)]
-struct State {
+struct ProgressState {
     unseen: VecDeque<Json>,
     bytes: usize,
     reader: Option<Waker>,
     has_ended: bool,
 }
 
-pub(crate) fn progress() -> (Reporter, Steps) {
-    let state = Arc::<Mutex<State>>::default();
-    (Reporter(state.clone()), Steps(state))
+pub(crate) fn progress() -> (Reporter, ProgressReader) {
+    let state = Arc::<Mutex<ProgressState>>::default();
+    (Reporter(state.clone()), ProgressReader(state))
 }
 
 impl Reporter {
@@ -48,7 +48,7 @@ impl Drop for Reporter {
     }
 }
 
-impl Steps {
+impl ProgressReader {
     /// The oldest that was not seen; `None` when there will be no more.
     pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Json>> {
         let mut state = lock(&self.0);
@@ -63,12 +63,12 @@ impl Steps {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<ProgressState>) -> MutexGuard<'_, ProgressState> {
     // Nothing that holds the lock can panic half way.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl State {
+impl ProgressState {
     fn pop(&mut self) -> Option<Json> {
         let oldest = self.unseen.pop_front()?;
         self.bytes -= size(&oldest);
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(steps.poll_next(&context), Poll::Ready(None));
     }
 
-    fn next(steps: &Steps) -> Option<Json> {
+    fn next(steps: &ProgressReader) -> Option<Json> {
         match steps.poll_next(&Context::from_waker(Waker::noop())) {
             Poll::Ready(step) => step,
             Poll::Pending => None,

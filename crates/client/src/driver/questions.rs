@@ -17,13 +17,13 @@ use crate::model::Root;
 pub(super) struct Questions {
     handlers: Handlers,
     running: JoinSet<(QuestionId, Answer)>,
-    tasks: BTreeMap<QuestionId, Task>,
+    tasks: BTreeMap<QuestionId, QuestionTask>,
     /// The bytes of all questions that are worked on, and how many there may be.
     held: usize,
     room: usize,
 }
 
-struct Task {
+struct QuestionTask {
     abort: AbortHandle,
     bytes: usize,
 }
@@ -64,7 +64,7 @@ impl Questions {
         }
         let answering = async move { (id, guarded(answering).await) };
         self.held += bytes;
-        self.tasks.insert(id, Task { abort: self.running.spawn(answering), bytes });
+        self.tasks.insert(id, QuestionTask { abort: self.running.spawn(answering), bytes });
         Taking::Begun
     }
 
@@ -77,7 +77,7 @@ impl Questions {
         task.is_some()
     }
 
-    fn forget(&mut self, id: QuestionId) -> Option<Task> {
+    fn forget(&mut self, id: QuestionId) -> Option<QuestionTask> {
         let task = self.tasks.remove(&id)?;
         self.held -= task.bytes;
         Some(task)

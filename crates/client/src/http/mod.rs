@@ -57,7 +57,7 @@ impl Http {
 }
 
 /// What must be remembered of a request to read its answer.
-struct Asked {
+struct SentRequest {
     generation: Generation,
     path: Option<PathAndQuery>,
 }
@@ -79,7 +79,7 @@ impl HttpShared {
         let (generation, lane, route) = (outgoing.to.generation, outgoing.lane, outgoing.route);
         let request = request::build(self, outgoing, token.as_ref())
             .ok_or_else(|| Failure::unknown(Cause::Unreadable).with_detail(NO_HEADER))?;
-        let asked = Asked { generation, path: request.uri().path_and_query().cloned() };
+        let asked = SentRequest { generation, path: request.uri().path_and_query().cloned() };
         match self.pool.lease(lane, route).await? {
             Lease::Http1(connection) => {
                 let request = request::for_http1(request, self.host.clone());
@@ -93,7 +93,7 @@ impl HttpShared {
         &self,
         mut connection: Http1,
         request: Request<Full<Bytes>>,
-        asked: &Asked,
+        asked: &SentRequest,
     ) -> Result<Reply, Failure> {
         let response = match connection.send(request).await {
             Ok(response) => response,
@@ -121,7 +121,7 @@ impl HttpShared {
         &self,
         mut stream: Http2Stream,
         request: Request<Bytes>,
-        asked: &Asked,
+        asked: &SentRequest,
     ) -> Result<Reply, Failure> {
         let response = match stream.send(request).await {
             Ok(response) => response,
@@ -141,7 +141,11 @@ impl HttpShared {
         plain(Reply::Answered { head, body, capacity }, coding)
     }
 
-    fn read_head(&self, response: Response<Incoming>, asked: &Asked) -> (AnswerHead, Incoming) {
+    fn read_head(
+        &self,
+        response: Response<Incoming>,
+        asked: &SentRequest,
+    ) -> (AnswerHead, Incoming) {
         let (parts, incoming) = response.into_parts();
         self.cookies.keep(asked.generation, &parts.headers);
         let path = asked.path.as_ref().map_or("/", PathAndQuery::as_str);

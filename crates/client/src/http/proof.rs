@@ -20,7 +20,7 @@ use http::Request;
 use hyper::client::conn::TrySendError;
 use ridethrough_core::{Cause, Failure};
 
-use crate::dial::Refusal;
+use crate::dial::CertificateRefusal;
 use crate::pool::Unanswered;
 
 /// A request that failed on HTTP/1.1.
@@ -39,7 +39,10 @@ pub(super) fn of_http1(request: Unanswered) -> Failure {
 }
 
 /// A request that failed on HTTP/2, where the connection's count says nothing about one stream.
-pub(super) fn of_http2<B>(mut error: TrySendError<Request<B>>, refusal: &Refusal) -> Failure {
+pub(super) fn of_http2<B>(
+    mut error: TrySendError<Request<B>>,
+    refusal: &CertificateRefusal,
+) -> Failure {
     if let Some(words) = refusal.words() {
         return Failure::not_sent(Cause::TlsRefused).with_detail(words);
     }

@@ -33,7 +33,7 @@ use ridethrough_core::{Address, AnswerHead, Carrier, Cause, Failure, Outgoing, R
 use crate::credentials::Token;
 use crate::drain::{self, Bounds};
 use crate::endpoint::Endpoint;
-use crate::switchboard::{Awaited, LineBody, Parcel, Source};
+use crate::switchboard::{Awaited, LineBody, LineSource, Parcel};
 use crate::transport::{Reply, Transport, TransportRequest};
 
 use held::Held;
@@ -51,18 +51,18 @@ struct HttpSseShared {
     http: Arc<dyn Transport>,
     endpoint: Endpoint,
     message_limit: usize,
-    streams: Mutex<Streams>,
+    streams: Mutex<OpenStreams>,
 }
 
 #[derive(Default)]
-struct Streams {
+struct OpenStreams {
     opened: u64,
     /// The one of the newest session. Calls of an older one hold theirs until they end.
     current: Option<Arc<Stream>>,
 }
 
 /// A message on its way to the server.
-struct Letter {
+struct OutgoingMessage {
     outgoing: Outgoing,
     token: Option<Token>,
 }
@@ -82,7 +82,7 @@ impl Transport for HttpSse {
             {
                 let shared = self.shared.clone();
                 Box::pin(async move {
-                    let reply = shared.ask(Letter { outgoing, token }).await?;
+                    let reply = shared.ask(OutgoingMessage { outgoing, token }).await?;
                     Ok(without_connection(reply))
                 })
             }
@@ -92,7 +92,7 @@ impl Transport for HttpSse {
 }
 
 impl HttpSseShared {
-    async fn ask(&self, letter: Letter) -> Result<Reply, Failure> {
+    async fn ask(&self, letter: OutgoingMessage) -> Result<Reply, Failure> {
         let session = letter.outgoing.to.session.as_ref();
         match &letter.outgoing.verb {
             Verb::Delete => Ok(self.close(session)),
@@ -100,7 +100,7 @@ impl HttpSseShared {
             Verb::Get { last_event_id: Some(_) } => Ok(status(StatusCode::METHOD_NOT_ALLOWED)),
             Verb::Get { last_event_id: None } => Ok(self.listen(session)),
             Verb::Post { body } => match asked(body)? {
-                Some(Asked { id, method }) if &*method == "initialize" => {
+                Some(WantedAnswer { id, method }) if &*method == "initialize" => {
                     self.shake_hands(id, letter).await
                 }
                 asked => match (self.stream_of(session), asked) {
@@ -113,7 +113,7 @@ impl HttpSseShared {
     }
 
     /// Begins a session: a stream that names where to write, and the answer that comes on it.
-    async fn shake_hands(&self, id: u64, letter: Letter) -> Result<Reply, Failure> {
+    async fn shake_hands(&self, id: u64, letter: OutgoingMessage) -> Result<Reply, Failure> {
         let opening = Opening { shared: self, letter: &letter };
         let stream = match opening.stream().await? {
             Ok(stream) => stream,
@@ -136,8 +136,8 @@ impl HttpSseShared {
     async fn request(
         &self,
         stream: Arc<Stream>,
-        asked: Asked,
-        letter: Letter,
+        asked: WantedAnswer,
+        letter: OutgoingMessage,
     ) -> Result<Reply, Failure> {
         // That a ping was taken does not say that its answer can come: the stream may be dead.
         let until = if &*asked.method == "ping" { Until::Answered } else { Until::Taken };
@@ -151,7 +151,7 @@ impl HttpSseShared {
     }
 
     /// Sends a message that has no answer.
-    async fn tell(&self, stream: &Stream, letter: Letter) -> Result<Reply, Failure> {
+    async fn tell(&self, stream: &Stream, letter: OutgoingMessage) -> Result<Reply, Failure> {
         match posted(self.post(stream, letter).await?) {
             Posted::Taken(reply) => {
                 tokio::spawn(drain::drain_reply(ready(Ok(reply)), REST));
@@ -167,7 +167,7 @@ impl HttpSseShared {
         &self,
         stream: &Arc<Stream>,
         id: u64,
-        letter: Letter,
+        letter: OutgoingMessage,
         until: Until,
     ) -> Result<Result<Sent, Reply>, Failure> {
         // Awaited before it is asked: the answer may come before we are told that it was taken.
@@ -219,8 +219,12 @@ impl HttpSseShared {
         }
     }
 
-    fn post(&self, stream: &Stream, letter: Letter) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let Letter { outgoing, token } = letter;
+    fn post(
+        &self,
+        stream: &Stream,
+        letter: OutgoingMessage,
+    ) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let OutgoingMessage { outgoing, token } = letter;
         // This revision has neither a session nor a version to name.
         let (generation, target) = (outgoing.to.generation, Some(stream.post_to.clone()));
         let to = Address { generation, target, ..Address::default() };
@@ -234,7 +238,10 @@ impl HttpSseShared {
         match stream.listen() {
             Some(deliveries) => {
                 let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
-                answered(head, Held::new(LineBody::new(Source::Standing(deliveries), None), stream))
+                answered(
+                    head,
+                    Held::new(LineBody::new(LineSource::Standing(deliveries), None), stream),
+                )
             }
             None => status(StatusCode::NOT_FOUND),
         }
@@ -276,7 +283,7 @@ impl HttpSseShared {
         }
     }
 
-    fn streams(&self) -> MutexGuard<'_, Streams> {
+    fn streams(&self) -> MutexGuard<'_, OpenStreams> {
         // Nothing in here panics halfway through a change.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -291,13 +298,13 @@ struct Sent {
 
 impl Sent {
     fn answered(self, head: AnswerHead, stream: Arc<Stream>) -> Reply {
-        let body = LineBody::new(Source::Call(self.awaited), self.first);
+        let body = LineBody::new(LineSource::Call(self.awaited), self.first);
         answered(head, Held::new(body, stream).with(self.posting))
     }
 }
 
 /// What a message asks for.
-struct Asked {
+struct WantedAnswer {
     id: u64,
     method: Box<str>,
 }
@@ -315,10 +322,10 @@ enum Until {
 }
 
 /// What this message asks; nothing, if it is a notification or an answer of ours.
-fn asked(body: &Bytes) -> Result<Option<Asked>, Failure> {
+fn asked(body: &Bytes) -> Result<Option<WantedAnswer>, Failure> {
     match Incoming::parse(body) {
         Ok(Incoming::One(Message::Request { id, method, .. })) => {
-            Ok(id.number().map(|id| Asked { id, method }))
+            Ok(id.number().map(|id| WantedAnswer { id, method }))
         }
         Ok(Incoming::One(_)) => Ok(None),
         _ => Err(Failure::not_sent(Cause::Unreadable).with_detail(NO_MESSAGE)),

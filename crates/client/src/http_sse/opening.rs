@@ -13,19 +13,19 @@ use std::time::Duration;
 
 use http::StatusCode;
 use ridethrough_core::head::Redirect;
-use ridethrough_core::sse::{Decoder, Event};
+use ridethrough_core::sse::{Decoder, SseEvent};
 use ridethrough_core::{Address, Cause, Failure, Headers, Lane, Outgoing, Route, Verb};
 use tokio::time::{Instant, timeout_at};
 
 use super::stream::{EventBytes, Stream, is_endpoint};
-use super::{HttpSseShared, Letter, status};
+use super::{HttpSseShared, OutgoingMessage, status};
 use crate::endpoint::Endpoint;
 use crate::transport::{Reply, TransportRequest};
 
 /// A stream that is about to be opened, for the handshake that needs it.
 pub(super) struct Opening<'a> {
     pub(super) shared: &'a HttpSseShared,
-    pub(super) letter: &'a Letter,
+    pub(super) letter: &'a OutgoingMessage,
 }
 
 impl Opening<'_> {
@@ -71,7 +71,7 @@ impl Opening<'_> {
     }
 
     async fn get(&self) -> Result<Reply, Failure> {
-        let Letter { outgoing, token } = self.letter;
+        let OutgoingMessage { outgoing, token } = self.letter;
         let (generation, target) = (outgoing.to.generation, outgoing.to.target.clone());
         let outgoing = Outgoing {
             attempt: outgoing.attempt,
@@ -86,7 +86,7 @@ impl Opening<'_> {
     }
 
     /// Where to write, if it may be written there: our credentials go along.
-    fn address(&self, event: &Event) -> Result<Arc<str>, Failure> {
+    fn address(&self, event: &SseEvent) -> Result<Arc<str>, Failure> {
         let endpoint = &self.shared.endpoint;
         let asked = self.letter.outgoing.to.target.as_deref().unwrap_or(endpoint.path());
         let named = std::str::from_utf8(&event.data).unwrap_or_default().trim();

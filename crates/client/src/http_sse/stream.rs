@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ridethrough_core::sse::{Decoder, Event, Item};
+use ridethrough_core::sse::{Decoder, Item, SseEvent};
 use ridethrough_core::{Cause, Failure};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
@@ -37,12 +37,12 @@ impl Stream {
     pub(super) fn open(
         number: u64,
         post_to: Arc<str>,
-        endpoint: &Event,
+        endpoint: &SseEvent,
         bytes: EventBytes,
         message_limit: usize,
     ) -> Arc<Self> {
         let board = Switchboard::new(message_limit);
-        let reader = Reader {
+        let reader = StreamReader {
             bytes,
             endpoint: Bytes::copy_from_slice(&endpoint.data),
             board: board.clone(),
@@ -105,7 +105,7 @@ pub(super) struct EventBytes {
 
 impl EventBytes {
     /// The first event that says something; `None` if the stream ends without one.
-    pub(super) async fn first_event(&mut self) -> Result<Option<Event>, Failure> {
+    pub(super) async fn first_event(&mut self) -> Result<Option<SseEvent>, Failure> {
         loop {
             while let Some(item) = self.decoder.next_item() {
                 match item.map_err(|it| too_large("an event", it.limit))? {
@@ -122,7 +122,7 @@ impl EventBytes {
 }
 
 /// Whoever reads a stream.
-struct Reader {
+struct StreamReader {
     bytes: EventBytes,
     endpoint: Bytes,
     board: Arc<Switchboard>,
@@ -130,7 +130,7 @@ struct Reader {
     beaten: Instant,
 }
 
-impl Reader {
+impl StreamReader {
     async fn run(mut self) {
         let failure = match self.read().await {
             Ok(()) => over(),
@@ -158,7 +158,7 @@ impl Reader {
         }
     }
 
-    async fn take_in(&mut self, event: Event) -> Result<(), Failure> {
+    async fn take_in(&mut self, event: SseEvent) -> Result<(), Failure> {
         if is_endpoint(&event) {
             // Where to write is said once: whoever says otherwise later has lost what we know.
             return if event.data == self.endpoint {
@@ -183,7 +183,7 @@ fn broken(failure: Failure) -> Deliveries {
     deliveries
 }
 
-pub(super) fn is_endpoint(event: &Event) -> bool {
+pub(super) fn is_endpoint(event: &SseEvent) -> bool {
     event.kind.as_deref() == Some("endpoint")
 }
 

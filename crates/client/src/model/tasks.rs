@@ -88,7 +88,7 @@ impl TaskStatus {
 
 /// What a server says about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "Words")]
+#[serde(from = "TaskFields")]
 #[non_exhaustive]
 pub struct TaskState {
     /// Which task.
@@ -118,7 +118,7 @@ impl TaskState {
 /// The same in the words of either revision, or of both at once.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Words {
+struct TaskFields {
     task_id: TaskId,
     status: TaskStatus,
     #[serde(default)]
@@ -135,8 +135,8 @@ struct Words {
     last_updated_at: String,
 }
 
-impl From<Words> for TaskState {
-    fn from(words: Words) -> Self {
+impl From<TaskFields> for TaskState {
+    fn from(words: TaskFields) -> Self {
         let time = |new, old| millis(new).or_else(|| millis(old));
         Self {
             id: words.task_id,

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::http1::Http1;
 use super::http2::Http2;
-use super::places::Place;
+use super::places::ConnectionPermit;
 use super::{Lease, Pool, Room};
 use crate::dial::Speaks;
 
@@ -16,7 +16,10 @@ use crate::dial::Speaks;
 pub(super) type Dialing = BoxFuture<'static, Result<(), Failure>>;
 
 impl Pool {
-    pub(super) async fn dial_alone(&self, place: Option<Place>) -> Result<Lease, Failure> {
+    pub(super) async fn dial_alone(
+        &self,
+        place: Option<ConnectionPermit>,
+    ) -> Result<Lease, Failure> {
         match self.room.dial_once().await? {
             Dialed::Http1(connection) => Ok(Lease::Http1(connection.in_use(place))),
             Dialed::Http2(connection) => {

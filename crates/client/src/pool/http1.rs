@@ -13,10 +13,10 @@ use ridethrough_core::{Cause, ConnectionId, Failure};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use super::places::Place;
-use super::register::Entry;
+use super::places::ConnectionPermit;
+use super::register::Registration;
 use super::reuse::Rest;
-use crate::dial::{Connection, Meter, Metered, Peek, Refusal};
+use crate::dial::{CertificateRefusal, Connection, Meter, Metered, Peek};
 
 /// A connection that was dialed and has not failed.
 pub(crate) struct Http1 {
@@ -24,10 +24,10 @@ pub(crate) struct Http1 {
     meter: Arc<Meter>,
     below: Option<Arc<Meter>>,
     peek: Arc<dyn Peek>,
-    refusal: Refusal,
+    refusal: CertificateRefusal,
     task: AbortHandle,
     /// Those who wait for this one learn by it that it is gone.
-    entry: Entry,
+    entry: Registration,
     made: Instant,
     /// Since when it rests, or was dialed.
     since: Instant,
@@ -36,7 +36,7 @@ pub(crate) struct Http1 {
     /// Whether the request that is on it found it at rest.
     is_reused: bool,
     /// What it is held by while a request uses it.
-    place: Option<Place>,
+    place: Option<ConnectionPermit>,
 }
 
 /// What a connection was used for.
@@ -51,7 +51,7 @@ enum History {
 }
 
 impl Http1 {
-    pub(super) async fn new(connection: Connection, entry: Entry) -> Result<Self, Failure> {
+    pub(super) async fn new(connection: Connection, entry: Registration) -> Result<Self, Failure> {
         let (io, meter) = Metered::new(connection.io);
         let (sender, driving) = http1::Builder::new()
             .max_buf_size(HEAD_LIMIT)
@@ -122,7 +122,7 @@ impl Http1 {
         timeout(READY_WITHIN, self.sender.ready()).await.is_ok_and(|ready| ready.is_ok())
     }
 
-    pub(super) fn in_use(mut self, place: Option<Place>) -> Self {
+    pub(super) fn in_use(mut self, place: Option<ConnectionPermit>) -> Self {
         self.is_reused = self.history == History::Rested;
         self.history = History::InUse;
         self.place = place;
@@ -130,7 +130,7 @@ impl Http1 {
     }
 
     /// The connection at rest, and the place that it needs no more.
-    pub(super) fn rested(mut self) -> (Self, Option<Place>) {
+    pub(super) fn rested(mut self) -> (Self, Option<ConnectionPermit>) {
         self.history = History::Rested;
         self.since = Instant::now();
         let place = self.place.take();
@@ -179,7 +179,7 @@ impl Http1 {
 pub(crate) struct Unanswered {
     pub(crate) error: TrySendError<Request<Full<Bytes>>>,
     pub(crate) written: u64,
-    pub(crate) refusal: Refusal,
+    pub(crate) refusal: CertificateRefusal,
 }
 
 impl Drop for Http1 {

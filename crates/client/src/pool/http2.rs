@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::upload::{Handover, Upload};
-use crate::dial::{Connection, Refusal};
+use crate::dial::{CertificateRefusal, Connection};
 
 /// A connection that was dialed and has not failed.
 pub(crate) struct Http2 {
@@ -38,12 +38,12 @@ struct Driving {
     task: AbortHandle,
     /// The streams that the server allows at once.
     limit: Arc<AtomicUsize>,
-    refusal: Refusal,
-    streams: Mutex<Streams>,
+    refusal: CertificateRefusal,
+    streams: Mutex<StreamSlots>,
 }
 
 /// The streams of a connection, and those who wait for one.
-struct Streams {
+struct StreamSlots {
     taken: usize,
     /// When one was last taken or freed.
     used: Instant,
@@ -76,7 +76,7 @@ impl Http2 {
             })
             .await;
         });
-        let streams = Streams { taken: 0, used: Instant::now(), waiting: VecDeque::new() };
+        let streams = StreamSlots { taken: 0, used: Instant::now(), waiting: VecDeque::new() };
         let (task, streams) = (task.abort_handle(), Mutex::new(streams));
         let driving = Arc::new(Driving { id, task, limit, refusal, streams });
         Ok(Self { sender, driving })
@@ -116,7 +116,7 @@ impl Http2 {
         })
     }
 
-    fn take(&self, streams: &mut Streams) -> Option<Http2Stream> {
+    fn take(&self, streams: &mut StreamSlots) -> Option<Http2Stream> {
         let limit = self.driving.limit.load(Ordering::Relaxed).clamp(1, MOST_STREAMS);
         if streams.taken >= limit {
             return None;
@@ -162,7 +162,7 @@ impl Http2Stream {
         self.sender.try_send_request(Request::from_parts(head, upload)).await
     }
 
-    pub(crate) fn refusal(&self) -> &Refusal {
+    pub(crate) fn refusal(&self) -> &CertificateRefusal {
         &self.driving.refusal
     }
 
@@ -191,7 +191,7 @@ impl Drop for Http2Stream {
 }
 
 impl Driving {
-    fn streams(&self) -> MutexGuard<'_, Streams> {
+    fn streams(&self) -> MutexGuard<'_, StreamSlots> {
         // Nothing that holds the lock can panic half way.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }

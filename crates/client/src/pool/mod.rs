@@ -39,7 +39,7 @@ use crate::endpoint::Endpoint;
 use dialing::{Beside, Dialed, Dialing};
 use expected::Expectation;
 use http2::Http2;
-use places::{Place, Places};
+use places::{ConnectionPermit, Places};
 use register::{Register, Returned};
 use reuse::Reuse;
 
@@ -69,13 +69,13 @@ struct Room {
     connect_within: Duration,
     /// How many calls may be out at once.
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     register: Arc<Register>,
     /// A connection came back, or will not.
     changed: Notify,
 }
 
-struct State {
+struct PoolState {
     places: Places,
     sleep: SleepWatch,
     idle: Vec<Http1>,
@@ -88,7 +88,7 @@ struct State {
     is_swept: bool,
 }
 
-impl State {
+impl PoolState {
     fn new(places: Places, sleep: SleepWatch) -> Self {
         Self {
             places,
@@ -127,7 +127,7 @@ impl Pool {
         let PoolSettings { connect_within, limit, sleep } = settings;
         let places = Places::new(limit);
         let capacity = places.for_calls();
-        let state = Mutex::new(State::new(places, sleep));
+        let state = Mutex::new(PoolState::new(places, sleep));
         let (register, changed) = (Arc::default(), Notify::new());
         let room = Room { dial, endpoint, connect_within, capacity, state, register, changed };
         Self { room: Arc::new(room) }
@@ -181,7 +181,7 @@ impl Pool {
     /// Makes a connection for the next requests. Whoever asks for it has lost faith in those that
     /// are shared; what runs on them may go on.
     pub(crate) async fn connect(&self) -> Result<(), Failure> {
-        let place = Place::of_a_connect(&self.room);
+        let place = ConnectionPermit::of_a_connect(&self.room);
         self.room.make_room();
         match self.room.dial_once().await? {
             Dialed::Http1(connection) => self.room.keep(connection, Some(place)),
@@ -233,7 +233,7 @@ impl Pool {
         &self,
         lane: Lane,
         except: Option<ConnectionId>,
-        place: &mut Option<Place>,
+        place: &mut Option<ConnectionPermit>,
     ) -> Taken {
         loop {
             let mut connection = match self.room.checkout(lane, except, place) {
@@ -251,7 +251,7 @@ impl Pool {
 
     /// Waits for a place, for as long as it takes. Streams that are read for their connection's sake
     /// only must not hold one meanwhile.
-    async fn place_in_line(&self, lane: Lane) -> Place {
+    async fn place_in_line(&self, lane: Lane) -> ConnectionPermit {
         let (mut turn, mut pause) = (self.room.stand_in_line(lane), expected::GRACE);
         loop {
             match timeout(pause, &mut turn).await {
@@ -265,7 +265,7 @@ impl Pool {
 }
 
 impl Room {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         // Nothing that holds the lock can panic half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -275,12 +275,12 @@ impl Room {
         self: &Arc<Self>,
         lane: Lane,
         except: Option<ConnectionId>,
-        place: &mut Option<Place>,
+        place: &mut Option<ConnectionPermit>,
     ) -> Taken {
         let mut state = self.state();
         // On HTTP/2 the streams are counted, and by the server.
         if place.is_none() && state.speaks != Some(Speaks::Http2) {
-            *place = Place::take(self, &mut state, lane);
+            *place = ConnectionPermit::take(self, &mut state, lane);
             if place.is_none() {
                 return Taken::NoPlace;
             }
@@ -296,7 +296,7 @@ impl Room {
         }
     }
 
-    fn keep(self: &Arc<Self>, connection: Http1, place: Option<Place>) {
+    fn keep(self: &Arc<Self>, connection: Http1, place: Option<ConnectionPermit>) {
         let mut state = self.state();
         // Under the lock: whoever looks for it now either finds it at rest or is in line for it.
         let Some(returned) = self.register.hand_over(Returned { connection, place }) else {

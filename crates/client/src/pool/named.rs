@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::http1::Http1;
 use super::http2::Http2Stream;
-use super::places::Place;
+use super::places::ConnectionPermit;
 use super::register::Returned;
 use super::{Lease, Pool, Room};
 
@@ -15,20 +15,20 @@ impl Pool {
         let mut place = None;
         loop {
             match self.room.find(lane, id, &mut place)? {
-                Found::Idle(mut connection) => {
+                LivingConnection::Idle(mut connection) => {
                     let is_ready = connection.is_usable() && connection.is_ready_soon().await;
                     return is_ready.then(|| Lease::Http1(connection.in_use(place)));
                 }
-                Found::InUse(back) => {
+                LivingConnection::InUse(back) => {
                     // It comes with the place that it is used in.
                     drop(place.take());
                     let Returned { mut connection, place } = back.await.ok()?;
                     let is_ready = connection.is_usable() && connection.is_ready_soon().await;
                     return is_ready.then(|| Lease::Http1(connection.in_use(place)));
                 }
-                Found::NoPlace => place = Some(self.place_in_line(lane).await),
-                Found::Stream(stream) => return Some(Lease::Http2(stream)),
-                Found::Full(freed) => {
+                LivingConnection::NoPlace => place = Some(self.place_in_line(lane).await),
+                LivingConnection::Stream(stream) => return Some(Lease::Http2(stream)),
+                LivingConnection::Full(freed) => {
                     let stream = freed.await.ok()?;
                     return stream.is_open().then_some(Lease::Http2(stream));
                 }
@@ -43,28 +43,32 @@ impl Room {
         self: &std::sync::Arc<Self>,
         lane: Lane,
         id: ConnectionId,
-        place: &mut Option<Place>,
-    ) -> Option<Found> {
+        place: &mut Option<ConnectionPermit>,
+    ) -> Option<LivingConnection> {
         let mut state = self.state();
         state.shared.retain(super::http2::Http2::is_usable);
         if let Some(shared) = state.shared.iter().find(|it| it.id() == id) {
-            return Some(shared.stream_or_wait().map_or_else(Found::Full, Found::Stream));
+            return Some(
+                shared
+                    .stream_or_wait()
+                    .map_or_else(LivingConnection::Full, LivingConnection::Stream),
+            );
         }
         let Some(at) = state.idle.iter().position(|it| it.id() == id) else {
-            return self.register.wait_for(id).map(Found::InUse);
+            return self.register.wait_for(id).map(LivingConnection::InUse);
         };
         if place.is_none() {
-            *place = Place::take(self, &mut state, lane);
+            *place = ConnectionPermit::take(self, &mut state, lane);
         }
         Some(match place {
-            Some(_) => Found::Idle(state.idle.remove(at)),
-            None => Found::NoPlace,
+            Some(_) => LivingConnection::Idle(state.idle.remove(at)),
+            None => LivingConnection::NoPlace,
         })
     }
 }
 
 /// A connection that lives.
-enum Found {
+enum LivingConnection {
     /// On HTTP/2, with all streams taken: one of them, when it is free.
     Full(oneshot::Receiver<Http2Stream>),
     Idle(Http1),

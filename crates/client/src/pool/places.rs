@@ -13,26 +13,26 @@ use std::sync::Arc;
 use ridethrough_core::Lane;
 use tokio::sync::oneshot;
 
-use super::{Room, State};
+use super::{PoolState, Room};
 
 /// The places, and those who wait for one.
 pub(super) struct Places {
     limit: usize,
     taken: usize,
-    waiting: [Line; LANES],
+    waiting: [WaitingLane; LANES],
 }
 
 /// Those who wait in one lane.
 #[derive(Default)]
-struct Line {
-    waiters: VecDeque<oneshot::Sender<Place>>,
+struct WaitingLane {
+    waiters: VecDeque<oneshot::Sender<ConnectionPermit>>,
     /// So many may stand there before it is looked who has left: looking each time would take time in the
     /// square of their number.
     look_at: usize,
 }
 
-impl Line {
-    fn join(&mut self, waiter: oneshot::Sender<Place>) {
+impl WaitingLane {
+    fn join(&mut self, waiter: oneshot::Sender<ConnectionPermit>) {
         if self.waiters.len() >= self.look_at {
             self.waiters.retain(|waiter| !waiter.is_closed());
             self.look_at = 2 * self.waiters.len().max(FEW);
@@ -63,11 +63,11 @@ impl Places {
 }
 
 /// Leave to hold one connection; free again when this is dropped.
-pub(super) struct Place {
+pub(super) struct ConnectionPermit {
     room: Option<Arc<Room>>,
 }
 
-impl Place {
+impl ConnectionPermit {
     /// The place of the link's own connect, which waits for nobody.
     pub(super) fn of_a_connect(room: &Arc<Room>) -> Self {
         room.state().places.taken += 1;
@@ -75,7 +75,7 @@ impl Place {
     }
 
     /// Takes a place, unless there is none or others wait for one.
-    pub(super) fn take(room: &Arc<Room>, state: &mut State, lane: Lane) -> Option<Self> {
+    pub(super) fn take(room: &Arc<Room>, state: &mut PoolState, lane: Lane) -> Option<Self> {
         let places = &mut state.places;
         if !places.has_room(lane) || !places.waiting[lane as usize].waiters.is_empty() {
             return None;
@@ -85,14 +85,14 @@ impl Place {
     }
 
     /// Gives the place back where the lock is held.
-    pub(super) fn leave(mut self, state: &mut State) {
+    pub(super) fn leave(mut self, state: &mut PoolState) {
         if let Some(room) = self.room.take() {
             room.pass_on(state);
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         if let Some(room) = self.room.take() {
             room.pass_on(&mut room.state());
@@ -102,7 +102,10 @@ impl Drop for Place {
 
 impl Room {
     /// Stands in line for a place.
-    pub(super) fn stand_in_line(self: &Arc<Self>, lane: Lane) -> oneshot::Receiver<Place> {
+    pub(super) fn stand_in_line(
+        self: &Arc<Self>,
+        lane: Lane,
+    ) -> oneshot::Receiver<ConnectionPermit> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
         state.places.waiting[lane as usize].join(sender);
@@ -112,19 +115,19 @@ impl Room {
     }
 
     /// A place is free: it goes to whoever is next.
-    fn pass_on(self: &Arc<Self>, state: &mut State) {
+    fn pass_on(self: &Arc<Self>, state: &mut PoolState) {
         state.places.taken -= 1;
         self.serve(state);
     }
 
-    fn serve(self: &Arc<Self>, state: &mut State) {
+    fn serve(self: &Arc<Self>, state: &mut PoolState) {
         let places = &mut state.places;
         for lane in IN_ORDER {
             while places.has_room(lane)
                 && let Some(waiter) = places.waiting[lane as usize].waiters.pop_front()
             {
                 places.taken += 1;
-                if let Err(mut place) = waiter.send(Place { room: Some(self.clone()) }) {
+                if let Err(mut place) = waiter.send(ConnectionPermit { room: Some(self.clone()) }) {
                     // Whoever stood there is gone. The lock is held: it must not be freed by a drop.
                     place.room = None;
                     places.taken -= 1;

@@ -10,7 +10,7 @@ use ridethrough_core::ConnectionId;
 use tokio::sync::oneshot;
 
 use super::http1::Http1;
-use super::places::Place;
+use super::places::ConnectionPermit;
 
 /// The numbers that were given, and the HTTP/1.1 connections that live. Its lock is taken while the
 /// room's is held, never the other way round: connections are also closed under the room's lock.
@@ -28,7 +28,7 @@ struct Entries {
 /// A connection that came back, and the place that it was used in.
 pub(super) struct Returned {
     pub(super) connection: Http1,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<ConnectionPermit>,
 }
 
 impl Register {
@@ -40,10 +40,10 @@ impl Register {
     }
 
     /// Enters a connection that requests may wait for, for as long as the entry is kept.
-    pub(super) fn enter(self: &Arc<Self>) -> Entry {
+    pub(super) fn enter(self: &Arc<Self>) -> Registration {
         let id = self.next_number();
         self.entries().living.insert(id, VecDeque::new());
-        Entry { id, register: self.clone() }
+        Registration { id, register: self.clone() }
     }
 
     /// Waits for a connection that is in use; `None` if there is no such connection any more. The
@@ -78,18 +78,18 @@ impl Register {
 }
 
 /// The entry of one living connection.
-pub(super) struct Entry {
+pub(super) struct Registration {
     id: ConnectionId,
     register: Arc<Register>,
 }
 
-impl Entry {
+impl Registration {
     pub(super) const fn id(&self) -> ConnectionId {
         self.id
     }
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         let waiters = self.register.entries().living.remove(&self.id);
         // Those who wait are told by this, outside the lock.

@@ -14,12 +14,12 @@ use rmcp::model::RequestId;
 
 #[derive(Default)]
 pub(super) struct Calls {
-    running: FuturesUnordered<Abortable<BoxFuture<'static, Ended>>>,
+    running: FuturesUnordered<Abortable<BoxFuture<'static, CallEnd>>>,
     handles: HashMap<RequestId, AbortHandle>,
 }
 
 /// The one end of a call.
-pub(super) struct Ended {
+pub(super) struct CallEnd {
     pub(super) id: RequestId,
     pub(super) method: Arc<str>,
     pub(super) outcome: Outcome,
@@ -34,7 +34,7 @@ impl Calls {
     ) {
         let (handle, registration) = AbortHandle::new_pair();
         self.handles.insert(id.clone(), handle);
-        let call = call.map(|outcome| Ended { id, method, outcome }).boxed();
+        let call = call.map(|outcome| CallEnd { id, method, outcome }).boxed();
         self.running.push(Abortable::new(call, registration));
     }
 
@@ -55,7 +55,7 @@ impl Calls {
     }
 
     /// The next call that ends; `None` if there is none under way.
-    pub(super) async fn next(&mut self) -> Option<Ended> {
+    pub(super) async fn next(&mut self) -> Option<CallEnd> {
         loop {
             if let Ok(ended) = self.running.next().await? {
                 self.handles.remove(&ended.id);

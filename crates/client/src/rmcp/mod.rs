@@ -42,7 +42,7 @@ use rmcp::transport::{IntoTransport, Transport};
 
 use crate::client::{Client, Inbox, Server};
 
-use calls::{Calls, Ended};
+use calls::{CallEnd, Calls};
 
 /// A client of ours as `rmcp` sees it. A [`Client`] becomes one when it is served.
 ///
@@ -125,11 +125,11 @@ impl ClientTransport {
 
     /// The server's messages first: progress belongs before the answer it leads to. But a server
     /// that never stops talking must not hold up the answers.
-    async fn next(&mut self) -> Option<News> {
+    async fn next(&mut self) -> Option<ServerNews> {
         if self.in_a_row >= CROWD {
             self.in_a_row = 0;
             if let Some(Some(ended)) = self.calls.next().now_or_never() {
-                return Some(News::Ended(ended));
+                return Some(ServerNews::Ended(ended));
             }
         }
         loop {
@@ -138,13 +138,13 @@ impl ClientTransport {
                 delivered = self.inbox.next(), if !self.is_over => match delivered {
                     Some(delivered) => {
                         self.in_a_row += 1;
-                        return Some(News::Delivered(delivered));
+                        return Some(ServerNews::Delivered(delivered));
                     }
                     None => self.is_over = true,
                 },
                 Some(ended) = self.calls.next(), if !self.calls.is_empty() => {
                     self.in_a_row = 0;
-                    return Some(News::Ended(ended));
+                    return Some(ServerNews::Ended(ended));
                 }
                 else => return None,
             }
@@ -213,8 +213,8 @@ impl Transport<RoleClient> for ClientTransport {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             let message = match self.next().await? {
-                News::Delivered(delivered) => self.hand_over(delivered),
-                News::Ended(ended) => Some(translate::answer(ended)),
+                ServerNews::Delivered(delivered) => self.hand_over(delivered),
+                ServerNews::Ended(ended) => Some(translate::answer(ended)),
             };
             if message.is_some() {
                 return message;
@@ -254,9 +254,9 @@ impl IntoTransport<RoleClient, CallError, ServesClient> for Client {
     }
 }
 
-enum News {
+enum ServerNews {
     Delivered(Delivered),
-    Ended(Ended),
+    Ended(CallEnd),
 }
 
 /// Says who we are, connects, and stays connected: handlers live from what the server tells.

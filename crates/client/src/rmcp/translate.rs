@@ -15,7 +15,7 @@ use rmcp::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::calls::Ended;
+use super::calls::CallEnd;
 use super::facts::{error_data, without_facts};
 
 /// Method and params, as JSON-RPC writes them.
@@ -50,8 +50,8 @@ fn said(message: &impl Serialize) -> Result<(String, Option<Json>), serde_json::
 }
 
 /// The end of a call, under the id that `rmcp` gave it.
-pub(super) fn answer(ended: Ended) -> ServerJsonRpcMessage {
-    let Ended { id, method, outcome } = ended;
+pub(super) fn answer(ended: CallEnd) -> ServerJsonRpcMessage {
+    let CallEnd { id, method, outcome } = ended;
     match outcome {
         Ok(Answer::Result(json)) => match serde_json::from_slice::<ServerResult>(json.as_bytes()) {
             Ok(result) => ServerJsonRpcMessage::response(result, id),

@@ -20,9 +20,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::lines::{Letter, Lines, Unsent, letter, write_letters};
+use super::lines::{Lines, OutgoingLine, Unsent, letter, write_letters};
 use super::process::{self, Process, Started};
-use super::watch::{LAST_GASP, Watch};
+use super::watch::{ChildWatch, LAST_GASP};
 use crate::command::Command;
 use crate::size::Size;
 use crate::switchboard::{Awaited, Deliveries, FRAME, Switchboard};
@@ -35,7 +35,7 @@ pub(super) struct Child {
     greeted: AtomicBool,
     process: Arc<Process>,
     board: Arc<Switchboard>,
-    letters: mpsc::Sender<Letter>,
+    letters: mpsc::Sender<OutgoingLine>,
     writer: AbortHandle,
     watcher: AbortHandle,
     over: watch::Receiver<bool>,
@@ -56,7 +56,7 @@ impl Child {
         let (letters, inbox) = mpsc::channel(1);
         let writer = tokio::spawn(serve_stdin(stdin, inbox, process.clone())).abort_handle();
         let (tell_over, over) = watch::channel(false);
-        let watch = Watch {
+        let watch = ChildWatch {
             program: command.shown(),
             // Its frame counts against the limit of a message, and has been taken off.
             limit: Size(message_limit + FRAME.len()),
@@ -151,7 +151,7 @@ impl Drop for Child {
 /// here and not by whoever wrote last, who may not have the time.
 async fn serve_stdin(
     stdin: impl AsyncWrite + Unpin,
-    letters: mpsc::Receiver<Letter>,
+    letters: mpsc::Receiver<OutgoingLine>,
     process: Arc<Process>,
 ) {
     if write_letters(stdin, letters).await.is_ok() {

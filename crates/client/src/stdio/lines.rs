@@ -120,7 +120,7 @@ fn without_carriage_returns(mut line: BytesMut) -> Bytes {
 }
 
 /// A message on its way into a stream.
-pub(super) struct Letter {
+pub(super) struct OutgoingLine {
     line: Bytes,
     written: Arc<AtomicUsize>,
     sent: oneshot::Sender<()>,
@@ -145,7 +145,7 @@ pub(super) enum Unsent {
 }
 
 /// Puts a message on a line of its own.
-pub(super) fn letter(message: &Bytes) -> (Letter, Receipt) {
+pub(super) fn letter(message: &Bytes) -> (OutgoingLine, Receipt) {
     let mut line = BytesMut::with_capacity(message.len() + 1);
     line.extend_from_slice(message);
     // Params are the caller's own spelling and may be laid out in lines. In JSON a line end can only
@@ -157,7 +157,7 @@ pub(super) fn letter(message: &Bytes) -> (Letter, Receipt) {
     let (sent, receipt) = oneshot::channel();
     let written = Arc::<AtomicUsize>::default();
     let receipt = Receipt { length: message.len(), written: written.clone(), sent: receipt };
-    (Letter { line: line.freeze(), written, sent }, receipt)
+    (OutgoingLine { line: line.freeze(), written, sent }, receipt)
 }
 
 impl Receipt {
@@ -181,7 +181,7 @@ impl Receipt {
 /// written to its end, because half a line would spoil the next.
 pub(super) async fn write_letters<W: AsyncWrite + Unpin>(
     mut sink: W,
-    mut letters: mpsc::Receiver<Letter>,
+    mut letters: mpsc::Receiver<OutgoingLine>,
 ) -> io::Result<()> {
     while let Some(letter) = letters.recv().await {
         if letter.sent.is_closed() {

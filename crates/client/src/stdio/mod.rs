@@ -33,7 +33,7 @@ use ridethrough_core::session::SessionId;
 use ridethrough_core::{AnswerHead, Cause, Failure, Outgoing, Verb};
 
 use crate::command::Command;
-use crate::switchboard::{FRAME, LineBody, Source};
+use crate::switchboard::{FRAME, LineBody, LineSource};
 use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 use child::Child;
@@ -132,14 +132,14 @@ impl StdioShared {
         child.greet();
         let mut head = AnswerHead::new(StatusCode::OK, Content::EventStream);
         head.session = SessionId::new(&child.number.to_string());
-        let body = beating(LineBody::new(Source::Call(awaited), Some(first)));
+        let body = beating(LineBody::new(LineSource::Call(awaited), Some(first)));
         Ok(Reply::Answered { head, body, capacity: None })
     }
 
     fn listen(&self, session: Option<&SessionId>) -> Reply {
         let deliveries = self.child_of(session).and_then(|child| child.listen().ok());
         match deliveries {
-            Some(deliveries) => stream(Source::Standing(deliveries)),
+            Some(deliveries) => stream(LineSource::Standing(deliveries)),
             None => status(StatusCode::NOT_FOUND),
         }
     }
@@ -221,10 +221,10 @@ async fn request_of(child: &Child, id: u64, body: &Bytes) -> Result<Reply, Failu
     // Awaited before it is asked: the answer may come before the writer has told us.
     let awaited = child.await_answer(id)?;
     child.write(body).await?;
-    Ok(stream(Source::Call(awaited)))
+    Ok(stream(LineSource::Call(awaited)))
 }
 
-fn stream(source: Source) -> Reply {
+fn stream(source: LineSource) -> Reply {
     let head = AnswerHead::new(StatusCode::OK, Content::EventStream);
     Reply::Answered { head, body: beating(LineBody::new(source, None)), capacity: None }
 }

@@ -9,7 +9,7 @@
 pub(super) struct Glance {
     depth: usize,
     is_escaped: bool,
-    place: Place,
+    place: Position,
     /// The member that is being read, and what stands for its value, as far as either matters.
     key: Vec<u8>,
     value: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Glance {
 
 /// What the next byte belongs to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// The name of a member of the message.
     Key,
     /// A text inside a value.
@@ -44,21 +44,21 @@ impl Glance {
     }
 
     fn step(&mut self, byte: u8) {
-        if matches!(self.place, Place::Key | Place::Text) {
+        if matches!(self.place, Position::Key | Position::Text) {
             return self.step_in_text(byte);
         }
         match byte {
-            b'"' if self.depth == 1 && self.place == Place::Outside => {
+            b'"' if self.depth == 1 && self.place == Position::Outside => {
                 self.key.clear();
-                self.place = Place::Key;
+                self.place = Position::Key;
             }
             b'"' => {
                 keep(&mut self.value, byte);
-                self.place = Place::Text;
+                self.place = Position::Text;
             }
             b':' if self.depth == 1 => {
                 self.value.clear();
-                self.place = Place::Value;
+                self.place = Position::Value;
             }
             b',' if self.depth == 1 => self.finish_member(),
             b'{' | b'[' => self.depth += 1,
@@ -76,15 +76,15 @@ impl Glance {
         let is_end = byte == b'"' && !self.is_escaped;
         self.is_escaped = byte == b'\\' && !self.is_escaped;
         match (self.place, is_end) {
-            (Place::Key, true) => self.place = Place::Outside,
-            (Place::Key, false) => keep(&mut self.key, byte),
-            (_, true) => self.place = Place::Value,
+            (Position::Key, true) => self.place = Position::Outside,
+            (Position::Key, false) => keep(&mut self.key, byte),
+            (_, true) => self.place = Position::Value,
             (_, false) => keep(&mut self.value, byte),
         }
     }
 
     fn finish_member(&mut self) {
-        self.place = Place::Outside;
+        self.place = Position::Outside;
         match &self.key[..] {
             b"id" => {
                 let text = String::from_utf8_lossy(&self.value);

@@ -37,10 +37,10 @@ pub(super) struct Process {
     group: Arc<Group>,
 }
 
-struct Group(Mutex<State>);
+struct Group(Mutex<ProcessState>);
 
 #[derive(Clone, Copy)]
-enum State {
+enum ProcessState {
     /// Reaped: the number may be another process's by now.
     Buried,
     Running(Pid),
@@ -81,7 +81,7 @@ pub(super) async fn start(command: &Command) -> io::Result<Started> {
 
 impl Process {
     fn of(child: &Child) -> Self {
-        Self { group: Arc::new(Group(Mutex::new(State::Running(Pid::from_child(child))))) }
+        Self { group: Arc::new(Group(Mutex::new(ProcessState::Running(Pid::from_child(child))))) }
     }
 
     /// Asks the group to end.
@@ -104,7 +104,7 @@ impl Drop for Process {
 impl Group {
     fn signal(&self, signal: Signal) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Running(leader) = *state {
+        if let ProcessState::Running(leader) = *state {
             // It may have ended just now, which is what was wanted.
             let _ = kill_process_group(leader, signal);
             // A leader can leave its group, and is ours all the same.
@@ -121,7 +121,7 @@ impl Group {
         // Fails if the leader was the last of the group, which is what was wanted.
         let _ = kill_process_group(leader, Signal::KILL);
         let status = child.wait();
-        *state = State::Buried;
+        *state = ProcessState::Buried;
         status
     }
 }

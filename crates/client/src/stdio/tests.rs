@@ -153,7 +153,7 @@ async fn a_request_to_a_child_that_has_closed_its_stdin_was_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_hears_nothing_still_hears_that_the_server_lives() {
     let board = crate::switchboard::Switchboard::new(1000);
-    let mut body = beating(LineBody::new(Source::Call(board.await_answer(1).unwrap()), None));
+    let mut body = beating(LineBody::new(LineSource::Call(board.await_answer(1).unwrap()), None));
     let began = tokio::time::Instant::now();
 
     let sign = body.chunk().await.unwrap().unwrap();

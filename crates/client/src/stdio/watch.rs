@@ -21,7 +21,7 @@ use crate::size::Size;
 use crate::switchboard::{Floods, Switchboard};
 
 /// What a watcher needs.
-pub(super) struct Watch {
+pub(super) struct ChildWatch {
     /// As people may see it.
     pub(super) program: String,
     /// The longest line that is read.
@@ -42,7 +42,7 @@ enum Silence {
     TooLong,
 }
 
-impl Watch {
+impl ChildWatch {
     pub(super) async fn run(
         self,
         lines: Lines<impl AsyncRead + Unpin>,

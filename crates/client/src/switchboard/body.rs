@@ -13,7 +13,7 @@ use crate::transport::Body;
 
 /// The stream of one call, or the standing one.
 pub(crate) struct LineBody {
-    source: Source,
+    source: LineSource,
     /// What was taken from the source to see whether there is any.
     first: Option<Parcel>,
     heartbeat: Option<Heartbeat>,
@@ -26,12 +26,12 @@ struct Heartbeat {
 }
 
 /// Where the lines come from.
-pub(crate) enum Source {
+pub(crate) enum LineSource {
     Call(Awaited),
     Standing(Deliveries),
 }
 
-impl Source {
+impl LineSource {
     const fn deliveries(&mut self) -> &mut Deliveries {
         match self {
             Self::Call(awaited) => &mut awaited.deliveries,
@@ -41,7 +41,7 @@ impl Source {
 }
 
 impl LineBody {
-    pub(crate) const fn new(source: Source, first: Option<Parcel>) -> Self {
+    pub(crate) const fn new(source: LineSource, first: Option<Parcel>) -> Self {
         Self { source, first, heartbeat: None }
     }
 

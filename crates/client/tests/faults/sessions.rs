@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use ridethrough::error::Kind;
 use ridethrough::event::{Event, Events, Seen};
 use ridethrough::machine::Reason;
-use ridethrough::machine::breaker::State;
+use ridethrough::machine::breaker::BreakerState;
 use ridethrough::{Client, Error};
 use ridethrough_lab::{Ask, Entry, Protocol, Times, What, When};
 use serde_json::{Value, json};
@@ -139,13 +139,13 @@ on_every_carrier! {
         let asked = rig.count(When::method("ping"));
         gate.hold(&rig.mcp, When::method("ping"));
         tokio::time::sleep(secs(2)).await;
-        assert_eq!(client.status().await.unwrap().breaker, State::Probing);
+        assert_eq!(client.status().await.unwrap().breaker, BreakerState::Probing);
         let mut events = client.events();
 
         gate.open();
         wait_for(&mut events, |event| *event == Event::BreakerClosed).await;
 
-        assert_eq!(client.status().await.unwrap().breaker, State::Closed);
+        assert_eq!(client.status().await.unwrap().breaker, BreakerState::Closed);
         call(&client, "deploy", "b").await.unwrap();
         assert_eq!(rig.count(When::method("ping")), asked + 1);
     }
@@ -364,7 +364,7 @@ async fn open_the_breaker(rig: &Rig, client: &Client) {
     for _ in 0..5 {
         call(client, "deploy", "a").await.unwrap_err();
     }
-    assert!(matches!(client.status().await.unwrap().breaker, State::Open { .. }));
+    assert!(matches!(client.status().await.unwrap().breaker, BreakerState::Open { .. }));
     rig.mcp.clear_rules();
 }
 

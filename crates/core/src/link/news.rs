@@ -70,7 +70,7 @@ impl Link {
     }
 
     /// An event arrived on a stream.
-    pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::Event) {
+    pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::SseEvent) {
         let Some(known) = self.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
         match owner {

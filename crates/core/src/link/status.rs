@@ -27,7 +27,7 @@ pub struct Status {
     /// The revision agreed on.
     pub version: Option<Version>,
     /// Whether new calls go out.
-    pub breaker: breaker::State,
+    pub breaker: breaker::BreakerState,
     /// Calls that hold a place in flight.
     pub in_flight: usize,
     /// Calls that have not ended, in flight or not.
@@ -101,7 +101,7 @@ impl Link {
         let connect = self.reach.next_connect().filter(|_| self.somebody_waits());
         let handshake = self.session.next_try();
         let probe = match self.health.breaker() {
-            breaker::State::Open { until } => Some(until),
+            breaker::BreakerState::Open { until } => Some(until),
             _ => None,
         };
         let calls = self.calls.iter().filter_map(|exchange| match exchange.state {

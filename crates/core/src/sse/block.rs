@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::event::{Event, EventId};
+use super::event::{EventId, SseEvent};
 
 /// The fields of the block being read.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Block {
     // Inlined, like the one below, because the event is then built where the caller wants it: on its
     // way through two more places it takes a fifth longer to decode a small event.
     #[inline(always)]
-    pub(super) fn finish(&mut self, source: &Bytes) -> Option<Event> {
+    pub(super) fn finish(&mut self, source: &Bytes) -> Option<SseEvent> {
         if !self.recognised {
             return None;
         }
@@ -79,9 +79,9 @@ impl Block {
 
     /// Ends a block that has got no data but this.
     #[inline(always)]
-    pub(super) fn finish_with(&mut self, data: Bytes) -> Event {
+    pub(super) fn finish_with(&mut self, data: Bytes) -> SseEvent {
         self.recognised = false;
-        Event { data, kind: self.kind.take(), id: self.id.take(), retry: self.retry.take() }
+        SseEvent { data, kind: self.kind.take(), id: self.id.take(), retry: self.retry.take() }
     }
 
     pub(super) const fn has_data(&self) -> bool {

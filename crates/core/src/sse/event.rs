@@ -14,7 +14,7 @@ use bytes::Bytes;
 /// The standard would not dispatch a block without data; it is reported all the same, because an id
 /// or a delay may come alone and the caller must see it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// The last `event` field, unless it was empty or `message`, which is the kind of an event without one.
     pub kind: Option<Box<str>>,
     /// The `data` lines joined by LF; always valid UTF-8, and empty if there were none.
@@ -27,7 +27,7 @@ pub struct Event {
     pub retry: Option<Duration>,
 }
 
-impl Event {
+impl SseEvent {
     /// Whether this is an ordinary message: one without a kind, or of the kind `message`.
     #[must_use]
     pub fn is_message(&self) -> bool {
@@ -35,9 +35,9 @@ impl Event {
     }
 }
 
-impl fmt::Debug for Event {
+impl fmt::Debug for SseEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event")
+        f.debug_struct("SseEvent")
             .field("kind", &self.kind)
             .field("data", &format_args!("<{} bytes>", self.data.len()))
             .field("id", &self.id)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Decoder, Event, EventId, Item, TooLarge};
+use super::{Decoder, EventId, Item, SseEvent, TooLarge};
 use seen::{Fields, LARGE, Seen, data, decode, decode_chunks, next, retry};
 
 mod chunks;
@@ -130,7 +130,7 @@ fn the_last_line_of_data_is_joined_to_those_before_it() {
 
 #[test]
 fn only_an_event_of_no_kind_or_of_the_kind_message_is_a_message() {
-    let event = |kind: Option<&str>| Event {
+    let event = |kind: Option<&str>| SseEvent {
         kind: kind.map(Into::into),
         data: Bytes::new(),
         id: None,

@@ -1,6 +1,6 @@
 //! The breaker as part of the link.
 
-use ridethrough_core::breaker::State;
+use ridethrough_core::breaker::BreakerState;
 use ridethrough_core::{Eras, Kind, RetryPolicy};
 
 use crate::rig::{Rig, method, millis, secs, session};
@@ -35,15 +35,18 @@ fn the_probe_is_the_links_own_and_any_json_rpc_reply_closes_it() {
     rig.advance(secs(1));
     let ping = rig.post();
     assert_eq!(method(&ping).as_deref(), Some("ping"));
-    assert_eq!(rig.link.status(rig.now).breaker, State::Probing);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Probing);
     let refused = rig.call("deploy");
     assert_eq!(rig.kind(refused), Kind::BreakerOpen, "one probe at a time, never a user's call");
 
     rig.refuse(&ping, 200, -32601, "Method not found");
 
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed);
     strikes(&mut rig, 1);
-    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }), "four strikes stood");
+    assert!(
+        matches!(rig.link.status(rig.now).breaker, BreakerState::Open { .. }),
+        "four strikes stood"
+    );
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn a_failed_probe_keeps_it_open_for_longer() {
         rig.status(&ping, 502);
     }
 
-    let State::Open { until } = rig.link.status(rig.now).breaker else { panic!("not open") };
+    let BreakerState::Open { until } = rig.link.status(rig.now).breaker else { panic!("not open") };
     assert!(until.since(rig.now) >= secs(2), "{:?}", until.since(rig.now));
 }
 
@@ -70,7 +73,7 @@ fn the_probe_renews_the_session_if_needed() {
     let ping = rig.post();
     assert_eq!((method(&ping).as_deref(), session(&ping)), (Some("ping"), Some("s2")));
     rig.reply(&ping, "{}");
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed);
 }
 
 #[test]
@@ -84,7 +87,7 @@ fn a_probe_that_loses_the_session_it_renewed_has_failed() {
     rig.status(&ping, 404);
 
     rig.nothing_sent();
-    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, BreakerState::Open { .. }));
 }
 
 #[test]
@@ -98,7 +101,7 @@ fn a_probe_that_is_refused_twice_for_its_credentials_has_failed() {
     }
 
     rig.nothing_sent();
-    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, BreakerState::Open { .. }));
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn a_probe_that_is_answered_401_renews_the_credentials_because_no_call_can() {
     let again = rig.post();
     assert!(again.credentials > ping.credentials);
     rig.reply(&again, "{}");
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed);
     rig.advance(secs(120));
     rig.nothing_sent();
 }
@@ -144,7 +147,7 @@ fn a_probe_that_meets_the_other_era_leads_to_a_handshake_because_no_call_can() {
     let ping = rig.post();
     assert_eq!((method(&ping).as_deref(), session(&ping)), (Some("ping"), Some("s1")));
     rig.reply(&ping, "{}");
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed);
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn a_call_whose_resumes_led_nowhere_is_a_strike_and_one_that_cannot_be_resumed_i
             rig.status(&get, status);
         }
 
-        assert_eq!(rig.link.status(rig.now).breaker != State::Closed, is_strike, "{status}");
+        assert_eq!(rig.link.status(rig.now).breaker != BreakerState::Closed, is_strike, "{status}");
     }
 }
 
@@ -198,7 +201,7 @@ fn a_probe_that_the_server_puts_off_keeps_it_open_and_does_not_hang() {
     rig.busy(&initialize, 429, secs(3600));
     rig.advance(secs(600));
 
-    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, BreakerState::Open { .. }));
     rig.nothing_sent();
 }
 
@@ -214,7 +217,7 @@ fn calls_lost_in_one_outage_are_one_strike() {
         rig.reset(post);
     }
 
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed);
     let id = rig.call("deploy");
     assert!(rig.is_open(id));
 }
@@ -227,7 +230,7 @@ fn an_answer_to_an_application_request_clears_the_strikes_and_a_handshake_does_n
     let post = rig.post();
     rig.reply(&post, "{}");
     strikes(&mut rig, 4);
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed, "cleared");
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed, "cleared");
 
     let id = rig.call("deploy");
     let post = rig.post();
@@ -237,7 +240,7 @@ fn an_answer_to_an_application_request_clears_the_strikes_and_a_handshake_does_n
 
     assert_eq!(rig.kind(id), Kind::Interrupted);
     assert!(
-        matches!(rig.link.status(rig.now).breaker, State::Open { .. }),
+        matches!(rig.link.status(rig.now).breaker, BreakerState::Open { .. }),
         "a handshake clears nothing"
     );
 }
@@ -247,7 +250,7 @@ fn sessions_that_are_lost_strike_once_a_generation_and_then_it_opens() {
     let mut rig = Rig::connected();
     let mut calls = 0;
 
-    while rig.link.status(rig.now).breaker == State::Closed {
+    while rig.link.status(rig.now).breaker == BreakerState::Closed {
         let id = rig.call("deploy");
         while rig.is_open(id) {
             let post = rig.post();
@@ -276,7 +279,7 @@ fn tool_errors_json_rpc_errors_cancels_and_deadlines_are_no_strikes() {
         rig.status(&post, 403);
     }
 
-    assert_eq!(rig.link.status(rig.now).breaker, State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, BreakerState::Closed);
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn an_unreachable_server_under_probe_keeps_it_open() {
 
     rig.refuse_connection(&ping);
 
-    assert!(matches!(rig.link.status(rig.now).breaker, State::Open { .. }));
+    assert!(matches!(rig.link.status(rig.now).breaker, BreakerState::Open { .. }));
     rig.advance(millis(100));
     let id = rig.call("deploy");
     assert_eq!(rig.kind(id), Kind::BreakerOpen);

@@ -1,6 +1,6 @@
 //! Closing, and what an operator can see.
 
-use ridethrough_core::breaker::State;
+use ridethrough_core::breaker::BreakerState;
 use ridethrough_core::{Cause, Delivery, Era, Failure, Kind, Reason, Verb, Version, WaitingFor};
 
 use crate::rig::{Rig, head, method, secs, session};
@@ -178,7 +178,7 @@ fn status_tells_where_the_link_stands_and_what_it_waits_for() {
 
     assert!(status.generation.is_some());
     assert_eq!((status.era, status.version), (Era::Legacy, Some(Version::V2025_11_25)));
-    assert_eq!((status.breaker, status.in_flight, status.calls), (State::Closed, 1, 1));
+    assert_eq!((status.breaker, status.in_flight, status.calls), (BreakerState::Closed, 1, 1));
     assert!(matches!(status.last_failure, Some((at, Reason::Transport(_))) if at == rig.now));
     assert!(matches!(status.waiting, Some((_, WaitingFor::Backoff(waits))) if waits == id));
 }

@@ -284,7 +284,7 @@ impl Rig {
     }
 
     pub(crate) fn event_with(&mut self, request: &Outgoing, id: Option<&str>, data: &str) {
-        let event = sse::Event {
+        let event = sse::SseEvent {
             kind: None,
             data: Bytes::copy_from_slice(data.as_bytes()),
             id: id.map(sse::EventId::from),
@@ -295,11 +295,11 @@ impl Rig {
 
     pub(crate) fn retry(&mut self, request: &Outgoing, id: &str, retry: Duration) {
         let id = Some(sse::EventId::from(id));
-        let event = sse::Event { kind: None, data: Bytes::new(), id, retry: Some(retry) };
+        let event = sse::SseEvent { kind: None, data: Bytes::new(), id, retry: Some(retry) };
         self.raw_event(request, &event);
     }
 
-    pub(crate) fn raw_event(&mut self, request: &Outgoing, event: &sse::Event) {
+    pub(crate) fn raw_event(&mut self, request: &Outgoing, event: &sse::SseEvent) {
         self.link.handle_event(self.now, request.attempt, event);
         self.pump();
     }

@@ -652,7 +652,7 @@ fn a_hint_beside_a_502_or_on_a_broken_stream_is_waited_out_before_a_safe_call_is
     rig.list();
     let post = rig.post();
     rig.open(&post);
-    let retry = ridethrough_core::sse::Event {
+    let retry = ridethrough_core::sse::SseEvent {
         kind: None,
         data: bytes::Bytes::new(),
         id: None,
@@ -750,7 +750,7 @@ fn a_budget_that_fills_too_late_for_a_call_ends_it_and_counts_no_strike() {
     let last = **exhausted.last().unwrap();
     assert_eq!(rig.kind(last), Kind::Exhausted);
     assert!(rig.error(last).to_string().contains("budget"));
-    assert_eq!(rig.link.status(rig.now).breaker, ridethrough_core::breaker::State::Closed);
+    assert_eq!(rig.link.status(rig.now).breaker, ridethrough_core::breaker::BreakerState::Closed);
 }
 
 #[test]

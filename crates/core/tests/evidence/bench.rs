@@ -260,13 +260,13 @@ fn head(reply: &Reply) -> AnswerHead {
 }
 
 /// The one event of a stream, if it is whole.
-fn event(body: &str) -> Option<sse::Event> {
+fn event(body: &str) -> Option<sse::SseEvent> {
     let block = body.strip_suffix("\n\n")?;
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
     let data = field("data:").unwrap_or_default().trim_start();
     let id = field("id: ").map(sse::EventId::from);
     let data = Bytes::copy_from_slice(data.as_bytes());
-    Some(sse::Event { kind: None, data, id, retry: None })
+    Some(sse::SseEvent { kind: None, data, id, retry: None })
 }
 
 /// No call may take longer: the longest of all waits is that for a server which puts us off.

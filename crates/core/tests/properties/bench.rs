@@ -622,9 +622,9 @@ fn name(what: What, id: Option<u8>) -> Option<String> {
     id.map(|id| format!("{number}-{id}"))
 }
 
-fn event(id: Option<String>, data: &str, retry: Option<Duration>) -> sse::Event {
+fn event(id: Option<String>, data: &str, retry: Option<Duration>) -> sse::SseEvent {
     let id = id.map(|id| sse::EventId::from(id.as_str()));
-    sse::Event { kind: None, data: Bytes::copy_from_slice(data.as_bytes()), id, retry }
+    sse::SseEvent { kind: None, data: Bytes::copy_from_slice(data.as_bytes()), id, retry }
 }
 
 fn result_text(wire_id: u64, result: &str) -> String {

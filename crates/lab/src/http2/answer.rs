@@ -43,10 +43,10 @@ impl Unanswered {
         self.open(head).finish(body).await;
     }
 
-    pub(crate) fn open(mut self, head: Response<()>) -> Body {
+    pub(crate) fn open(mut self, head: Response<()>) -> Http2Body {
         // A client that took its request back is noticed by the first `send`.
         let stream = self.respond.send_response(sanitized(head), false).ok();
-        Body { stream, under_way: Some(self.under_way), connection: self.connection }
+        Http2Body { stream, under_way: Some(self.under_way), connection: self.connection }
     }
 
     pub(crate) fn reset(self, reason: Reason) {
@@ -64,14 +64,14 @@ impl Unanswered {
 }
 
 /// A stream whose head has been sent. Dropping it before its end cancels the stream.
-pub(crate) struct Body {
+pub(crate) struct Http2Body {
     /// Absent if the client was gone before the head could be sent.
     stream: Option<SendStream<Bytes>>,
     under_way: Option<UnderWay>,
     connection: Arc<Connection>,
 }
 
-impl Body {
+impl Http2Body {
     pub(crate) async fn send(&mut self, bytes: Bytes) -> bool {
         bytes.is_empty() || self.send_all(bytes, false).await
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::step::{Failed, Step};
+use super::step::{Failed, InstallStep};
 use crate::platform;
 
 /// A package manager, and with it the language of what it brings.
@@ -74,19 +74,20 @@ impl Manager {
         words
     }
 
-    fn steps(self, folder: &Path) -> Vec<Step> {
+    fn steps(self, folder: &Path) -> Vec<InstallStep> {
         match self {
             Self::Cargo => {
-                let build = Step::new("cargo", "cargo", &["build", "--quiet", "--locked"], folder);
+                let build =
+                    InstallStep::new("cargo", "cargo", &["build", "--quiet", "--locked"], folder);
                 vec![build.with("CARGO_TARGET_DIR", folder.join("target"))]
             }
-            Self::Npm => vec![Step::new("npm", "npm", &NPM_INSTALL, folder)],
+            Self::Npm => vec![InstallStep::new("npm", "npm", &NPM_INSTALL, folder)],
             Self::Pip => {
                 let venv = ["-m", "venv", "--clear", "venv"];
                 let pip = in_environment(folder, "python");
                 vec![
-                    Step::new("python3", "python3", &venv, folder),
-                    Step::new("pip", pip, PIP_INSTALL, folder),
+                    InstallStep::new("python3", "python3", &venv, folder),
+                    InstallStep::new("pip", pip, PIP_INSTALL, folder),
                 ]
             }
         }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use crate::contestant::Kin;
 
 /// A command with a time limit.
-pub(super) struct Step {
+pub(super) struct InstallStep {
     /// What people call it.
     pub(super) name: &'static str,
     command: Command,
@@ -31,7 +31,7 @@ pub(super) enum Failed {
     TooLong(Duration),
 }
 
-impl Step {
+impl InstallStep {
     pub(super) fn new(
         name: &'static str,
         program: impl AsRef<OsStr>,
@@ -59,7 +59,7 @@ impl Step {
         let (output, _kin) = match self.command.spawn() {
             Ok(child) => {
                 // Package managers have children: they end with it, also if nobody waits any more.
-                let kin = Ended(Kin::new(child.id(), std::mem::take(&mut self.mark)));
+                let kin = KillOnDrop(Kin::new(child.id(), std::mem::take(&mut self.mark)));
                 (child.wait_with_output(), kin)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Failed::Missing),
@@ -81,9 +81,9 @@ impl Step {
 }
 
 /// Kills everybody when it is dropped.
-struct Ended(Kin);
+struct KillOnDrop(Kin);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         self.0.kill();
     }
@@ -101,7 +101,7 @@ mod tests {
     #[tokio::test]
     async fn a_step_says_how_it_ended() {
         let run = |program, words: &'static [&str]| async move {
-            Step::new("it", program, words, Path::new("/")).run(&mut |_| {}).await
+            InstallStep::new("it", program, words, Path::new("/")).run(&mut |_| {}).await
         };
 
         assert!(run("true", &[]).await.is_ok());
@@ -113,7 +113,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_step_that_takes_too_long_is_ended_and_told_meanwhile() {
         let mut told = Vec::new();
-        let mut step = Step::new("it", "sleep", &["60"], Path::new("/"));
+        let mut step = InstallStep::new("it", "sleep", &["60"], Path::new("/"));
         step.limit = Duration::from_secs(25);
 
         let ended = step.run(&mut |what| told.push(what.to_owned())).await;

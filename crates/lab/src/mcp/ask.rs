@@ -94,7 +94,9 @@ impl Ask {
             }
             _ => None,
         };
-        rounds.is_some_and(|rounds| !matches!(inquiry::next(rounds, &params), inquiry::Next::Run))
+        rounds.is_some_and(|rounds| {
+            !matches!(inquiry::next(rounds, &params), inquiry::InquiryStep::Run)
+        })
     }
 
     /// A JSON-RPC response to this request, with this result.

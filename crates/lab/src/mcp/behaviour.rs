@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ask::error_message;
 use super::era::Era;
-use super::state::{State, Style};
+use super::state::{McpState, Style};
 use super::{Ask, What, standing, stateless, subscription};
 
 pub(super) async fn behave(ask: Ask) {
@@ -47,7 +47,7 @@ pub(super) fn refusal(ask: &Ask) -> Option<Refusal> {
     }
 }
 
-fn refused_session(ask: &Ask, state: &State) -> Option<Refusal> {
+fn refused_session(ask: &Ask, state: &McpState) -> Option<Refusal> {
     if !state.issues_sessions || is_initialize(&ask.entry.what) {
         return None;
     }
@@ -66,7 +66,7 @@ fn refused_session(ask: &Ask, state: &State) -> Option<Refusal> {
     }
 }
 
-fn refused_stateless(ask: &Ask, state: &State) -> Option<Refusal> {
+fn refused_stateless(ask: &Ask, state: &McpState) -> Option<Refusal> {
     if ask.entry.http != Method::POST {
         return Some(Refusal { status: 405, headers: vec![("allow", "POST")], body: Bytes::new() });
     }

@@ -20,7 +20,7 @@ pub struct Round {
 }
 
 /// What becomes of a call.
-pub(super) enum Next {
+pub(super) enum InquiryStep {
     /// This is its result: more is needed.
     Ask(Value),
     /// Nothing is missing.
@@ -30,13 +30,13 @@ pub(super) enum Next {
 }
 
 /// What a call with these parameters leads to.
-pub(super) fn next(rounds: &[Round], params: &Value) -> Next {
+pub(super) fn next(rounds: &[Round], params: &Value) -> InquiryStep {
     let Some(done) = rounds_done(rounds, params) else {
-        return Next::Wrong("Unknown requestState, or inputResponses that do not fit it");
+        return InquiryStep::Wrong("Unknown requestState, or inputResponses that do not fit it");
     };
     match rounds.get(done) {
-        Some(round) => Next::Ask(asked(round)),
-        None => Next::Run,
+        Some(round) => InquiryStep::Ask(asked(round)),
+        None => InquiryStep::Run,
     }
 }
 

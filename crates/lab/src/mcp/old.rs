@@ -38,10 +38,10 @@ use crate::turn::Turn;
 #[derive(Clone)]
 pub struct OldMcp {
     mcp: Mcp,
-    state: Arc<Mutex<Old>>,
+    state: Arc<Mutex<OldSession>>,
 }
 
-struct Old {
+struct OldSession {
     endpoint: String,
     refusal: u16,
     silent: BTreeSet<String>,
@@ -60,7 +60,7 @@ impl OldMcp {
         let mut greeting = mcp.state().initialize_result.clone();
         greeting["protocolVersion"] = "2024-11-05".into();
         mcp.initialize_result(greeting);
-        let state = Old {
+        let state = OldSession {
             endpoint: format!("{MESSAGES}?session_id={SESSION}"),
             refusal: 405,
             silent: BTreeSet::new(),

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::era::Spoken;
-use super::state::State;
+use super::state::McpState;
 use super::stateless;
 
 /// The result of a request; `None` for a method that the server does not know.
-pub(super) fn of(method: &str, params: &Value, state: &State) -> Option<Value> {
+pub(super) fn of(method: &str, params: &Value, state: &McpState) -> Option<Value> {
     let result = match method {
         "completion/complete" => json!({"completion": {"values": ["lab"], "hasMore": false}}),
         "initialize" => initialized(params, &state.initialize_result),
@@ -37,7 +37,7 @@ pub(super) fn of(method: &str, params: &Value, state: &State) -> Option<Value> {
 }
 
 /// What `server/discover` answers.
-pub(super) fn discovered(state: &State) -> Value {
+pub(super) fn discovered(state: &McpState) -> Value {
     let result = &state.initialize_result;
     let mut discovered = json!({
         "supportedVersions": versions(state.spoken),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::tape::Player;
+use super::tape::TapePlayer;
 use super::{Ask, Mcp, Sse};
 
 impl Mcp {
@@ -65,7 +65,7 @@ pub(super) async fn resume(ask: Ask) {
     }
 }
 
-async fn play(ask: Ask, mut player: Player) {
+async fn play(ask: Ask, mut player: TapePlayer) {
     let mcp = ask.mcp().clone();
     let mut sse = ask.sse().await;
     loop {
@@ -88,7 +88,7 @@ async fn play(ask: Ask, mut player: Player) {
 }
 
 /// Waits for news of the tape. Returns false when there is nobody left to play it to.
-async fn wait(sse: &mut Sse, player: &mut Player) -> bool {
+async fn wait(sse: &mut Sse, player: &mut TapePlayer) -> bool {
     tokio::select! {
         biased;
         () = sse.gone() => false,

@@ -31,8 +31,8 @@ pub enum Style {
     SseWithIds,
 }
 
-pub(super) struct State {
-    pub(super) rules: Vec<Rule>,
+pub(super) struct McpState {
+    pub(super) rules: Vec<ActiveRule>,
     pub(super) spoken: Spoken,
     pub(super) style: Style,
     /// Every session, and the replica that knows it.
@@ -40,7 +40,7 @@ pub(super) struct State {
     pub(super) replicas: u64,
     pub(super) sessions_issued: u64,
     pub(super) issues_sessions: bool,
-    pub(super) lost_session: LostSession,
+    pub(super) lost_session: LostSessionReply,
     /// An object, to which the protocol version is added.
     pub(super) initialize_result: Value,
     pub(super) bearer: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct State {
     pub(super) marks: Vec<Mark>,
 }
 
-impl State {
+impl McpState {
     /// Uses up one time of the first rule that takes this request.
     pub(super) fn handler_for(&mut self, entry: &Entry) -> Option<Handler> {
         let those = self.rules.iter_mut().filter(|rule| rule.when.holds(entry));
@@ -90,7 +90,7 @@ impl State {
     }
 }
 
-impl Default for State {
+impl Default for McpState {
     fn default() -> Self {
         let lost = json!({
             "jsonrpc": "2.0",
@@ -105,7 +105,7 @@ impl Default for State {
             replicas: 1,
             sessions_issued: 0,
             issues_sessions: true,
-            lost_session: LostSession::new(404, lost.to_string().into()),
+            lost_session: LostSessionReply::new(404, lost.to_string().into()),
             initialize_result: results::initialize(),
             bearer: None,
             tools: results::tools(),
@@ -121,7 +121,7 @@ impl Default for State {
 
 pub(super) type Handler = Arc<dyn Fn(Ask) -> BoxFuture<'static, ()> + Send + Sync>;
 
-pub(super) struct Rule {
+pub(super) struct ActiveRule {
     pub(super) when: When,
     /// Which of those requests it takes.
     pub(super) share: Share,
@@ -130,12 +130,12 @@ pub(super) struct Rule {
 
 /// The dialect in which an unknown session is refused.
 #[derive(Clone)]
-pub(super) struct LostSession {
+pub(super) struct LostSessionReply {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
 }
 
-impl LostSession {
+impl LostSessionReply {
     pub(super) fn new(status: u16, body: Bytes) -> Self {
         let status = StatusCode::from_u16(status).expect("a status is between 100 and 999");
         Self { status, body }

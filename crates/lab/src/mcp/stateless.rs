@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::state::State;
+use super::state::McpState;
 use super::{Ask, What, inquiry, mirror, results};
 
 /// Why a request is refused.
@@ -40,7 +40,7 @@ impl Wrong {
 }
 
 /// What is wrong with a request of a method, before it is looked at any closer.
-pub(super) fn wrong(ask: &Ask, state: &State) -> Option<Wrong> {
+pub(super) fn wrong(ask: &Ask, state: &McpState) -> Option<Wrong> {
     let What::Request { method, .. } = &ask.entry.what else { return None };
     if !METHODS.contains(&method.as_str()) {
         // `initialize` is how a legacy client meets us: it should learn what we speak.
@@ -53,7 +53,7 @@ pub(super) fn wrong(ask: &Ask, state: &State) -> Option<Wrong> {
         .or_else(|| missing_capability(method, &params, state))
 }
 
-fn wrong_version(ask: &Ask, params: &Value, state: &State) -> Option<Wrong> {
+fn wrong_version(ask: &Ask, params: &Value, state: &McpState) -> Option<Wrong> {
     let named = ask.entry.header("mcp-protocol-version");
     let meta = &params["_meta"];
     let meant = meta[PROTOCOL_VERSION].as_str();
@@ -72,12 +72,12 @@ fn wrong_version(ask: &Ask, params: &Value, state: &State) -> Option<Wrong> {
     }
 }
 
-fn unsupported(requested: &str, state: &State) -> Wrong {
+fn unsupported(requested: &str, state: &McpState) -> Wrong {
     let data = json!({"supported": results::versions(state.spoken), "requested": requested});
     Wrong::new(400, UNSUPPORTED_VERSION, "Unsupported protocol version").with(data)
 }
 
-fn wrong_headers(ask: &Ask, method: &str, params: &Value, state: &State) -> Option<Wrong> {
+fn wrong_headers(ask: &Ask, method: &str, params: &Value, state: &McpState) -> Option<Wrong> {
     if ask.entry.header("mcp-method") != Some(method) {
         return Some(Wrong::header("Mcp-Method is not the method"));
     }
@@ -96,7 +96,7 @@ fn wrong_headers(ask: &Ask, method: &str, params: &Value, state: &State) -> Opti
 }
 
 /// A tool may ask only for what the client says that it can give.
-fn missing_capability(method: &str, params: &Value, state: &State) -> Option<Wrong> {
+fn missing_capability(method: &str, params: &Value, state: &McpState) -> Option<Wrong> {
     let rounds = state.rounds_of(method, params)?;
     let missing = inquiry::missing(rounds, params, &params["_meta"][CLIENT_CAPABILITIES])?;
     let required = Map::from_iter([(missing.to_owned(), json!({}))]);
@@ -105,14 +105,14 @@ fn missing_capability(method: &str, params: &Value, state: &State) -> Option<Wro
 }
 
 /// The result, or the error, of a request that is right.
-pub(super) fn answer(method: &str, params: &Value, state: &State) -> Result<Value, Value> {
+pub(super) fn answer(method: &str, params: &Value, state: &McpState) -> Result<Value, Value> {
     let asked = state.rounds_of(method, params).map(|rounds| inquiry::next(rounds, params));
     match asked {
-        Some(inquiry::Next::Ask(result)) => return Ok(complete(method, result, state)),
-        Some(inquiry::Next::Wrong(why)) => {
+        Some(inquiry::InquiryStep::Ask(result)) => return Ok(complete(method, result, state)),
+        Some(inquiry::InquiryStep::Wrong(why)) => {
             return Err(Wrong::new(200, INVALID_PARAMS, why).error());
         }
-        Some(inquiry::Next::Run) | None => {}
+        Some(inquiry::InquiryStep::Run) | None => {}
     }
     let result = match method {
         "server/discover" => Some(results::discovered(state)),
@@ -124,7 +124,7 @@ pub(super) fn answer(method: &str, params: &Value, state: &State) -> Result<Valu
 }
 
 /// Adds what every result has.
-pub(super) fn complete(method: &str, result: Value, state: &State) -> Value {
+pub(super) fn complete(method: &str, result: Value, state: &McpState) -> Value {
     let mut result = result;
     if let Value::Object(members) = &mut result {
         members.entry("resultType").or_insert_with(|| "complete".into());

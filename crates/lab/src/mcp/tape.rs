@@ -25,7 +25,7 @@ struct Tape {
 pub(super) type Owner = Option<String>;
 
 /// The right to play a tape. A newer one takes it away.
-pub(super) struct Player {
+pub(super) struct TapePlayer {
     pub(super) tape: usize,
     pub(super) next: usize,
     pub(super) grown: watch::Receiver<usize>,
@@ -33,14 +33,14 @@ pub(super) struct Player {
 }
 
 /// A recorded event.
-pub(super) struct Event {
+pub(super) struct TapeEvent {
     pub(super) id: String,
     pub(super) data: String,
 }
 
 impl Tapes {
     /// Starts a tape for a standing stream, unless this session has one that is being played.
-    pub(super) fn stand(&mut self, owner: &Owner) -> Option<Player> {
+    pub(super) fn stand(&mut self, owner: &Owner) -> Option<TapePlayer> {
         let is_taken = owner.is_some() && self.playing().any(|tape| tape.belongs_to(owner));
         if is_taken {
             return None;
@@ -50,7 +50,7 @@ impl Tapes {
     }
 
     /// Records the whole stream of an answer and returns its events.
-    pub(super) fn record_answer(&mut self, data: [String; 2]) -> Vec<Event> {
+    pub(super) fn record_answer(&mut self, data: [String; 2]) -> Vec<TapeEvent> {
         let tape = self.add(None);
         self.0[tape].events.extend(data);
         self.0[tape].is_ended = true;
@@ -77,7 +77,7 @@ impl Tapes {
     }
 
     /// Finds the tape with this event, to be played from the next one on.
-    pub(super) fn resume(&mut self, last_event_id: &str) -> Option<Player> {
+    pub(super) fn resume(&mut self, last_event_id: &str) -> Option<TapePlayer> {
         let (tape, event) = last_event_id.split_once('-')?;
         let (tape, next) = (tape.parse::<usize>().ok()?.checked_sub(1)?, event.parse().ok()?);
         // Number 0 is nobody's event.
@@ -86,9 +86,9 @@ impl Tapes {
     }
 
     /// The events of a tape from this one on, and whether nothing can follow them.
-    pub(super) fn after(&self, tape: usize, next: usize) -> (Vec<Event>, bool) {
+    pub(super) fn after(&self, tape: usize, next: usize) -> (Vec<TapeEvent>, bool) {
         let Tape { events, is_ended, .. } = &self.0[tape];
-        let events = events.iter().enumerate().skip(next).map(|(place, data)| Event {
+        let events = events.iter().enumerate().skip(next).map(|(place, data)| TapeEvent {
             id: format!("{}-{}", tape + 1, place + 1),
             data: data.clone(),
         });
@@ -120,10 +120,10 @@ impl Tapes {
         self.0.len() - 1
     }
 
-    fn play(&mut self, tape: usize, next: usize) -> Player {
+    fn play(&mut self, tape: usize, next: usize) -> TapePlayer {
         let (played, is_played) = watch::channel(next);
         self.0[tape].played = is_played;
-        Player { tape, next, grown: self.0[tape].grown.subscribe(), played }
+        TapePlayer { tape, next, grown: self.0[tape].grown.subscribe(), played }
     }
 }
 

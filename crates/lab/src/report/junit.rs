@@ -11,7 +11,7 @@ pub(super) fn junit(card: &Scorecard) -> String {
     let mut xml = Markup::default();
     xml.source("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let scores: Vec<_> = card.scores.iter().collect();
-    let totals = Totals::of(&scores);
+    let totals = JunitTotals::of(&scores);
     let name = format!("ridethrough lab: {}", card.client);
     let seconds = card.elapsed_ms / 1e3;
     let attributes: [(_, &dyn std::fmt::Display); 5] = [
@@ -35,13 +35,13 @@ pub(super) fn junit(card: &Scorecard) -> String {
     xml.into_string()
 }
 
-struct Totals {
+struct JunitTotals {
     tests: usize,
     failures: usize,
     seconds: f64,
 }
 
-impl Totals {
+impl JunitTotals {
     fn of(scores: &[&Score]) -> Self {
         Self {
             tests: scores.len(),
@@ -52,7 +52,7 @@ impl Totals {
 }
 
 fn suite(xml: &mut Markup, client: &str, group: Group, scores: &[&Score]) {
-    let totals = Totals::of(scores);
+    let totals = JunitTotals::of(scores);
     let name = format!("{} {}", group.letter(), group.title());
     let attributes: [(_, &dyn std::fmt::Display); 5] = [
         ("name", &name),

@@ -17,7 +17,7 @@ use crate::Spoken;
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Sends the answer on the open stream.
-    Answer(Answer),
+    Answer(StreamAnswer),
     /// Sends these bytes, written in hexadecimal digits. Before any answer: on the bare connection.
     Bytes(String),
     /// Closes every connection with nothing under way.
@@ -131,7 +131,7 @@ pub(super) const MOST_SECONDS: f64 = 3600.0;
 /// An answer on a stream.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Answer {
+pub struct StreamAnswer {
     /// The id of its event.
     pub id: Option<String>,
     /// The text of a tool's result, in place of the right one.

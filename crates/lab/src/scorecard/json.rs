@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Comparison, Entry, Outcome, Role, Totals, is_hung, most_runs, shortened};
+use super::{Comparison, Role, ScoredClient, ScoredOutcome, Totals, is_hung, most_runs, shortened};
 use crate::scenario::Scenario;
 use crate::score::{Figures, Score, Verdict};
 
@@ -13,7 +13,7 @@ struct Whole<'a> {
     made: &'a str,
     command: &'a str,
     scenarios: Vec<Named<'a>>,
-    clients: Vec<Client<'a>>,
+    clients: Vec<JsonClient<'a>>,
 }
 
 #[derive(Serialize)]
@@ -23,7 +23,7 @@ struct Named<'a> {
 }
 
 #[derive(Serialize)]
-struct Client<'a> {
+struct JsonClient<'a> {
     name: &'a str,
     what: &'a str,
     version: &'a str,
@@ -62,16 +62,16 @@ impl Comparison<'_> {
     }
 }
 
-fn client<'a>(scenarios: &'a [&'a Scenario], entry: &'a Entry) -> Client<'a> {
+fn client<'a>(scenarios: &'a [&'a Scenario], entry: &'a ScoredClient) -> JsonClient<'a> {
     let scores = scenarios.iter().filter_map(|it| Some((*it, entry.score(it)?)));
-    Client {
+    JsonClient {
         name: &entry.name,
         what: &entry.what,
         version: &entry.version,
         role: entry.role,
         not_run: match &entry.outcome {
-            Outcome::NotRun(why) => Some(why),
-            Outcome::Ran(_) => None,
+            ScoredOutcome::NotRun(why) => Some(why),
+            ScoredOutcome::Ran(_) => None,
         },
         totals: Totals::of(scenarios, entry),
         scenarios: scores.map(|(it, score)| (it.id.as_str(), short(it, score))).collect(),

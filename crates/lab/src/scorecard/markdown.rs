@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{Comparison, Entry, Outcome, Role, Totals, is_hung, most_runs, shortened};
+use super::{Comparison, Role, ScoredClient, ScoredOutcome, Totals, is_hung, most_runs, shortened};
 use crate::scenario::{Group, Scenario};
 use crate::score::{Score, Verdict};
 
@@ -45,10 +45,10 @@ impl Comparison<'_> {
         writeln!(page, "| {title} | | version | pass | soft | fail | hung | ran twice |")?;
         writeln!(page, "|---|---|---|---:|---:|---:|---:|---:|")?;
         for entry in self.entries.iter().filter(|entry| entry.role == role) {
-            let Entry { name, what, version, .. } = entry;
+            let ScoredClient { name, what, version, .. } = entry;
             let counts = match &entry.outcome {
-                Outcome::NotRun(why) => format!("not run: {} | | | |", in_table(why)),
-                Outcome::Ran(_) => {
+                ScoredOutcome::NotRun(why) => format!("not run: {} | | | |", in_table(why)),
+                ScoredOutcome::Ran(_) => {
                     let it = Totals::of(self.scenarios, entry);
                     let Totals { pass, soft, fail, hung, repeated } = it;
                     format!("{pass} | {soft} | {fail} | {hung} | {repeated}")
@@ -77,7 +77,7 @@ impl Comparison<'_> {
         writeln!(page)
     }
 
-    fn failures(&self, page: &mut String, entry: &Entry) -> std::fmt::Result {
+    fn failures(&self, page: &mut String, entry: &ScoredClient) -> std::fmt::Result {
         let of = |verdict| {
             let scores = self.scenarios.iter().filter_map(|it| entry.score(it));
             scores.filter(move |score| score.verdict == verdict)
@@ -94,7 +94,7 @@ impl Comparison<'_> {
 }
 
 /// The verdict, with a link to the reason where there is one.
-fn cell(entry: &Entry, scenario: &Scenario) -> String {
+fn cell(entry: &ScoredClient, scenario: &Scenario) -> String {
     let Some(score) = entry.score(scenario) else { return "–".to_owned() };
     let word = match score.verdict {
         Verdict::Pass => return "pass".to_owned(),
@@ -111,12 +111,12 @@ fn cell(entry: &Entry, scenario: &Scenario) -> String {
     cell
 }
 
-fn anchor(entry: &Entry, score: &Score) -> String {
+fn anchor(entry: &ScoredClient, score: &Score) -> String {
     format!("{}-{}", entry.name, score.id.to_lowercase())
 }
 
 /// The worst check that did not hold, what was seen, and how many more there are.
-fn failure(page: &mut String, entry: &Entry, score: &Score) -> std::fmt::Result {
+fn failure(page: &mut String, entry: &ScoredClient, score: &Score) -> std::fmt::Result {
     let mut faults = score.faults();
     let Some(first) = faults.next() else { return Ok(()) };
     let more = match faults.filter(|it| it.level == first.level).count() {

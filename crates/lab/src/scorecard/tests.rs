@@ -104,23 +104,23 @@ fn scenario(id: &str, calls: usize) -> Scenario {
 }
 
 /// One that passes, one that does not, one that is not there, and a bridge.
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<ScoredClient> {
     let good = [score("A1", Verdict::Pass, 1), score("D4", Verdict::Pass, 2)];
     let bad = [score("A1", Verdict::Fail, 2), score("D4", Verdict::Soft, 1)];
-    let absent = Outcome::NotRun("npm is missing".to_owned());
+    let absent = ScoredOutcome::NotRun("npm is missing".to_owned());
     let piped = [score("A1", Verdict::Pass, 1), score("D4", Verdict::Pass, 1)];
-    let bridge = Entry { role: Role::Bridge, ..entry("pipe", ran(piped)) };
+    let bridge = ScoredClient { role: Role::Bridge, ..entry("pipe", ran(piped)) };
     vec![entry("ours", ran(good)), entry("theirs", ran(bad)), entry("absent", absent), bridge]
 }
 
-fn entry(name: &str, outcome: Outcome) -> Entry {
+fn entry(name: &str, outcome: ScoredOutcome) -> ScoredClient {
     let [name, what, version] = [name, "a client", "1.0"].map(str::to_owned);
-    Entry { name, what, version, role: Role::Client, outcome }
+    ScoredClient { name, what, version, role: Role::Client, outcome }
 }
 
-fn ran(scores: [Score; 2]) -> Outcome {
+fn ran(scores: [Score; 2]) -> ScoredOutcome {
     let [client, command] = ["it", ""].map(str::to_owned);
-    Outcome::Ran(Scorecard { client, command, scores: scores.into(), elapsed_ms: 1.0 })
+    ScoredOutcome::Ran(Scorecard { client, command, scores: scores.into(), elapsed_ms: 1.0 })
 }
 
 fn score(id: &str, verdict: Verdict, executions: usize) -> Score {

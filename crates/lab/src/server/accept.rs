@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::{Mood, Shared, State, Visit};
+use super::{Mood, ServerState, Shared, Visit};
 use crate::connection::Connection;
 use crate::lock::lock;
 use crate::wire::{Fuse, Wire, secure};
@@ -26,7 +26,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn open_door(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+    pub(super) fn open_door(self: &Arc<Self>, state: &mut ServerState) -> io::Result<()> {
         state.door.open(|| tokio::spawn(self.clone().accept_all()).abort_handle())
     }
 
@@ -51,7 +51,7 @@ impl Shared {
     #[must_use = "nobody serves the connection otherwise"]
     pub(super) fn admit(
         self: &Arc<Self>,
-        state: &mut State,
+        state: &mut ServerState,
         raw: Box<dyn Wire>,
         fuse: Fuse,
     ) -> BoxFuture<'static, ()> {

@@ -24,17 +24,17 @@ use crate::lock::lock;
 use crate::mcp::Notes;
 use crate::mcp::ask::{error_message, result_message};
 use crate::mcp::sse::{Pieces, describe, encode};
-use crate::scenario::{Action, Answer, Coding, Partial, PartialOf, Start, Status};
+use crate::scenario::{Action, Coding, Partial, PartialOf, Start, Status, StreamAnswer};
 use crate::{Ask, Deed, Raw, Sse};
 
 pub(super) async fn play(ask: Ask, acts: Arc<[Action]>, place: Place) {
-    let mut player = Player::new(ask, place);
+    let mut player = StagePlayer::new(ask, place);
     for act in acts.iter() {
         player.act(act).await;
     }
 }
 
-struct Player {
+struct StagePlayer {
     stand: Stand,
     place: Place,
     notes: Notes,
@@ -50,7 +50,7 @@ enum Stand {
     Stream(Sse),
 }
 
-impl Player {
+impl StagePlayer {
     fn new(ask: Ask, place: Place) -> Self {
         let last_event_id = ask.entry.last_event_id.as_deref();
         // Who resumes a stream has no id of its own: it asks for what was asked before.
@@ -188,7 +188,7 @@ impl Player {
         ask.json(answer.to_string()).await;
     }
 
-    async fn answer(&mut self, answer: &Answer) {
+    async fn answer(&mut self, answer: &StreamAnswer) {
         let to = answer.to.clone().unwrap_or_else(|| self.blanks.id());
         let data = match (&answer.error, &answer.text) {
             (Some(error), _) => error_message(to, error.clone()).to_string(),

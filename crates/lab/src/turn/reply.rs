@@ -11,20 +11,20 @@ use crate::http1::{Framing, Pen, write_head};
 use crate::http2::Unanswered;
 
 /// The means to answer one request. Dropping it unanswered is [`close`](Self::close).
-pub struct Reply(Carrier);
+pub struct Reply(ReplyCarrier);
 
-enum Carrier {
+enum ReplyCarrier {
     Http1(Pen),
     Http2(Unanswered),
 }
 
 impl Reply {
     pub(crate) fn http1(pen: Pen) -> Self {
-        Self(Carrier::Http1(pen))
+        Self(ReplyCarrier::Http1(pen))
     }
 
     pub(crate) fn http2(unanswered: Unanswered) -> Self {
-        Self(Carrier::Http2(unanswered))
+        Self(ReplyCarrier::Http2(unanswered))
     }
 
     /// Answers with a whole response, in one write on HTTP/1.1; the connection stays open.
@@ -33,14 +33,14 @@ impl Reply {
     /// with `connection: close` closes an HTTP/1.1 connection.
     pub async fn respond(self, response: Response<Bytes>) {
         match self.0 {
-            Carrier::Http1(mut pen) => {
+            ReplyCarrier::Http1(mut pen) => {
                 let (parts, body) = response.into_parts();
                 pen.heed(&parts.headers);
                 let (mut bytes, _) = write_head(&parts, Framing::Length(body.len()));
                 bytes.extend_from_slice(&body);
                 pen.finish(&bytes).await;
             }
-            Carrier::Http2(unanswered) => unanswered.respond(response).await,
+            ReplyCarrier::Http2(unanswered) => unanswered.respond(response).await,
         }
     }
 
@@ -50,7 +50,7 @@ impl Reply {
     /// then its bytes are sent as they are, and it is up to the caller to keep the promise.
     pub async fn open(self, response: Response<()>) -> Stream {
         match self.0 {
-            Carrier::Http1(mut pen) => {
+            ReplyCarrier::Http1(mut pen) => {
                 let (parts, ()) = response.into_parts();
                 pen.heed(&parts.headers);
                 let (head, framing) = write_head(&parts, Framing::Chunked);
@@ -58,7 +58,7 @@ impl Reply {
                 pen.write(&head).await;
                 Stream::http1(pen, framing)
             }
-            Carrier::Http2(unanswered) => Stream::http2(unanswered.open(response)),
+            ReplyCarrier::Http2(unanswered) => Stream::http2(unanswered.open(response)),
         }
     }
 
@@ -69,8 +69,8 @@ impl Reply {
     /// Gives the reply back on HTTP/2, where there are no raw bytes to write.
     pub fn raw(self) -> Result<Raw, Self> {
         match self.0 {
-            Carrier::Http1(pen) => Ok(Raw::new(pen)),
-            Carrier::Http2(_) => Err(self),
+            ReplyCarrier::Http1(pen) => Ok(Raw::new(pen)),
+            ReplyCarrier::Http2(_) => Err(self),
         }
     }
 
@@ -82,33 +82,33 @@ impl Reply {
     /// HTTP/2: `RST_STREAM` with this reason. HTTP/1.1: resets the connection.
     pub fn reset_with(self, reason: Reason) {
         match self.0 {
-            Carrier::Http1(pen) => pen.reset(),
-            Carrier::Http2(unanswered) => unanswered.reset(reason),
+            ReplyCarrier::Http1(pen) => pen.reset(),
+            ReplyCarrier::Http2(unanswered) => unanswered.reset(reason),
         }
     }
 
     /// HTTP/1.1: closes the connection (FIN) without an answer. HTTP/2: `RST_STREAM(CANCEL)`.
     pub async fn close(self) {
         match self.0 {
-            Carrier::Http1(pen) => pen.close().await,
+            ReplyCarrier::Http1(pen) => pen.close().await,
             // h2 cancels a stream whose handles are all dropped.
-            Carrier::Http2(unanswered) => drop(unanswered),
+            ReplyCarrier::Http2(unanswered) => drop(unanswered),
         }
     }
 
     /// Never answers. Returns when the client has hung up.
     pub async fn hold(mut self) {
         match &mut self.0 {
-            Carrier::Http1(pen) => pen.gone().await,
-            Carrier::Http2(unanswered) => unanswered.gone().await,
+            ReplyCarrier::Http1(pen) => pen.gone().await,
+            ReplyCarrier::Http2(unanswered) => unanswered.gone().await,
         }
     }
 
     /// Resets the whole connection, on HTTP/2 too.
     pub fn drop_connection(self) {
         match self.0 {
-            Carrier::Http1(pen) => pen.reset(),
-            Carrier::Http2(unanswered) => unanswered.drop_connection(),
+            ReplyCarrier::Http1(pen) => pen.reset(),
+            ReplyCarrier::Http2(unanswered) => unanswered.drop_connection(),
         }
     }
 }

@@ -7,23 +7,23 @@ use bytes::Bytes;
 use h2::Reason;
 
 use crate::http1::{Framing, Pen};
-use crate::http2::Body;
+use crate::http2::Http2Body;
 
 /// The body of an answer under way. Dropping it is [`cut`](Self::cut).
-pub struct Stream(Carrier);
+pub struct Stream(StreamCarrier);
 
-enum Carrier {
+enum StreamCarrier {
     Http1(Pen, Framing),
-    Http2(Body),
+    Http2(Http2Body),
 }
 
 impl Stream {
     pub(crate) fn http1(pen: Pen, framing: Framing) -> Self {
-        Self(Carrier::Http1(pen, framing))
+        Self(StreamCarrier::Http1(pen, framing))
     }
 
-    pub(crate) fn http2(body: Body) -> Self {
-        Self(Carrier::Http2(body))
+    pub(crate) fn http2(body: Http2Body) -> Self {
+        Self(StreamCarrier::Http2(body))
     }
 
     /// Sends these bytes, as one chunk in one write on HTTP/1.1. Sends nothing if there are none.
@@ -32,8 +32,8 @@ impl Stream {
     pub async fn send(&mut self, bytes: impl Into<Bytes>) -> bool {
         let bytes = bytes.into();
         match &mut self.0 {
-            Carrier::Http1(pen, framing) => pen.write(&framing.frame(&bytes)).await,
-            Carrier::Http2(body) => body.send(bytes).await,
+            StreamCarrier::Http1(pen, framing) => pen.write(&framing.frame(&bytes)).await,
+            StreamCarrier::Http2(body) => body.send(bytes).await,
         }
     }
 
@@ -46,8 +46,8 @@ impl Stream {
     pub async fn finish_with(self, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
         match self.0 {
-            Carrier::Http1(pen, framing) => pen.finish(&framing.last_frame(&bytes)).await,
-            Carrier::Http2(body) => body.finish(bytes).await,
+            StreamCarrier::Http1(pen, framing) => pen.finish(&framing.last_frame(&bytes)).await,
+            StreamCarrier::Http2(body) => body.finish(bytes).await,
         }
     }
 
@@ -62,8 +62,8 @@ impl Stream {
     /// HTTP/2: `RST_STREAM` with this reason. HTTP/1.1: resets the connection.
     pub fn reset_with(self, reason: Reason) {
         match self.0 {
-            Carrier::Http1(pen, _) => pen.reset(),
-            Carrier::Http2(body) => body.reset(reason),
+            StreamCarrier::Http1(pen, _) => pen.reset(),
+            StreamCarrier::Http2(body) => body.reset(reason),
         }
     }
 
@@ -74,8 +74,8 @@ impl Stream {
     /// stream that is reset. With paused time it passes only once the client has nothing left to do.
     pub async fn cut(self) {
         match self.0 {
-            Carrier::Http1(pen, _) => pen.close().await,
-            Carrier::Http2(body) => {
+            StreamCarrier::Http1(pen, _) => pen.close().await,
+            StreamCarrier::Http2(body) => {
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 // h2 cancels a stream whose handles are all dropped.
                 drop(body);
@@ -86,16 +86,16 @@ impl Stream {
     /// Waits until the client has hung up.
     pub async fn gone(&mut self) {
         match &mut self.0 {
-            Carrier::Http1(pen, _) => pen.gone().await,
-            Carrier::Http2(body) => body.gone().await,
+            StreamCarrier::Http1(pen, _) => pen.gone().await,
+            StreamCarrier::Http2(body) => body.gone().await,
         }
     }
 
     /// Resets the whole connection, on HTTP/2 too.
     pub fn drop_connection(self) {
         match self.0 {
-            Carrier::Http1(pen, _) => pen.reset(),
-            Carrier::Http2(body) => body.drop_connection(),
+            StreamCarrier::Http1(pen, _) => pen.reset(),
+            StreamCarrier::Http2(body) => body.drop_connection(),
         }
     }
 }

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client::{Ask, Client, Target};
+use super::client::{Target, WrongClient, WrongRequest};
 use super::mistake::Habit;
 use super::next::{Counts, Next};
 use super::sse::{Item, Parser};
-use super::trouble::{Kind, Refusal, Trouble};
-use super::wire::Body;
+use super::trouble::{Trouble, TroubleKind, TroubleRefusal};
+use super::wire::WireBody;
 
 pub(super) struct Call {
-    pub(super) client: Arc<Client>,
+    pub(super) client: Arc<WrongClient>,
     pub(super) id: u64,
     pub(super) method: String,
     pub(super) params: Value,
@@ -45,18 +45,18 @@ pub(super) struct Call {
 pub(super) enum Last {
     Answer,
     Broken,
-    Refused(Refusal),
+    Refused(TroubleRefusal),
 }
 
 /// How the answer is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum AnswerWay {
     Post,
     Resume,
 }
 
 impl Call {
-    pub(super) fn new(client: &Arc<Client>, method: &str, params: &Value) -> Self {
+    pub(super) fn new(client: &Arc<WrongClient>, method: &str, params: &Value) -> Self {
         let id = client.next_id();
         Self {
             client: client.clone(),
@@ -87,17 +87,17 @@ impl Call {
         let client = self.client.clone();
         let is_queued = self.has(Habit::OneAtATime) && self.method != "initialize";
         let _turn = if is_queued { Some(client.queue.lock().await) } else { None };
-        self.run_from(Way::Post).await
+        self.run_from(AnswerWay::Post).await
     }
 
     /// Goes on with a call that was dropped, by what is known of it.
     pub(super) async fn go_on(mut self) {
         let is_resumable = self.last_event_id.is_some();
         // Nobody waits for the answer.
-        drop(self.run_from(if is_resumable { Way::Resume } else { Way::Post }).await);
+        drop(self.run_from(if is_resumable { AnswerWay::Resume } else { AnswerWay::Post }).await);
     }
 
-    async fn run_from(&mut self, mut way: Way) -> Result<Value, String> {
+    async fn run_from(&mut self, mut way: AnswerWay) -> Result<Value, String> {
         loop {
             if let Some(why) = self.client.why_not() {
                 return Err(self.client.in_words(&why));
@@ -125,7 +125,7 @@ impl Call {
                 Next::Renew(pause) => {
                     sleep(pause).await;
                     self.client.renew(session).await?;
-                    way = Way::Post;
+                    way = AnswerWay::Post;
                 }
                 Next::Send(again, pause) => {
                     sleep(pause).await;
@@ -153,7 +153,7 @@ impl Call {
         self.is_deaf.store(true, Ordering::Relaxed);
     }
 
-    pub(super) async fn exchange(&mut self, way: Way) -> Result<Value, Trouble> {
+    pub(super) async fn exchange(&mut self, way: AnswerWay) -> Result<Value, Trouble> {
         let ask = self.ask(way);
         let old = self.client.old();
         let awaited = old.as_ref().map(|old| old.answer_to(self.id));
@@ -168,33 +168,35 @@ impl Call {
         self.session = reply.header("mcp-session-id").map(str::to_owned);
         if reply.status == 202 {
             let text = "the server accepted the request and promised no answer (status 202)";
-            return Err(Trouble::new(Kind::Accepted, text));
+            return Err(Trouble::new(TroubleKind::Accepted, text));
         }
         match (reply.status, reply.kind().as_str()) {
             (200, "text/event-stream") => self.listen(reply.body).await,
             (200, "application/json") => self.read(reply.body).await,
             (200, _) if self.has(Habit::BelievesAnyType) => {
                 self.listen(reply.body).await.map_err(|trouble| match trouble.kind {
-                    Kind::Ended => Trouble::new(Kind::WrongType, trouble.text),
+                    TroubleKind::Ended => Trouble::new(TroubleKind::WrongType, trouble.text),
                     _ => trouble,
                 })
             }
-            (200, kind) => Err(Trouble::new(Kind::Odd, format!("an answer of type `{kind}`"))),
+            (200, kind) => {
+                Err(Trouble::new(TroubleKind::Odd, format!("an answer of type `{kind}`")))
+            }
             _ => self.refused(reply).await,
         }
     }
 
     /// The request that is posted first.
-    pub(super) fn posted_ask(mut self) -> Ask {
-        self.ask(Way::Post)
+    pub(super) fn posted_ask(mut self) -> WrongRequest {
+        self.ask(AnswerWay::Post)
     }
 
-    fn ask(&mut self, way: Way) -> Ask {
+    fn ask(&mut self, way: AnswerWay) -> WrongRequest {
         let is_modern = self.client.is_modern() && self.method != "initialize";
         let routing = is_modern.then(|| self.routing());
-        if way == Way::Resume {
+        if way == AnswerWay::Resume {
             let last_event_id = self.resumed_id();
-            return Ask { http: "GET", last_event_id, routing, ..Ask::default() };
+            return WrongRequest { http: "GET", last_event_id, routing, ..WrongRequest::default() };
         }
         if is_modern && self.posts > 0 && !self.has(Habit::KeepsIds) {
             self.id = self.client.next_id();
@@ -206,7 +208,13 @@ impl Call {
             message["params"] = params;
         }
         let is_first = self.method == "initialize";
-        Ask { http: "POST", body: Some(message.to_string()), is_first, routing, ..Ask::default() }
+        WrongRequest {
+            http: "POST",
+            body: Some(message.to_string()),
+            is_first,
+            routing,
+            ..WrongRequest::default()
+        }
     }
 
     fn resumed_id(&self) -> Option<String> {
@@ -220,13 +228,13 @@ impl Call {
     }
 
     /// An answer on a stream, among other things.
-    async fn listen(&mut self, mut body: Body) -> Result<Value, Trouble> {
+    async fn listen(&mut self, mut body: WireBody) -> Result<Value, Trouble> {
         let mut parser = Parser::new(self.client.mistake);
         let mut answer = None;
         loop {
             let piece = match (body.piece().await, &answer) {
                 (Err(_), Some(answer)) if self.has(Habit::ResumesAfterAnswer) => {
-                    let ask = self.ask(Way::Resume);
+                    let ask = self.ask(AnswerWay::Resume);
                     let resumed = self.client.send(&self.target, &ask).await;
                     // It was asked for nothing.
                     drop(resumed);
@@ -237,10 +245,10 @@ impl Call {
             let Some(piece) = piece else {
                 self.client.keep(body).await;
                 let text = "the stream ended without the answer; the server may have run it";
-                return answer.ok_or_else(|| Trouble::new(Kind::Ended, text));
+                return answer.ok_or_else(|| Trouble::new(TroubleKind::Ended, text));
             };
             let items = parser.push(&self.joined(&[piece])).map_err(|_| {
-                Trouble::new(Kind::Odd, "the stream has an event that does not end")
+                Trouble::new(TroubleKind::Odd, "the stream has an event that does not end")
             })?;
             for item in items {
                 let found = self.take(item)?;
@@ -284,7 +292,7 @@ impl Call {
         let message: Value = serde_json::from_str(&data).unwrap_or_default();
         let is_bad = !data.is_empty() && (!message.is_object() || data.contains('\u{fffd}'));
         if is_bad && self.has(Habit::DiesOfBadEvent) {
-            return Err(Trouble::new(Kind::Odd, "an event is no message"));
+            return Err(Trouble::new(TroubleKind::Odd, "an event is no message"));
         }
         if self.is_answer(&message) {
             return Ok(Some(message));
@@ -302,7 +310,7 @@ impl Call {
 impl Last {
     fn of(trouble: &Trouble) -> Self {
         match &trouble.kind {
-            Kind::Status(refusal) => Self::Refused(refusal.clone()),
+            TroubleKind::Status(refusal) => Self::Refused(refusal.clone()),
             _ => Self::Broken,
         }
     }

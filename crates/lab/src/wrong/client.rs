@@ -13,24 +13,24 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Dialer;
 use super::call::Call;
-use super::eras::Era;
+use super::eras::WrongEra;
 use super::mistake::{Habit, Mistake};
-use super::old::Old;
-use super::trouble::{Kind, Trouble};
-use super::wire::{Body, Connection, Reply};
+use super::old::OpenSse;
+use super::trouble::{Trouble, TroubleKind};
+use super::wire::{WireBody, WireConnection, WireReply};
 use crate::lock::lock;
 
-pub(super) struct Client {
+pub(super) struct WrongClient {
     pub(super) mistake: Mistake,
     pub(super) target: Target,
     dial: Dialer,
     bearer: Option<String>,
-    pub(super) era: Mutex<Era>,
+    pub(super) era: Mutex<WrongEra>,
     /// It has given up on the stateless revision for good.
     pub(super) is_downgraded: Mutex<bool>,
     session: Mutex<Session>,
     /// The stream of a server of 2024-11-05.
-    pub(super) old: Mutex<Option<Old>>,
+    pub(super) old: Mutex<Option<OpenSse>>,
     /// Whether the session was made without knowing that the server has sessions.
     pub(super) is_guessed: Mutex<bool>,
     /// The tools that say that they only read.
@@ -39,7 +39,7 @@ pub(super) struct Client {
     renewing: tokio::sync::Mutex<()>,
     /// Held by the one call that may be under way, where that is the habit.
     pub(super) queue: tokio::sync::Mutex<()>,
-    idle: Mutex<Option<Connection>>,
+    idle: Mutex<Option<WireConnection>>,
     last_id: AtomicU64,
     /// How many connections died when they were used again.
     deaths: AtomicU32,
@@ -84,7 +84,7 @@ pub(super) struct Background {
 
 /// One HTTP request, but for what every request has.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ask {
+pub(super) struct WrongRequest {
     pub(super) http: &'static str,
     pub(super) body: Option<String>,
     pub(super) last_event_id: Option<String>,
@@ -93,7 +93,7 @@ pub(super) struct Ask {
     pub(super) routing: Option<String>,
 }
 
-impl Client {
+impl WrongClient {
     pub(super) fn new(
         mistake: Mistake,
         dial: Dialer,
@@ -201,7 +201,11 @@ impl Client {
         if let Some(params) = params {
             message["params"] = params;
         }
-        let ask = Ask { http: "POST", body: Some(message.to_string()), ..Ask::default() };
+        let ask = WrongRequest {
+            http: "POST",
+            body: Some(message.to_string()),
+            ..WrongRequest::default()
+        };
         let target = self.old().map_or_else(|| self.target.clone(), |old| old.target);
         if let Ok(Ok(reply)) = timeout(PATIENCE, self.send(&target, &ask)).await {
             self.keep(reply.body).await;
@@ -218,13 +222,17 @@ impl Client {
 
     /// Tells the server that the session is not wanted any more.
     pub(super) async fn forget_session(&self) {
-        let ask = Ask { http: "DELETE", ..Ask::default() };
+        let ask = WrongRequest { http: "DELETE", ..WrongRequest::default() };
         // A server that does not answer forgets the session anyway.
         drop(timeout(PATIENCE, self.send(&self.target, &ask)).await);
     }
 
     /// Sends a request, on the idle connection or a fresh one, and reads the head of the answer.
-    pub(super) async fn send(&self, target: &Target, ask: &Ask) -> Result<Reply, Trouble> {
+    pub(super) async fn send(
+        &self,
+        target: &Target,
+        ask: &WrongRequest,
+    ) -> Result<WireReply, Trouble> {
         let connection = match self.idle_connection(&target.authority) {
             Some(connection) => connection,
             None => self.connect(&target.authority).await?,
@@ -233,13 +241,13 @@ impl Client {
         connection.ask(self.written(target, ask).as_bytes()).await.map_err(|error| {
             let mut trouble = Trouble::broken(&error);
             self.deaths.fetch_add(u32::from(was_used), Ordering::Relaxed);
-            trouble.kind = Kind::Broken { was_dead: was_used };
+            trouble.kind = TroubleKind::Broken { was_dead: was_used };
             trouble
         })
     }
 
     /// Reads what is left of a body, for a moment, and keeps the connection for the next request.
-    pub(super) async fn keep(&self, mut body: Body) {
+    pub(super) async fn keep(&self, mut body: WireBody) {
         if self.has(Habit::ClosesEarly) {
             return;
         }
@@ -277,7 +285,7 @@ impl Client {
         }
     }
 
-    fn idle_connection(&self, authority: &str) -> Option<Connection> {
+    fn idle_connection(&self, authority: &str) -> Option<WireConnection> {
         let is_wary = self.deaths.load(Ordering::Relaxed) >= MOST_DEATHS;
         if is_wary && !self.has(Habit::NeverLearns) {
             return None;
@@ -287,7 +295,7 @@ impl Client {
     }
 
     /// Dials, again and again for a while if nobody listens.
-    async fn connect(&self, authority: &str) -> Result<Connection, Trouble> {
+    async fn connect(&self, authority: &str) -> Result<WireConnection, Trouble> {
         let began = Instant::now();
         let is_single = self.has(Habit::DialsOnce) || self.has(Habit::GivesUp);
         let mut attempts = 0;
@@ -295,7 +303,7 @@ impl Client {
             attempts += 1;
             let dialed = timeout(DIAL_LIMIT, (self.dial)(authority.to_owned())).await;
             let error = match dialed {
-                Ok(Ok(io)) => return Ok(Connection::new(io, authority.to_owned())),
+                Ok(Ok(io)) => return Ok(WireConnection::new(io, authority.to_owned())),
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "no answer".to_owned(),
             };
@@ -306,7 +314,7 @@ impl Client {
             };
             if is_enough {
                 let text = format!("`{authority}` cannot be reached: {error}; it did not run");
-                return Err(Trouble::new(Kind::Dial, text));
+                return Err(Trouble::new(TroubleKind::Dial, text));
             }
             if !self.has(Habit::Hammers) {
                 sleep(DIAL_PAUSE).await;
@@ -314,7 +322,7 @@ impl Client {
         }
     }
 
-    fn written(&self, target: &Target, ask: &Ask) -> String {
+    fn written(&self, target: &Target, ask: &WrongRequest) -> String {
         let Session { id, version, .. } = lock(&self.session).clone();
         let mut text = format!("{} {} HTTP/1.1\r\n", ask.http, target.path);
         let mut header = |name: &str, value: Option<&str>| {

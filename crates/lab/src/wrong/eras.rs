@@ -10,24 +10,24 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::call::{Call, Last, Way};
-use super::client::Client;
+use super::call::{AnswerWay, Call, Last};
+use super::client::WrongClient;
 use super::mistake::Habit;
 use super::next::{DISCOVER, Next};
-use super::trouble::Refusal;
+use super::trouble::TroubleRefusal;
 use crate::lock::lock;
 
 /// How a client talks to its server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Era {
+pub(super) enum WrongEra {
     #[default]
     Legacy,
     Modern,
 }
 
-impl Client {
+impl WrongClient {
     pub(super) fn is_modern(&self) -> bool {
-        *lock(&self.era) == Era::Modern
+        *lock(&self.era) == WrongEra::Modern
     }
 
     /// Finds out how to talk to the server, and makes a session if there are any.
@@ -39,7 +39,7 @@ impl Client {
             if !client.asks_era() || *lock(&client.is_downgraded) || is_sure {
                 return client.initialize().await;
             }
-            client.be(Era::Modern);
+            client.be(WrongEra::Modern);
             let mut call = Call::new(&client, DISCOVER, &json!({}));
             let is_patient = client.has(Habit::NeverFallsBack) || client.has(Habit::Hangs);
             let limit = if is_patient { Duration::MAX } else { LONGEST_DISCOVER };
@@ -49,16 +49,16 @@ impl Client {
             });
             *lock(&client.discover_refusal) = call.last.refusal();
             match call.era_by(&end) {
-                Some(Era::Modern) => {
+                Some(WrongEra::Modern) => {
                     client.leave_guess().await;
                     client.be_stateless();
                     end
                 }
-                Some(Era::Legacy) if client.has(Habit::InsistsOnModern) => {
+                Some(WrongEra::Legacy) if client.has(Habit::InsistsOnModern) => {
                     Err("the server does not speak the stateless revision".to_owned())
                 }
-                Some(Era::Legacy) => {
-                    client.be(Era::Legacy);
+                Some(WrongEra::Legacy) => {
+                    client.be(WrongEra::Legacy);
                     *lock(&client.is_guessed) = call.counts.useless >= ENOUGH_USELESS;
                     client.initialize().await
                 }
@@ -88,30 +88,30 @@ impl Client {
         self.mistake.asks_era && !self.has(Habit::InitializesOnly)
     }
 
-    fn be(&self, era: Era) {
+    fn be(&self, era: WrongEra) {
         *lock(&self.era) = era;
     }
 }
 
 impl Call {
     /// What the end of a `server/discover` says of the server; `None` if nothing.
-    fn era_by(&self, end: &Result<Value, String>) -> Option<Era> {
+    fn era_by(&self, end: &Result<Value, String>) -> Option<WrongEra> {
         let is_named = |result: &Value| {
             let versions = result["supportedVersions"].as_array();
             versions.is_some_and(|versions| versions.contains(&VERSION.into()))
         };
         match (end, &self.last) {
-            (Ok(result), _) if is_named(result) => Some(Era::Modern),
-            (Ok(_), _) | (_, Last::Answer) => Some(Era::Legacy),
-            _ if self.has(Habit::DowngradesOnTrouble) => Some(Era::Legacy),
-            _ if self.counts.useless >= ENOUGH_USELESS => Some(Era::Legacy),
-            (_, Last::Refused(refusal)) => is_evidence(refusal.code).then_some(Era::Legacy),
+            (Ok(result), _) if is_named(result) => Some(WrongEra::Modern),
+            (Ok(_), _) | (_, Last::Answer) => Some(WrongEra::Legacy),
+            _ if self.has(Habit::DowngradesOnTrouble) => Some(WrongEra::Legacy),
+            _ if self.counts.useless >= ENOUGH_USELESS => Some(WrongEra::Legacy),
+            (_, Last::Refused(refusal)) => is_evidence(refusal.code).then_some(WrongEra::Legacy),
             (_, Last::Broken) => None,
         }
     }
 
     /// What a refusal means to who knows both eras; `None` if it has nothing to do with them.
-    pub(super) fn after_refusal_by_era(&mut self, refusal: &Refusal) -> Option<Next> {
+    pub(super) fn after_refusal_by_era(&mut self, refusal: &TroubleRefusal) -> Option<Next> {
         if !self.client.asks_era() {
             return None;
         }
@@ -125,15 +125,15 @@ impl Call {
             };
         }
         let is_other = match *lock(&self.client.era) {
-            Era::Legacy => code == UNSUPPORTED_VERSION,
-            Era::Modern => is_evidence(refusal.code) && !is_modern_word(code),
+            WrongEra::Legacy => code == UNSUPPORTED_VERSION,
+            WrongEra::Modern => is_evidence(refusal.code) && !is_modern_word(code),
         };
         if is_other && !self.has(Habit::NeverAsksAgain) {
             return Some(Next::AskEra);
         }
         match code {
             UNSUPPORTED_VERSION if self.has(Habit::DowngradesOnTrouble) => {
-                self.client.be(Era::Legacy);
+                self.client.be(WrongEra::Legacy);
                 *lock(&self.client.is_downgraded) = true;
                 Some(self.renewed())
             }
@@ -153,7 +153,7 @@ impl Call {
         if is_enough || self.has(Habit::DowngradesOnTrouble) {
             return Next::End;
         }
-        Next::Send(Way::Post, USELESS_PAUSE)
+        Next::Send(AnswerWay::Post, USELESS_PAUSE)
     }
 
     /// What becomes of a refused call when the server was asked for its era again.
@@ -173,7 +173,7 @@ impl Call {
         let has_changed = before != *lock(&self.client.era);
         let is_repeated = self.has(Habit::RepeatsInAnyEra)
             || has_changed && (is_of_other_era || is_refused_likewise);
-        if is_repeated { Next::Send(Way::Post, Duration::ZERO) } else { Next::End }
+        if is_repeated { Next::Send(AnswerWay::Post, Duration::ZERO) } else { Next::End }
     }
 
     /// Goes into the next round, if the server wants its state back and nothing else.
@@ -185,12 +185,12 @@ impl Call {
         }
         self.rounds += 1;
         if result["requestState"].is_null() && self.has(Habit::GoesRound) {
-            return Some(Next::Send(Way::Post, Duration::from_millis(100)));
+            return Some(Next::Send(AnswerWay::Post, Duration::from_millis(100)));
         }
         let state = result["requestState"].as_str()?;
         let state = if self.has(Habit::ChangesState) { state.trim() } else { state };
         self.state = Some(state.to_owned());
-        Some(Next::Send(Way::Post, Duration::from_millis(100)))
+        Some(Next::Send(AnswerWay::Post, Duration::from_millis(100)))
     }
 
     /// The parameters of a request, with what the stateless revision adds.

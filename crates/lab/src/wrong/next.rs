@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::call::{Call, Way};
+use super::call::{AnswerWay, Call};
 use super::client::{MOST_HAMMERED, Target};
 use super::mistake::Habit;
-use super::trouble::{Kind, Refusal, Trouble};
+use super::trouble::{Trouble, TroubleKind, TroubleRefusal};
 use crate::lock::lock;
 
 /// What is done about an end.
@@ -21,7 +21,7 @@ pub(super) enum Next {
     Redirect(Target),
     /// After a pause, the session is renewed and the call sent again.
     Renew(Duration),
-    Send(Way, Duration),
+    Send(AnswerWay, Duration),
     /// Somebody says that the session is lost: the server is asked whether that is so.
     Suspect,
 }
@@ -47,10 +47,10 @@ impl Call {
         if self.is_lost_by_answer(answer) { self.suspected() } else { Next::End }
     }
 
-    pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: Way) -> Next {
+    pub(super) fn after_trouble(&mut self, trouble: &Trouble, sent: AnswerWay) -> Next {
         let is_stuck = match trouble.kind {
-            Kind::Accepted => self.has(Habit::WaitsAfter202),
-            Kind::WrongType => true,
+            TroubleKind::Accepted => self.has(Habit::WaitsAfter202),
+            TroubleKind::WrongType => true,
             _ => false,
         };
         if is_stuck || self.has(Habit::Hangs) {
@@ -60,16 +60,18 @@ impl Call {
             return Next::End;
         }
         match &trouble.kind {
-            Kind::Dial => Next::End,
-            Kind::Status(refusal) if sent == Way::Resume => self.after_refused_resume(refusal),
-            Kind::Status(refusal) => self.after_refusal(refusal),
+            TroubleKind::Dial => Next::End,
+            TroubleKind::Status(refusal) if sent == AnswerWay::Resume => {
+                self.after_refused_resume(refusal)
+            }
+            TroubleKind::Status(refusal) => self.after_refusal(refusal),
             _ if self.method == DISCOVER => self.useless(),
-            Kind::Broken { was_dead: true }
-                if sent == Way::Post && self.has(Habit::RepeatsOnDeadConnection) =>
+            TroubleKind::Broken { was_dead: true }
+                if sent == AnswerWay::Post && self.has(Habit::RepeatsOnDeadConnection) =>
             {
                 self.posted(3, Duration::ZERO)
             }
-            Kind::Broken { .. } | Kind::Ended if self.may_resume() => self.resumed(),
+            TroubleKind::Broken { .. } | TroubleKind::Ended if self.may_resume() => self.resumed(),
             _ => self.posted_by_habit(),
         }
     }
@@ -90,22 +92,22 @@ impl Call {
         self.counts.resumes += 1;
         if self.has(Habit::ResumesForever) {
             self.be_deaf();
-            return Next::Send(Way::Resume, RESUME_PAUSE);
+            return Next::Send(AnswerWay::Resume, RESUME_PAUSE);
         }
         if self.has(Habit::Hammers) || self.has(Habit::IgnoresRetry) {
-            return Next::Send(Way::Resume, Duration::ZERO);
+            return Next::Send(AnswerWay::Resume, Duration::ZERO);
         }
         let pause = self.retry.clone().and_then(|digits| self.wait(&digits, 1));
-        Next::Send(Way::Resume, pause.unwrap_or(RESUME_PAUSE))
+        Next::Send(AnswerWay::Resume, pause.unwrap_or(RESUME_PAUSE))
     }
 
-    fn after_refused_resume(&mut self, refusal: &Refusal) -> Next {
+    fn after_refused_resume(&mut self, refusal: &TroubleRefusal) -> Next {
         let is_passing = refusal.code >= 500 || refusal.code == 429;
         let is_stubborn = self.has(Habit::ResumesForever) || self.has(Habit::Hammers);
         if is_passing || is_stubborn { self.resumed() } else { Next::End }
     }
 
-    fn after_refusal(&mut self, refusal: &Refusal) -> Next {
+    fn after_refusal(&mut self, refusal: &TroubleRefusal) -> Next {
         if let Some(next) = self.after_refusal_by_era(refusal) {
             return next;
         }
@@ -132,18 +134,18 @@ impl Call {
             return Next::End;
         }
         if self.has(Habit::UndercutsRetryAfter) {
-            return Next::Send(Way::Post, Duration::from_millis(100));
+            return Next::Send(AnswerWay::Post, Duration::from_millis(100));
         }
         match retry_after {
             Some(asked) => match self.wait(asked, 1000) {
-                Some(pause) => Next::Send(Way::Post, pause),
+                Some(pause) => Next::Send(AnswerWay::Post, pause),
                 None => {
                     self.client.shut_for(asked);
                     Next::End
                 }
             },
             None if self.method == "tools/call" && !self.only_reads() => self.posted_by_habit(),
-            None => Next::Send(Way::Post, backoff(self.counts.waits)),
+            None => Next::Send(AnswerWay::Post, backoff(self.counts.waits)),
         }
     }
 
@@ -194,7 +196,7 @@ impl Call {
         is_phrase || message.ends_with("expired session")
     }
 
-    pub(super) fn is_lost_by_refusal(&self, refusal: &Refusal) -> bool {
+    pub(super) fn is_lost_by_refusal(&self, refusal: &TroubleRefusal) -> bool {
         let text = refusal.body.to_lowercase();
         match refusal.code {
             _ if self.method == "initialize" => false,
@@ -236,7 +238,7 @@ impl Call {
 
     pub(super) fn posted(&mut self, most: u32, pause: Duration) -> Next {
         self.counts.posts += 1;
-        if self.counts.posts > most { Next::End } else { Next::Send(Way::Post, pause) }
+        if self.counts.posts > most { Next::End } else { Next::Send(AnswerWay::Post, pause) }
     }
 }
 

@@ -8,22 +8,22 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::call::{Call, Last};
-use super::client::{Ask, Client, PATIENCE, Target};
+use super::client::{PATIENCE, Target, WrongClient, WrongRequest};
 use super::sse::{Item, Parser};
-use super::trouble::{Kind, Trouble};
-use super::wire::Body;
+use super::trouble::{Trouble, TroubleKind};
+use super::wire::WireBody;
 use crate::lock::lock;
 
 /// A stream that is open, and those who wait for something on it.
 #[derive(Clone)]
-pub(super) struct Old {
+pub(super) struct OpenSse {
     pub(super) target: Target,
     waiting: Waiting,
 }
 
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Value>>>>;
 
-impl Old {
+impl OpenSse {
     /// What comes as the answer to this request.
     pub(super) fn answer_to(&self, id: u64) -> oneshot::Receiver<Value> {
         let (sender, receiver) = oneshot::channel();
@@ -32,9 +32,9 @@ impl Old {
     }
 }
 
-impl Client {
+impl WrongClient {
     /// The stream that is spoken to, where there is nothing newer.
-    pub(super) fn old(&self) -> Option<Old> {
+    pub(super) fn old(&self) -> Option<OpenSse> {
         lock(&self.old).clone()
     }
 
@@ -49,7 +49,7 @@ impl Client {
     }
 
     async fn open(self: &Arc<Self>) -> Option<()> {
-        let ask = Ask { http: "GET", is_first: true, ..Ask::default() };
+        let ask = WrongRequest { http: "GET", is_first: true, ..WrongRequest::default() };
         let mut reply = self.send(&self.target, &ask).await.ok()?;
         let mut parser = Parser::new(self.mistake);
         let mut items = Vec::new();
@@ -59,7 +59,7 @@ impl Client {
         let Item::Event { data, .. } = items.remove(0) else { return None };
         let target = Target::of(&data, Some(&self.target))?;
         let waiting = Waiting::default();
-        *lock(&self.old) = Some(Old { target, waiting: waiting.clone() });
+        *lock(&self.old) = Some(OpenSse { target, waiting: waiting.clone() });
         let standing = &mut lock(&self.background).standing;
         standing.abort_all();
         standing.spawn(hear(self.clone(), waiting, reply.body, parser));
@@ -72,13 +72,13 @@ impl Call {
     pub(super) async fn heard(&self, answer: oneshot::Receiver<Value>) -> Result<Value, Trouble> {
         answer.await.map_err(|_| {
             let text = "the stream ended without the answer; the server may have run it";
-            Trouble::new(Kind::Ended, text)
+            Trouble::new(TroubleKind::Ended, text)
         })
     }
 }
 
 /// Gives each answer to the call that waits for it. When the stream ends, so do those who wait.
-async fn hear(client: Arc<Client>, waiting: Waiting, mut body: Body, mut parser: Parser) {
+async fn hear(client: Arc<WrongClient>, waiting: Waiting, mut body: WireBody, mut parser: Parser) {
     while let Ok(Some(piece)) = body.piece().await {
         let Ok(items) = parser.push(&piece) else { break };
         for item in items {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Dialer;
 use super::call::Call;
-use super::client::{Client, Heard, Target};
+use super::client::{Heard, Target, WrongClient};
 use super::eras::without_bad_tools;
 use super::mistake::{Habit, Mistake};
 use crate::adapter::{Answer, Done, Line, Outcome, Step};
@@ -28,7 +28,7 @@ pub(super) async fn play(
     said: &UnboundedSender<String>,
 ) {
     let target = Target::of(url, None);
-    let mut player = Player { mistake, dial, target, client: None, heard: Heard::default() };
+    let mut player = WrongPlayer { mistake, dial, target, client: None, heard: Heard::default() };
     for (place, step) in script.into_iter().enumerate() {
         let began = Instant::now();
         let (result, error) = player.step(step).await;
@@ -41,18 +41,18 @@ pub(super) async fn play(
     }
 }
 
-struct Player {
+struct WrongPlayer {
     mistake: Mistake,
     dial: Dialer,
     target: Option<Target>,
-    client: Option<Arc<Client>>,
+    client: Option<Arc<WrongClient>>,
     heard: Heard,
 }
 
-type Ended = (Option<Answer>, Option<String>);
+type PlayerEnd = (Option<Answer>, Option<String>);
 
-impl Player {
-    async fn step(&mut self, step: Step) -> Ended {
+impl WrongPlayer {
+    async fn step(&mut self, step: Step) -> PlayerEnd {
         if let Step::Initialize { bearer } = step {
             return self.initialize(bearer).await;
         }
@@ -90,13 +90,13 @@ impl Player {
         }
     }
 
-    async fn initialize(&mut self, bearer: Option<String>) -> Ended {
+    async fn initialize(&mut self, bearer: Option<String>) -> PlayerEnd {
         self.let_go();
         let Some(target) = self.target.clone() else {
             return (None, Some("the URL does not begin with `http://`".to_owned()));
         };
         let (dial, heard) = (self.dial.clone(), self.heard.clone());
-        let client = Client::new(self.mistake, dial, target, bearer, heard);
+        let client = WrongClient::new(self.mistake, dial, target, bearer, heard);
         self.client = Some(client.clone());
         let patient = [Habit::Hangs, Habit::IgnoresTimeout, Habit::ObeysAbsurdWaits];
         let is_patient = patient.iter().any(|habit| client.has(*habit));
@@ -115,7 +115,7 @@ impl Player {
     }
 }
 
-impl Drop for Player {
+impl Drop for WrongPlayer {
     fn drop(&mut self) {
         self.let_go();
     }
@@ -134,7 +134,7 @@ impl Limits {
     }
 }
 
-fn one(result: Result<Outcome, String>) -> Ended {
+fn one(result: Result<Outcome, String>) -> PlayerEnd {
     match result {
         Ok(outcome) => (Some(Answer::One(outcome)), None),
         Err(error) => (None, Some(error)),
@@ -142,12 +142,12 @@ fn one(result: Result<Outcome, String>) -> Ended {
 }
 
 async fn many(
-    client: Arc<Client>,
+    client: Arc<WrongClient>,
     tool: &str,
     args: &Map<String, Value>,
     limits: Limits,
     count: usize,
-) -> Ended {
+) -> PlayerEnd {
     let calls = (0..count).map(|number| {
         let (client, mut args) = (client.clone(), args.clone());
         args.insert("msg".to_owned(), format!("c{number}").into());
@@ -167,7 +167,7 @@ async fn many(
 }
 
 async fn tool_call(
-    client: Arc<Client>,
+    client: Arc<WrongClient>,
     tool: &str,
     args: Map<String, Value>,
     limits: Limits,

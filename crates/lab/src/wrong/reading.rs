@@ -7,25 +7,26 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::mistake::Habit;
-use super::trouble::{Kind, Trouble};
-use super::wire::{Body, Reply};
+use super::trouble::{Trouble, TroubleKind};
+use super::wire::{WireBody, WireReply};
 
 impl Call {
     /// An answer in JSON.
-    pub(super) async fn read(&mut self, mut body: Body) -> Result<Value, Trouble> {
+    pub(super) async fn read(&mut self, mut body: WireBody) -> Result<Value, Trouble> {
         let pieces = self.pieces(&mut body).await?;
         let text = self.joined(&pieces);
         self.client.keep(body).await;
-        let message: Value = serde_json::from_slice(&text)
-            .map_err(|error| Trouble::new(Kind::Odd, format!("the answer is no JSON: {error}")))?;
+        let message: Value = serde_json::from_slice(&text).map_err(|error| {
+            Trouble::new(TroubleKind::Odd, format!("the answer is no JSON: {error}"))
+        })?;
         if self.is_answer(&message) || message["id"].is_null() && !message["error"].is_null() {
             return Ok(message);
         }
-        Err(Trouble::new(Kind::Odd, "the answer belongs to another request"))
+        Err(Trouble::new(TroubleKind::Odd, "the answer belongs to another request"))
     }
 
     /// The whole body, and where that is the habit, a look at all that is being read.
-    async fn pieces(&self, body: &mut Body) -> Result<Vec<Bytes>, Trouble> {
+    async fn pieces(&self, body: &mut WireBody) -> Result<Vec<Bytes>, Trouble> {
         if !self.has(Habit::BlamesTheSum) {
             return body.rest(self.most()).await.map_err(|error| Trouble::broken(&error));
         }
@@ -40,14 +41,14 @@ impl Call {
             }
             reading.fetch_sub(pieces.iter().map(Bytes::len).sum(), Ordering::Relaxed);
             return match piece {
-                Some(_) => Err(Trouble::new(Kind::Odd, "the answers are too large")),
+                Some(_) => Err(Trouble::new(TroubleKind::Odd, "the answers are too large")),
                 None => Ok(pieces),
             };
         }
     }
 
     /// A status other than 200. A JSON-RPC answer in it is one, unless the client knows better.
-    pub(super) async fn refused(&self, mut reply: Reply) -> Result<Value, Trouble> {
+    pub(super) async fn refused(&self, mut reply: WireReply) -> Result<Value, Trouble> {
         let pieces = reply.body.rest(self.most()).await.unwrap_or_default();
         let body = self.joined(&pieces);
         let text = String::from_utf8_lossy(&body).into_owned();
@@ -67,7 +68,7 @@ impl Call {
     }
 
     /// Whether what names our id is the answer under this status.
-    fn may_answer(&self, reply: &Reply) -> bool {
+    fn may_answer(&self, reply: &WireReply) -> bool {
         let has = |habits: &[Habit]| habits.iter().any(|habit| self.has(*habit));
         let is_before = match reply.status {
             401 | 403 => reply.header("www-authenticate").is_some(),

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::call::Call;
-use super::client::{Ask, Client};
+use super::client::{WrongClient, WrongRequest};
 use super::mistake::Habit;
 use super::sse::{Item, Parser};
-use super::wire::Body;
+use super::wire::WireBody;
 use crate::lock::lock;
 
-impl Client {
+impl WrongClient {
     /// Opens the standing stream, in place of the one of an older session.
     pub(super) fn listen(self: &Arc<Self>) {
         let streams = match self.mistake {
@@ -31,7 +31,7 @@ impl Client {
 }
 
 struct Standing {
-    client: Arc<Client>,
+    client: Arc<WrongClient>,
     last_event_id: Option<String>,
     seen: HashSet<String>,
     retry: Option<Duration>,
@@ -46,7 +46,7 @@ enum Closed {
 }
 
 impl Standing {
-    fn new(client: Arc<Client>) -> Self {
+    fn new(client: Arc<WrongClient>) -> Self {
         Self { client, last_event_id: None, seen: HashSet::new(), retry: None }
     }
 
@@ -93,7 +93,7 @@ impl Standing {
         }
     }
 
-    fn ask(&self) -> Ask {
+    fn ask(&self) -> WrongRequest {
         if self.client.is_modern() {
             let wanted = json!({"toolsListChanged": true});
             let params = json!({"notifications": wanted});
@@ -101,11 +101,11 @@ impl Standing {
         }
         let is_forgotten = self.client.has(Habit::ResumesWithoutId);
         let last_event_id = self.last_event_id.clone().filter(|_| !is_forgotten);
-        Ask { http: "GET", last_event_id, ..Ask::default() }
+        WrongRequest { http: "GET", last_event_id, ..WrongRequest::default() }
     }
 
     /// Reads until the stream ends, breaks or makes no sense.
-    async fn read(&mut self, mut body: Body) {
+    async fn read(&mut self, mut body: WireBody) {
         let mut parser = Parser::new(self.client.mistake);
         while let Ok(Some(piece)) = body.piece().await {
             let Ok(items) = parser.push(&piece) else { return };

@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::call::{Call, Way};
-use super::client::Client;
+use super::call::{AnswerWay, Call};
+use super::client::WrongClient;
 use super::mistake::Habit;
 use super::next::Next;
-use super::trouble::Kind;
+use super::trouble::TroubleKind;
 use crate::lock::lock;
 
 /// What a server says of a session.
@@ -62,20 +62,20 @@ impl Call {
     }
 }
 
-async fn ask(client: &Arc<Client>) -> Word {
+async fn ask(client: &Arc<WrongClient>) -> Word {
     let mut ping = Call::new(client, "ping", &Value::Null);
-    match ping.exchange(Way::Post).await {
+    match ping.exchange(AnswerWay::Post).await {
         Ok(answer) if answer.get("result").is_some() => Word::Lives,
         Ok(answer) if ping.is_lost_by_answer(&answer) => Word::Lost,
         Err(trouble) => match &trouble.kind {
-            Kind::Status(refusal) if ping.is_lost_by_refusal(refusal) => Word::Lost,
+            TroubleKind::Status(refusal) if ping.is_lost_by_refusal(refusal) => Word::Lost,
             _ => Word::Nothing,
         },
         Ok(_) => Word::Nothing,
     }
 }
 
-impl Client {
+impl WrongClient {
     /// Why nothing may be sent.
     pub(super) fn why_not(&self) -> Option<String> {
         if let Some(why) = lock(&self.spoilt).clone() {

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::wire::Reply;
+use super::wire::WireReply;
 
 /// Why an exchange brought no answer.
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
-    pub(super) kind: Kind,
+    pub(super) kind: TroubleKind,
     /// What happened, for the caller.
     pub(super) text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TroubleKind {
     /// A 202, which promises nothing.
     Accepted,
     /// The connection failed; whether it had served before and no byte of an answer came.
@@ -25,20 +25,20 @@ pub(super) enum Kind {
     /// Something came that is no answer.
     Odd,
     /// A status that is no answer.
-    Status(Refusal),
+    Status(TroubleRefusal),
     /// It is no event stream, and has ended.
     WrongType,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct TroubleRefusal {
     pub(super) code: u16,
     pub(super) retry_after: Option<String>,
     pub(super) location: Option<String>,
     pub(super) body: String,
 }
 
-impl Refusal {
+impl TroubleRefusal {
     /// The code of the JSON-RPC error in its body; 0 if there is none.
     pub(super) fn error_code(&self) -> i64 {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
@@ -47,20 +47,20 @@ impl Refusal {
 }
 
 impl Trouble {
-    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
+    pub(super) fn new(kind: TroubleKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into() }
     }
 
     pub(super) fn broken(error: &std::io::Error) -> Self {
         let text = format!("the connection broke: {error}; the server may have run it");
-        Self::new(Kind::Broken { was_dead: false }, text)
+        Self::new(TroubleKind::Broken { was_dead: false }, text)
     }
 
-    pub(super) fn refused(reply: &Reply, body: String) -> Self {
+    pub(super) fn refused(reply: &WireReply, body: String) -> Self {
         let header = |name: &str| reply.header(name).map(str::to_owned);
         let (retry_after, location) = (header("retry-after"), header("location"));
         let text = format!("the server answered with status {}: {body}", reply.status);
-        let refusal = Refusal { code: reply.status, retry_after, location, body };
-        Self::new(Kind::Status(refusal), text)
+        let refusal = TroubleRefusal { code: reply.status, retry_after, location, body };
+        Self::new(TroubleKind::Status(refusal), text)
     }
 }

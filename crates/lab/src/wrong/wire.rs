@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::Duplex;
 
-pub(super) struct Connection {
+pub(super) struct WireConnection {
     io: Box<dyn Duplex>,
     read: BytesMut,
     pub(super) authority: String,
@@ -17,14 +17,14 @@ pub(super) struct Connection {
 }
 
 /// The head of an answer, and the way to its body.
-pub(super) struct Reply {
+pub(super) struct WireReply {
     pub(super) status: u16,
     headers: Vec<(String, String)>,
-    pub(super) body: Body,
+    pub(super) body: WireBody,
 }
 
-pub(super) struct Body {
-    connection: Connection,
+pub(super) struct WireBody {
+    connection: WireConnection,
     frame: Frame,
     is_kept_alive: bool,
 }
@@ -38,7 +38,7 @@ enum Frame {
     UntilClose,
 }
 
-impl Connection {
+impl WireConnection {
     pub(super) fn new(io: Box<dyn Duplex>, authority: String) -> Self {
         Self { io, read: BytesMut::new(), authority, is_used: false }
     }
@@ -50,7 +50,7 @@ impl Connection {
     }
 
     /// Sends a request and reads the head of the answer to it.
-    pub(super) async fn ask(mut self, request: &[u8]) -> io::Result<Reply> {
+    pub(super) async fn ask(mut self, request: &[u8]) -> io::Result<WireReply> {
         self.io.write_all(request).await?;
         self.io.flush().await?;
         loop {
@@ -58,7 +58,7 @@ impl Connection {
             // 1xx are followed by the answer itself.
             if status >= 200 {
                 self.is_used = true;
-                return Reply::new(status, headers, self);
+                return WireReply::new(status, headers, self);
             }
         }
     }
@@ -110,13 +110,13 @@ impl Connection {
     }
 }
 
-impl Reply {
+impl WireReply {
     fn new(
         status: u16,
         headers: Vec<(String, String)>,
-        connection: Connection,
+        connection: WireConnection,
     ) -> io::Result<Self> {
-        let body = Body { connection, frame: Frame::Ended, is_kept_alive: true };
+        let body = WireBody { connection, frame: Frame::Ended, is_kept_alive: true };
         let mut reply = Self { status, headers, body };
         let is = |name: &str, word: &str| {
             reply.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
@@ -144,7 +144,7 @@ impl Reply {
     }
 }
 
-impl Body {
+impl WireBody {
     /// The next piece of the body, as it came; `None` at its proper end.
     pub(super) async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         match self.frame {
@@ -205,7 +205,7 @@ impl Body {
     }
 
     /// The connection, if the body has ended and it may be used again.
-    pub(super) fn into_connection(self) -> Option<Connection> {
+    pub(super) fn into_connection(self) -> Option<WireConnection> {
         (self.frame == Frame::Ended && self.is_kept_alive).then_some(self.connection)
     }
 }

@@ -104,8 +104,8 @@ pub(super) fn ten_calls(
 }
 
 /// How the unsafe and the safe ones ended.
-pub(super) type TenEnds = (Vec<End>, Vec<End>);
-type End = Result<ToolResult, Error>;
+pub(super) type TenEnds = (Vec<RestartEnd>, Vec<RestartEnd>);
+type RestartEnd = Result<ToolResult, Error>;
 
 /// Ten calls under which their server died: in doubt if that matters, answered if it does not.
 pub(super) fn ten_ends(bench: &Bench, keys: &[String], ends: TenEnds) -> Verdict {
@@ -117,7 +117,7 @@ pub(super) fn ten_ends(bench: &Bench, keys: &[String], ends: TenEnds) -> Verdict
 }
 
 /// A call that had begun when its server died: it says that it may have run, and did so once.
-fn unsafe_end(bench: &Bench, key: &str, end: End) -> Verdict {
+fn unsafe_end(bench: &Bench, key: &str, end: RestartEnd) -> Verdict {
     bench.ran_once(key)?;
     match end {
         Ok(result) => Err(format!("it was answered by a dead server: {}", result.text())),

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
-use ridethrough_sim::machine::{Plan, Summary, Worlds, run, run_seed, story};
+use ridethrough_sim::machine::{MachinePlan, MachineSummary, Worlds, run, run_seed, story};
 
 use super::ticker::Ticker;
 
 /// The recovery machine alone, without anything that performs: much faster
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct MachineArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -26,19 +26,19 @@ enum What {
         #[arg(long, default_value_t = 1)]
         first_seed: u64,
         #[command(flatten)]
-        kind: Kind,
+        kind: WorldKind,
     },
     /// Live through one world again
     Replay {
         /// Its seed
         seed: u64,
         #[command(flatten)]
-        kind: Kind,
+        kind: WorldKind,
     },
 }
 
 #[derive(clap::Args)]
-struct Kind {
+struct WorldKind {
     /// How many calls in each world
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     calls_per_seed: u64,
@@ -62,12 +62,12 @@ impl From<Eras> for Worlds {
     }
 }
 
-impl Args {
+impl MachineArgs {
     pub(super) fn play(self) -> Result<bool> {
         let out = &mut io::stdout().lock();
         let summary = match self.what {
             What::Run { calls, first_seed, kind } => {
-                let plan = Plan {
+                let plan = MachinePlan {
                     first_seed,
                     calls,
                     calls_per_seed: kind.calls_per_seed,
@@ -88,7 +88,7 @@ impl Args {
     }
 }
 
-fn simulate(out: &mut impl Write, plan: Plan) -> io::Result<Summary> {
+fn simulate(out: &mut impl Write, plan: MachinePlan) -> io::Result<MachineSummary> {
     let ticker = Ticker::start();
     let summary = run(plan, |calls| {
         ticker.tell(calls, plan.calls, || format!("{calls} of {} calls", plan.calls));
@@ -127,7 +127,7 @@ impl Story {
             "And {STORY_CALLS} calls in worlds drawn at random, every promise checked:\n"
         )?;
         out.flush()?;
-        let summary = run(Plan { calls: STORY_CALLS, ..Plan::default() }, |_| {});
+        let summary = run(MachinePlan { calls: STORY_CALLS, ..MachinePlan::default() }, |_| {});
         writeln!(out, "   {summary}")?;
         for violation in &summary.violations {
             writeln!(out, "   violation: {violation}")?;

@@ -14,13 +14,13 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    Run(run::Args),
-    Replay(replay::Args),
-    Shrink(shrink::Args),
-    Soak(soak::Args),
-    Machine(machine::Args),
+    Run(run::RunArgs),
+    Replay(replay::ReplayArgs),
+    Shrink(shrink::ShrinkArgs),
+    Soak(soak::SoakArgs),
+    Machine(machine::MachineArgs),
     Story(machine::Story),
-    Torture(torture::Args),
+    Torture(torture::TortureArgs),
 }
 
 impl Command {

@@ -8,7 +8,7 @@ use super::which::Which;
 
 /// Live through one world again, and tell what happens in it
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ReplayArgs {
     #[command(flatten)]
     which: Which,
     /// Say only what came of it
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-impl Args {
+impl ReplayArgs {
     pub(super) fn play(self) -> Result<bool> {
         let world = self.which.world()?;
         let lived = world.traced();

@@ -9,7 +9,7 @@ use super::ticker::Ticker;
 
 /// Live through many worlds
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     /// How many worlds
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl RunArgs {
     pub(super) fn play(self) -> Result<bool> {
         let Self { seeds, calls, first_seed, until_broken, json } = self;
         let plan = Plan { first_seed, seeds, calls, is_over_when_broken: until_broken };

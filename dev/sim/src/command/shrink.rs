@@ -11,12 +11,12 @@ use super::which::Which;
 
 /// Take faults and calls away from a broken world, for as long as it stays broken
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ShrinkArgs {
     #[command(flatten)]
     which: Which,
 }
 
-impl Args {
+impl ShrinkArgs {
     pub(super) fn play(self) -> Result<bool> {
         let world = self.which.world()?;
         let ticker = Ticker::start();

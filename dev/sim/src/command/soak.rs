@@ -11,7 +11,7 @@ use super::ticker::Ticker;
 
 /// Let many sessions live for many virtual hours, and watch memory
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct SoakArgs {
     /// How many virtual hours
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..))]
     hours: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-impl Args {
+impl SoakArgs {
     pub(super) fn play(self) -> Result<bool> {
         let soak = Soak {
             seed: self.seed,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use ridethrough_sim::net::Harm;
 use ridethrough_sim::torture::{
-    BREAKS, PROTOCOLS, Plan, Point, Summary, WAYS, all, run, run_point,
+    BREAKS, PROTOCOLS, Point, TorturePlan, TortureSummary, WAYS, all, run, run_point,
 };
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use super::ticker::Ticker;
 
 /// Cut every scripted exchange at every byte
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct TortureArgs {
     /// Play every N-th point only
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     breaks: Option<String>,
 }
 
-impl Args {
+impl TortureArgs {
     pub(super) fn play(self) -> Result<bool> {
         let out = &mut io::stdout().lock();
         if self.list {
@@ -69,12 +69,12 @@ impl Args {
         Ok(summary.violations.is_empty())
     }
 
-    fn plan(&self) -> Plan {
-        Plan {
+    fn plan(&self) -> TorturePlan {
+        TorturePlan {
             every: usize::try_from(self.every).unwrap_or(usize::MAX),
             exchange: self.exchange.clone(),
             protocol: chosen(&PROTOCOLS, self.protocol.as_deref()),
-            ..Plan::default()
+            ..TorturePlan::default()
         }
     }
 
@@ -88,15 +88,15 @@ impl Args {
     }
 }
 
-fn tell(out: &mut impl Write, summary: &Summary, seconds: f64) -> io::Result<()> {
+fn tell(out: &mut impl Write, summary: &TortureSummary, seconds: f64) -> io::Result<()> {
     for violation in summary.violations.iter().take(MOST_TOLD) {
         writeln!(out, "violation: {}\n  again: {}", violation.what, violation.again)?;
     }
     writeln!(out, "{summary} ({seconds:.1} s)")
 }
 
-fn as_json(summary: &Summary, seconds: f64) -> serde_json::Value {
-    let Summary { exchanges, points, violations } = summary;
+fn as_json(summary: &TortureSummary, seconds: f64) -> serde_json::Value {
+    let TortureSummary { exchanges, points, violations } = summary;
     let violations: Vec<_> =
         violations.iter().map(|it| json!({ "what": it.what, "again": it.again })).collect();
     json!({ "exchanges": exchanges, "points": points, "seconds": seconds, "violations": violations })

@@ -7,7 +7,7 @@ use ridethrough_core::rng::Rng;
 
 /// Chances in a thousand, each per request unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct MachineFaults {
     /// The transport proves that nothing was sent.
     pub unsent: u64,
     /// Reset before the server saw the request.
@@ -66,7 +66,7 @@ pub struct Faults {
     pub sessionless: bool,
 }
 
-impl Faults {
+impl MachineFaults {
     /// A network and a server that do what they should.
     pub fn none() -> Self {
         Self { streams: 500, resumable: 500, ..Self::default() }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   run ──▶ World ──▶ Link (ridethrough-core)         what is tested
-//!             │  └──▶ Server ──▶ Faults               what it meets
+//!             │  └──▶ Server ──▶ MachineFaults               what it meets
 //!             └─────▶ Oracle                          what must hold, whatever it meets
 //! ```
 
@@ -23,5 +23,5 @@ mod wire;
 mod world;
 
 pub use eras::{Fleet, Setting};
-pub use faults::Faults;
-pub use run::{Plan, Summary, Worlds, run, run_seed, run_world};
+pub use faults::MachineFaults;
+pub use run::{MachinePlan, MachineSummary, Worlds, run, run_seed, run_world};

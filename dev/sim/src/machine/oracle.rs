@@ -14,9 +14,9 @@ use crate::machine::wire;
 
 /// The history of one world.
 #[derive(Debug)]
-pub(crate) struct Oracle {
+pub(crate) struct MachineOracle {
     seed: u64,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, KnownCall>,
     pub(crate) violations: Vec<Violation>,
     /// What the machine may speak.
     eras: Eras,
@@ -34,7 +34,7 @@ pub(crate) struct Oracle {
 
 /// What is known of one call.
 #[derive(Debug)]
-struct Call {
+struct KnownCall {
     is_safe: bool,
     began: Moment,
     deadline: Duration,
@@ -58,7 +58,7 @@ struct Call {
     is_denied: bool,
 }
 
-impl Oracle {
+impl MachineOracle {
     pub(crate) const fn new(seed: u64, eras: Eras) -> Self {
         Self {
             seed,
@@ -75,7 +75,7 @@ impl Oracle {
     }
 
     pub(crate) fn begun(&mut self, call: u64, is_safe: bool, now: Moment, deadline: Duration) {
-        let history = Call {
+        let history = KnownCall {
             is_safe,
             began: now,
             deadline,

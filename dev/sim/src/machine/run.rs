@@ -9,13 +9,13 @@ use ridethrough_core::rng::Rng;
 
 use crate::Violation;
 use crate::machine::eras::Setting;
-use crate::machine::faults::Faults;
-use crate::machine::oracle::Oracle;
-use crate::machine::world::World;
+use crate::machine::faults::MachineFaults;
+use crate::machine::oracle::MachineOracle;
+use crate::machine::world::MachineWorld;
 
 /// How much to simulate.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct MachinePlan {
     /// The first seed.
     pub first_seed: u64,
     /// How many calls in all.
@@ -26,7 +26,7 @@ pub struct Plan {
     pub worlds: Worlds,
 }
 
-impl Default for Plan {
+impl Default for MachinePlan {
     fn default() -> Self {
         let worlds = Worlds::Legacy;
         Self { first_seed: 1, calls: 1_000_000, calls_per_seed: 200, worlds }
@@ -54,14 +54,14 @@ impl Worlds {
 
 /// What came of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct MachineSummary {
     /// Worlds lived through.
     pub seeds: u64,
     /// Calls made.
     pub calls: u64,
     /// Calls that were answered.
     pub answered: u64,
-    /// Faults that the machine met: failures and refusals.
+    /// MachineFaults that the machine met: failures and refusals.
     pub faults: u64,
     /// Runs of a tool on the server.
     pub executions: u64,
@@ -75,7 +75,7 @@ pub struct Summary {
     pub violations: Vec<Violation>,
 }
 
-impl Summary {
+impl MachineSummary {
     /// How often each promise was broken.
     pub fn broken_promises(&self) -> BTreeMap<&'static str, u64> {
         let mut broken = BTreeMap::new();
@@ -86,7 +86,7 @@ impl Summary {
     }
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for MachineSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -105,8 +105,8 @@ impl fmt::Display for Summary {
 }
 
 /// Lives through as many worlds as the plan asks for; `progress` hears the calls done so far.
-pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
-    let mut summary = Summary::default();
+pub fn run(plan: MachinePlan, mut progress: impl FnMut(u64)) -> MachineSummary {
+    let mut summary = MachineSummary::default();
     let mut seed = plan.first_seed;
     while summary.calls < plan.calls {
         add(&mut summary, run_seed(seed, plan.worlds, plan.calls_per_seed));
@@ -117,14 +117,14 @@ pub fn run(plan: Plan, mut progress: impl FnMut(u64)) -> Summary {
 }
 
 /// Lives through the world that a seed draws.
-pub fn run_seed(seed: u64, worlds: Worlds, calls: u64) -> Summary {
-    let faults = Faults::draw(&mut Rng::new(seed ^ 0xfa17_5eed));
+pub fn run_seed(seed: u64, worlds: Worlds, calls: u64) -> MachineSummary {
+    let faults = MachineFaults::draw(&mut Rng::new(seed ^ 0xfa17_5eed));
     run_world(seed, faults, worlds.setting(seed), calls)
 }
 
 /// Lives through one world: chaos, healing, and the end.
-pub fn run_world(seed: u64, faults: Faults, setting: Setting, calls: u64) -> Summary {
-    let mut world = World::new(seed, faults, setting);
+pub fn run_world(seed: u64, faults: MachineFaults, setting: Setting, calls: u64) -> MachineSummary {
+    let mut world = MachineWorld::new(seed, faults, setting);
     world.listen();
     world.plan(calls);
     world.live();
@@ -135,7 +135,7 @@ pub fn run_world(seed: u64, faults: Faults, setting: Setting, calls: u64) -> Sum
 }
 
 /// With a server that heals, a link must come back by itself, within minutes and without help.
-fn recover(world: &mut World) {
+fn recover(world: &mut MachineWorld) {
     let began = world.now;
     let mut last = String::new();
     while world.now.since(began).as_secs() < 180 {
@@ -145,7 +145,7 @@ fn recover(world: &mut World) {
                 last = error.as_str().to_owned();
                 world.pass(std::time::Duration::from_millis(100));
             }
-            Err(error) if Oracle::is_passing(error.kind) => {
+            Err(error) if MachineOracle::is_passing(error.kind) => {
                 last = error.report();
                 let wait = error.retry_after.unwrap_or_default();
                 world.pass(wait + std::time::Duration::from_millis(100));
@@ -157,15 +157,15 @@ fn recover(world: &mut World) {
     world.oracle.broken("a healed server is used again", what);
 }
 
-fn summarise(world: World) -> Summary {
-    let mut summary = Summary {
+fn summarise(world: MachineWorld) -> MachineSummary {
+    let mut summary = MachineSummary {
         seeds: 1,
         calls: world.outcomes.len() as u64,
         faults: world.faults_met,
         executions: world.oracle.executions,
         lies: world.oracle.lies,
         seconds: world.now.since(Moment::START).as_secs(),
-        ..Summary::default()
+        ..MachineSummary::default()
     };
     for outcome in world.outcomes.values() {
         match outcome {
@@ -177,7 +177,7 @@ fn summarise(world: World) -> Summary {
     summary
 }
 
-fn add(total: &mut Summary, one: Summary) {
+fn add(total: &mut MachineSummary, one: MachineSummary) {
     total.seeds += one.seeds;
     total.calls += one.calls;
     total.answered += one.answered;

@@ -14,7 +14,7 @@ pub(crate) enum News {
     Body(Bytes),
     Comment,
     End,
-    Event(sse::Event),
+    Event(sse::SseEvent),
     Failure(Failure),
     Head(AnswerHead),
 }
@@ -96,7 +96,7 @@ pub(crate) fn head(status: u16, content: Content) -> AnswerHead {
 }
 
 pub(crate) fn event(id: Option<&str>, data: &str, retry: Option<Duration>) -> News {
-    News::Event(sse::Event {
+    News::Event(sse::SseEvent {
         kind: None,
         data: Bytes::copy_from_slice(data.as_bytes()),
         id: id.map(sse::EventId::from),

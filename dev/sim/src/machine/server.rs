@@ -13,15 +13,15 @@ use ridethrough_core::session::SessionId;
 use ridethrough_core::{Cause, Era, Moment, Outgoing, Verb};
 
 use crate::machine::eras::{Fleet, Setting};
-use crate::machine::faults::Faults;
-use crate::machine::oracle::Oracle;
+use crate::machine::faults::MachineFaults;
+use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, head};
 use crate::machine::streams::Streams;
 
 /// A server behind a network, both of them faulty.
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(crate) faults: Faults,
+    pub(crate) faults: MachineFaults,
     pub(crate) rng: Rng,
     pub(crate) outage: Option<Outage>,
     sessions: BTreeSet<u64>,
@@ -52,7 +52,7 @@ pub(crate) enum Outage {
 
 /// A request of the application, as the server reads it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ReceivedCall {
     pub(crate) number: u64,
     pub(crate) wire_id: u64,
     pub(crate) session: Option<u64>,
@@ -62,7 +62,7 @@ pub(crate) struct Call {
 }
 
 impl Server {
-    pub(crate) fn new(faults: Faults, setting: &Setting, seed: u64) -> Self {
+    pub(crate) fn new(faults: MachineFaults, setting: &Setting, seed: u64) -> Self {
         Self {
             faults,
             rng: Rng::new(seed),
@@ -93,7 +93,12 @@ impl Server {
     }
 
     /// Decides the fate of a request.
-    pub(crate) fn serve(&mut self, now: Moment, request: &Outgoing, oracle: &mut Oracle) -> Script {
+    pub(crate) fn serve(
+        &mut self,
+        now: Moment,
+        request: &Outgoing,
+        oracle: &mut MachineOracle,
+    ) -> Script {
         let latency = self.latency();
         match self.outage {
             Some(Outage::BlackHole) => {
@@ -123,7 +128,7 @@ impl Server {
         now: Moment,
         latency: Duration,
         request: &Outgoing,
-        oracle: &mut Oracle,
+        oracle: &mut MachineOracle,
     ) -> Script {
         match &request.verb {
             Verb::Delete => Script::status(latency, 200),
@@ -138,7 +143,7 @@ impl Server {
         now: Moment,
         request: &Outgoing,
         body: &Bytes,
-        oracle: &mut Oracle,
+        oracle: &mut MachineOracle,
     ) -> Script {
         let latency = self.latency();
         let text = std::str::from_utf8(body).expect("the machine writes UTF-8");
@@ -164,7 +169,7 @@ impl Server {
             Some(number) => {
                 let generation = request.to.generation.number();
                 let era = Era::Legacy;
-                self.call(now, Call { number, wire_id, session, generation, era }, oracle)
+                self.call(now, ReceivedCall { number, wire_id, session, generation, era }, oracle)
             }
             None => Script::json(latency, 200, answer(wire_id, "{}")),
         }
@@ -216,7 +221,12 @@ impl Server {
     }
 
     /// A call of the application: the heart of the model.
-    pub(crate) fn call(&mut self, now: Moment, call: Call, oracle: &mut Oracle) -> Script {
+    pub(crate) fn call(
+        &mut self,
+        now: Moment,
+        call: ReceivedCall,
+        oracle: &mut MachineOracle,
+    ) -> Script {
         let latency = self.latency();
         let faults = self.faults.clone();
         if self.hits(faults.cut_before) {
@@ -255,7 +265,7 @@ impl Server {
     }
 
     /// Runs a call: at once, or, where closing is the cancel, if nobody closes before.
-    fn run(&mut self, call: Call, after: Duration, oracle: &mut Oracle) {
+    fn run(&mut self, call: ReceivedCall, after: Duration, oracle: &mut MachineOracle) {
         match call.era {
             Era::Legacy => oracle.executed(call.number),
             Era::Modern => self.runs.push((after, call.number)),
@@ -267,7 +277,7 @@ impl Server {
         &mut self,
         now: Moment,
         (latency, work): (Duration, Duration),
-        call: Call,
+        call: ReceivedCall,
     ) -> Script {
         let after = latency + work;
         let faults = self.faults.clone();

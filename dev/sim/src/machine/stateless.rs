@@ -9,9 +9,9 @@ use std::time::Duration;
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Moment, Outgoing, Verb};
 
-use crate::machine::oracle::Oracle;
+use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, event};
-use crate::machine::server::{Call, Server, answer, number_after};
+use crate::machine::server::{ReceivedCall, Server, answer, number_after};
 
 impl Server {
     /// A stateless request that reached a server of its era.
@@ -19,7 +19,7 @@ impl Server {
         &mut self,
         now: Moment,
         request: &Outgoing,
-        oracle: &mut Oracle,
+        oracle: &mut MachineOracle,
     ) -> Script {
         let latency = self.latency();
         let Verb::Post { body } = &request.verb else { return Script::status(latency, 405) };
@@ -42,7 +42,7 @@ impl Server {
         }
         let generation = request.to.generation.number();
         let era = Era::Modern;
-        self.call(now, Call { number, wire_id, session: None, generation, era }, oracle)
+        self.call(now, ReceivedCall { number, wire_id, session: None, generation, era }, oracle)
     }
 
     fn discover(&mut self, latency: Duration, wire_id: u64) -> Script {
@@ -91,7 +91,7 @@ impl Server {
     }
 
     /// Asks for input instead of running a call.
-    pub(crate) fn input_required(&mut self, latency: Duration, call: Call) -> Script {
+    pub(crate) fn input_required(&mut self, latency: Duration, call: ReceivedCall) -> Script {
         self.states += 1;
         let mut members = vec![r#""resultType":"input_required""#.to_owned()];
         let questions = self.rng.below(3);
@@ -123,7 +123,7 @@ impl Server {
         &mut self,
         now: Moment,
         request: &Outgoing,
-        oracle: &mut Oracle,
+        oracle: &mut MachineOracle,
     ) -> Script {
         let latency = self.latency();
         let Verb::Post { body } = &request.verb else { return Script::status(latency, 405) };
@@ -140,7 +140,7 @@ impl Server {
             let era = Era::Legacy;
             return self.call(
                 now,
-                Call { number, wire_id, session: None, generation, era },
+                ReceivedCall { number, wire_id, session: None, generation, era },
                 oracle,
             );
         }
@@ -185,7 +185,7 @@ impl Server {
     }
 
     /// A request of a session at a server that has none.
-    pub(crate) fn too_old(&mut self, request: &Outgoing, oracle: &mut Oracle) -> Script {
+    pub(crate) fn too_old(&mut self, request: &Outgoing, oracle: &mut MachineOracle) -> Script {
         let latency = self.latency();
         let Verb::Post { body } = &request.verb else { return Script::status(latency, 405) };
         let text = std::str::from_utf8(body).expect("the machine writes UTF-8");

@@ -100,14 +100,14 @@ const CHAPTERS: [Chapter; 6] = [
 pub fn tell(out: &mut impl Write) -> io::Result<()> {
     for (number, chapter) in CHAPTERS.iter().enumerate() {
         writeln!(out, "{}. {}\n", number + 1, chapter.title)?;
-        Stage::new(chapter, out).play()?;
+        StoryStage::new(chapter, out).play()?;
         writeln!(out, "\n   {}\n", chapter.moral)?;
     }
     Ok(())
 }
 
 /// One chapter as it is played.
-struct Stage<'a, W> {
+struct StoryStage<'a, W> {
     chapter: &'a Chapter,
     out: &'a mut W,
     link: Link,
@@ -127,7 +127,7 @@ struct Stage<'a, W> {
     asked: u64,
 }
 
-impl<'a, W: Write> Stage<'a, W> {
+impl<'a, W: Write> StoryStage<'a, W> {
     fn new(chapter: &'a Chapter, out: &'a mut W) -> Self {
         let identity = Identity {
             info: Json::new(r#"{"name":"demo","version":"1"}"#).expect("valid"),

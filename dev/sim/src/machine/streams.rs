@@ -6,7 +6,7 @@ use std::time::Duration;
 use ridethrough_core::Moment;
 use ridethrough_core::rng::Rng;
 
-use crate::machine::faults::Faults;
+use crate::machine::faults::MachineFaults;
 use crate::machine::script::{News, Script, event};
 
 /// All streams that can be resumed.
@@ -36,7 +36,7 @@ impl Streams {
         session: Option<u64>,
         (now, done): (Moment, Moment),
         answer: String,
-        (faults, rng): (&Faults, &mut Rng),
+        (faults, rng): (&MachineFaults, &mut Rng),
     ) -> u64 {
         self.next += 1;
         let has_ids = rng.below(1000) < faults.resumable;
@@ -73,7 +73,13 @@ impl Streams {
 
 impl Stream {
     /// What a connection hears of this stream from event `from` on, and perhaps not to its end.
-    pub(crate) fn play(&self, now: Moment, from: usize, faults: &Faults, rng: &mut Rng) -> Script {
+    pub(crate) fn play(
+        &self,
+        now: Moment,
+        from: usize,
+        faults: &MachineFaults,
+        rng: &mut Rng,
+    ) -> Script {
         let latency = rng.between(Duration::from_micros(200), Duration::from_millis(20));
         let mut script = Script::stream(latency);
         let is_cut = rng.below(1000) < faults.cut_stream;

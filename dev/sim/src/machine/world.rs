@@ -15,27 +15,27 @@ use ridethrough_core::{
     NoCredentials, Outcome, Outgoing, Output, RetryPolicy, Verb,
 };
 
-use happening::{Connection, Happening};
+use happening::{Connection, DueHappening};
 
 use crate::machine::eras::Setting;
-use crate::machine::faults::Faults;
-use crate::machine::oracle::Oracle;
+use crate::machine::faults::MachineFaults;
+use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, event};
 use crate::machine::server::{Outage, Server, number_after, session_number};
 use crate::machine::stateless::{echoed_state, wanted_state};
 
 /// A machine and everything around it.
-pub(crate) struct World {
+pub(crate) struct MachineWorld {
     pub(crate) link: Link,
     pub(crate) now: Moment,
-    pub(crate) oracle: Oracle,
+    pub(crate) oracle: MachineOracle,
     server: Server,
     setting: Setting,
     rng: Rng,
     /// The newest session generation that something was sent under.
     generation: u64,
     happenings: BinaryHeap<Reverse<(Moment, u64)>>,
-    pending: BTreeMap<u64, Happening>,
+    pending: BTreeMap<u64, DueHappening>,
     order: u64,
     /// Connections that the server has not cut.
     open: BTreeMap<AttemptId, Connection>,
@@ -47,8 +47,8 @@ pub(crate) struct World {
     is_closed: bool,
 }
 
-impl World {
-    pub(crate) fn new(seed: u64, faults: Faults, setting: Setting) -> Self {
+impl MachineWorld {
+    pub(crate) fn new(seed: u64, faults: MachineFaults, setting: Setting) -> Self {
         let mut rng = Rng::new(seed);
         let identity = Identity {
             info: Json::new(r#"{"name":"sim","version":"1"}"#).expect("valid"),
@@ -59,7 +59,7 @@ impl World {
         Self {
             link,
             now: Moment::START,
-            oracle: Oracle::new(seed, setting.client),
+            oracle: MachineOracle::new(seed, setting.client),
             server: Server::new(faults, &setting, rng.next_u64()),
             setting,
             rng,
@@ -92,7 +92,7 @@ impl World {
     pub(crate) fn heal(&mut self) {
         self.is_healed = true;
         let sessionless = self.server.faults.sessionless;
-        self.server.faults = Faults { sessionless, ..Faults::none() };
+        self.server.faults = MachineFaults { sessionless, ..MachineFaults::none() };
         self.server.outage = None;
         self.server.rounds = 0;
         self.server.fleet = self.setting.healed(&mut self.rng);
@@ -154,33 +154,33 @@ impl World {
         true
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: DueHappening) {
         match happening {
-            Happening::Answer(question, is_given) => self.answer(question, is_given),
-            Happening::Begin => self.begin(),
-            Happening::Cancel(id) => self.cancel(id),
-            Happening::Credentials(rejected, is_renewed) => {
+            DueHappening::Answer(question, is_given) => self.answer(question, is_given),
+            DueHappening::Begin => self.begin(),
+            DueHappening::Cancel(id) => self.cancel(id),
+            DueHappening::Credentials(rejected, is_renewed) => {
                 let renewed = if is_renewed { Ok(()) } else { Err(NoCredentials::new()) };
                 self.link.handle_credentials(self.now, rejected, renewed);
             }
-            Happening::Connected(attempt, is_up) => {
+            DueHappening::Connected(attempt, is_up) => {
                 let result =
                     if is_up { Ok(()) } else { Err(Failure::not_sent(Cause::ConnectRefused)) };
                 self.link.handle_connect(self.now, attempt, result);
             }
-            Happening::FleetChanges => self.change_fleet(),
-            Happening::News(attempt, news) => self.news(attempt, news),
-            Happening::OutageBegins(outage, lasts) => {
+            DueHappening::FleetChanges => self.change_fleet(),
+            DueHappening::News(attempt, news) => self.news(attempt, news),
+            DueHappening::OutageBegins(outage, lasts) => {
                 self.server.outage = Some(outage);
                 self.cut_all();
-                self.schedule(self.now + lasts, Happening::OutageEnds);
+                self.schedule(self.now + lasts, DueHappening::OutageEnds);
             }
-            Happening::OutageEnds => self.server.outage = None,
-            Happening::Restart => {
+            DueHappening::OutageEnds => self.server.outage = None,
+            DueHappening::Restart => {
                 self.server.restart();
                 self.cut_all();
             }
-            Happening::Run(attempt, call) => {
+            DueHappening::Run(attempt, call) => {
                 // Who is closed upon may stop, or hear of it too late.
                 if self.open.contains_key(&attempt) || self.rng.below(2) == 0 {
                     self.oracle.executed(call);
@@ -259,12 +259,12 @@ impl World {
                 let is_up = self.server.outage.is_none();
                 let slow = self.server.outage == Some(Outage::BlackHole);
                 let wait = if slow { Duration::from_secs(5) } else { Duration::from_millis(2) };
-                self.schedule(self.now + wait, Happening::Connected(attempt, is_up));
+                self.schedule(self.now + wait, DueHappening::Connected(attempt, is_up));
             }
             Action::RenewCredentials { rejected, .. } => {
                 let works = self.rng.below(10) > 0 || self.is_healed;
                 let wait = self.rng.between(Duration::ZERO, Duration::from_secs(2));
-                self.schedule(self.now + wait, Happening::Credentials(rejected, works));
+                self.schedule(self.now + wait, DueHappening::Credentials(rejected, works));
             }
             Action::Send(request) => self.send(&request),
         }
@@ -322,10 +322,10 @@ impl World {
         let script = self.server.serve(self.now, request, &mut self.oracle);
         self.open.insert(request.attempt, connection);
         for (after, call) in std::mem::take(&mut self.server.runs) {
-            self.schedule(self.now + after, Happening::Run(request.attempt, call));
+            self.schedule(self.now + after, DueHappening::Run(request.attempt, call));
         }
         for (after, news) in script.0 {
-            self.schedule(self.now + after, Happening::News(request.attempt, news));
+            self.schedule(self.now + after, DueHappening::News(request.attempt, news));
         }
         self.flush_elsewhere();
     }
@@ -354,7 +354,7 @@ impl World {
             let listener = self.open.iter().find(|(_, each)| each.listens == Some(session));
             if let Some((attempt, _)) = listener {
                 let attempt = *attempt;
-                self.schedule(at, Happening::News(attempt, event(None, &text, None)));
+                self.schedule(at, DueHappening::News(attempt, event(None, &text, None)));
             }
         }
     }
@@ -367,7 +367,7 @@ impl World {
         self.outcomes.insert(call, outcome);
     }
 
-    fn schedule(&mut self, at: Moment, happening: Happening) {
+    fn schedule(&mut self, at: Moment, happening: DueHappening) {
         self.order += 1;
         self.happenings.push(Reverse((at, self.order)));
         self.pending.insert(self.order, happening);

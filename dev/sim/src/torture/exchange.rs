@@ -15,7 +15,7 @@ pub struct Exchange {
     /// What it is called on the command line.
     pub name: &'static str,
     /// What kind of server it is.
-    pub(super) kind: Kind,
+    pub(super) kind: ServerKind,
     /// How the server behaves.
     pub(super) serve: fn(&Mcp),
     /// How the client is set up.
@@ -33,7 +33,7 @@ pub(super) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>;
 
 /// What kind of server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ServerKind {
     /// HTTP+SSE, 2024-11-05.
     HttpSse,
     /// Streamable HTTP.
@@ -73,7 +73,7 @@ impl Exchange {
     /// A server of sessions that answers in JSON, and a client that knows it.
     pub(super) const PLAIN: Self = Self {
         name: "",
-        kind: Kind::Streamable,
+        kind: ServerKind::Streamable,
         serve: |_| {},
         dress: |builder| builder.eras(Era::Legacy),
         play: |_| Box::pin(async {}),

@@ -7,13 +7,13 @@ use ridethrough::{Client, RetryPolicy};
 use ridethrough_lab::{Authority, Mcp, OldMcp, Protocol, Run, Server};
 use tokio::runtime::{Builder, Handle};
 
-use super::exchange::{Exchange, Kind};
+use super::exchange::{Exchange, ServerKind};
 use super::stage::{Ended, Stage};
 use crate::net::{Cable, Harm, Line, Meter, Network, Passed};
 
 /// What was seen of one run.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct RunRecord {
     /// The application's calls, and two after them.
     pub(super) ended: Vec<Ended>,
     /// Every run of a tool.
@@ -27,13 +27,17 @@ pub(super) struct Life {
 }
 
 /// Plays an exchange with the connection of this dial harmed, if any is.
-pub(super) fn live(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)>) -> Life {
+pub(super) fn live(
+    exchange: &Exchange,
+    protocol: Protocol,
+    harm: Option<(u64, Harm)>,
+) -> RunRecord {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime without I/O needs nothing of the system");
     runtime.block_on(lived(exchange, protocol, harm))
 }
 
-async fn lived(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)>) -> Life {
+async fn lived(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)>) -> RunRecord {
     let meter = Meter::default();
     let stage = stage(exchange, protocol, harm, &meter);
     (exchange.play)(&stage).await;
@@ -48,7 +52,7 @@ async fn lived(exchange: &Exchange, protocol: Protocol, harm: Option<(u64, Harm)
     drop(client);
     server.kill().await;
     let tasks = tasks_left().await;
-    Life { ended, runs: mcp.runs(), scripted, passed: meter.passed(), tasks }
+    RunRecord { ended, runs: mcp.runs(), scripted, passed: meter.passed(), tasks }
 }
 
 fn stage(
@@ -58,11 +62,11 @@ fn stage(
     meter: &Meter,
 ) -> Stage {
     let (mcp, server) = match exchange.kind {
-        Kind::HttpSse => {
+        ServerKind::HttpSse => {
             let old = OldMcp::new();
             (old.mcp().clone(), Server::with_authority(protocol, authority(), old))
         }
-        Kind::Streamable => {
+        ServerKind::Streamable => {
             let mcp = Mcp::new();
             (mcp.clone(), Server::with_authority(protocol, authority(), mcp))
         }

@@ -32,13 +32,13 @@ pub use exchange::Exchange;
 pub use exchanges::all;
 pub use point::{BREAKS, PROTOCOLS, Point, WAYS};
 
-use life::Life;
+use life::RunRecord;
 
 use crate::net::Harm;
 
 /// Which points are played.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct TorturePlan {
     /// Every so-manieth point; a prime meets them all in turn.
     pub every: usize,
     /// This script only.
@@ -49,7 +49,7 @@ pub struct Plan {
     pub threads: usize,
 }
 
-impl Default for Plan {
+impl Default for TorturePlan {
     fn default() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Self { every: 1, exchange: None, protocol: None, threads }
@@ -58,25 +58,25 @@ impl Default for Plan {
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct TortureSummary {
     /// How many scripts were played.
     pub exchanges: usize,
     /// How many points.
     pub points: usize,
     /// What was broken.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<TortureViolation>,
 }
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct TortureViolation {
     /// What is wrong.
     pub what: String,
     /// The command that shows it again.
     pub again: String,
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for TortureSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { exchanges, points, violations } = self;
         write!(f, "{exchanges} exchanges, {points} points, {} violations", violations.len())
@@ -84,7 +84,7 @@ impl fmt::Display for Summary {
 }
 
 /// Plays every point of a plan. `progress` hears how many are done, and of how many.
-pub fn run(plan: &Plan, progress: impl Fn(usize, usize) + Sync) -> Summary {
+pub fn run(plan: &TorturePlan, progress: impl Fn(usize, usize) + Sync) -> TortureSummary {
     let scenes = scenes(plan);
     let mut violations = Vec::new();
     let mut places = Vec::new();
@@ -117,15 +117,15 @@ pub fn run(plan: &Plan, progress: impl Fn(usize, usize) + Sync) -> Summary {
     violations.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner));
     let mut exchanges: Vec<_> = scenes.iter().map(|scene| scene.exchange.name).collect();
     exchanges.dedup();
-    Summary { exchanges: exchanges.len(), points: places.len(), violations }
+    TortureSummary { exchanges: exchanges.len(), points: places.len(), violations }
 }
 
 /// Plays one point.
-pub fn run_point(point: &Point) -> Summary {
+pub fn run_point(point: &Point) -> TortureSummary {
     let exchange = all().find(|it| it.name == point.exchange);
     let scenes: Vec<_> = exchange.map(|it| Scene::new(it, point.protocol)).into_iter().collect();
     let violations = scenes.iter().flat_map(|scene| scene.torture(point)).collect();
-    Summary { exchanges: scenes.len(), points: scenes.len(), violations }
+    TortureSummary { exchanges: scenes.len(), points: scenes.len(), violations }
 }
 
 /// The next few points.
@@ -134,7 +134,7 @@ fn take(next: &AtomicUsize, all: usize) -> std::ops::Range<usize> {
     begin..(begin + CHUNK).min(all)
 }
 
-fn scenes(plan: &Plan) -> Vec<Scene> {
+fn scenes(plan: &TorturePlan) -> Vec<Scene> {
     let wanted = all().filter(|it| plan.exchange.as_deref().is_none_or(|name| name == it.name));
     let each = wanted.flat_map(|exchange| {
         let protocols = PROTOCOLS.into_iter().map(|(_, protocol)| protocol);
@@ -148,7 +148,7 @@ fn scenes(plan: &Plan) -> Vec<Scene> {
 struct Scene {
     exchange: Exchange,
     protocol: Protocol,
-    unharmed: Life,
+    unharmed: RunRecord,
 }
 
 impl Scene {
@@ -156,13 +156,16 @@ impl Scene {
         Self { exchange, protocol, unharmed: life::live(&exchange, protocol, None) }
     }
 
-    fn wrong_when_unharmed(&self) -> Vec<Violation> {
+    fn wrong_when_unharmed(&self) -> Vec<TortureViolation> {
         let protocol = point::protocol_name(self.protocol);
         let name = self.exchange.name;
         let again = format!("ridethrough-sim torture --exchange {name} --protocol {protocol}");
         let wrong = verdict::judge_unharmed(&self.unharmed).into_iter();
         wrong
-            .map(|what| Violation { what: format!("unharmed: {what}"), again: again.clone() })
+            .map(|what| TortureViolation {
+                what: format!("unharmed: {what}"),
+                again: again.clone(),
+            })
             .collect()
     }
 
@@ -182,10 +185,10 @@ impl Scene {
         })
     }
 
-    fn torture(&self, point: &Point) -> Vec<Violation> {
+    fn torture(&self, point: &Point) -> Vec<TortureViolation> {
         let life = life::live(&self.exchange, self.protocol, Some((point.dial, point.harm)));
         let wrong = verdict::judge(&self.exchange, point, &life, &self.unharmed).into_iter();
-        wrong.map(|what| Violation { what, again: point.to_string() }).collect()
+        wrong.map(|what| TortureViolation { what, again: point.to_string() }).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use ridethrough_lab::{Protocol, Run};
 use serde_json::Value;
 
 use super::exchange::{After, Exchange, Leeway, Lenient};
-use super::life::{AFTERWARDS, Life};
+use super::life::{AFTERWARDS, RunRecord};
 use super::point::Point;
 use super::stage::{Ended, Ending, Nature};
 use crate::net::Break;
@@ -20,8 +20,8 @@ use crate::net::Break;
 pub(super) fn judge(
     exchange: &Exchange,
     point: &Point,
-    life: &Life,
-    unharmed: &Life,
+    life: &RunRecord,
+    unharmed: &RunRecord,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     let dial = usize::try_from(point.dial).unwrap_or(usize::MAX);
@@ -43,7 +43,7 @@ pub(super) fn judge(
 }
 
 /// What is wrong with a run that nothing happened to.
-pub(super) fn judge_unharmed(life: &Life) -> Vec<String> {
+pub(super) fn judge_unharmed(life: &RunRecord) -> Vec<String> {
     let mut wrong: Vec<String> = life.ended.iter().filter_map(|it| fault(it, life)).collect();
     let failed = life
         .ended
@@ -54,7 +54,7 @@ pub(super) fn judge_unharmed(life: &Life) -> Vec<String> {
     wrong
 }
 
-fn leftover(life: &Life) -> Option<String> {
+fn leftover(life: &RunRecord) -> Option<String> {
     (life.tasks > 0).then(|| format!("{} tasks are left", life.tasks))
 }
 
@@ -64,7 +64,7 @@ fn complaint(
     point: &Point,
     ended: &Ended,
     unharmed: &Ended,
-    life: &Life,
+    life: &RunRecord,
 ) -> Option<String> {
     if let Some(fault) = fault(ended, life) {
         return Some(fault);
@@ -109,7 +109,7 @@ fn lets_pass(leeway: &Leeway, point: &Point, ending: &Ending) -> bool {
 }
 
 /// What is wrong with it whatever happened.
-fn fault(ended: &Ended, life: &Life) -> Option<String> {
+fn fault(ended: &Ended, life: &RunRecord) -> Option<String> {
     if ended.ending == Ending::Hung {
         return Some(format!("{} hangs: no outcome after {:?}", ended.name, ended.took));
     }
@@ -123,7 +123,7 @@ fn fault(ended: &Ended, life: &Life) -> Option<String> {
 }
 
 /// How often a call ran that must not run twice; `None` for one that may.
-fn runs_of(ended: &Ended, life: &Life) -> Option<usize> {
+fn runs_of(ended: &Ended, life: &RunRecord) -> Option<usize> {
     let (tool, key) = match &ended.nature {
         Nature::Dropped { key } => ("deploy", key),
         Nature::Unsafe { tool, key } => (*tool, key),

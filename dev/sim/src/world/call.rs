@@ -12,7 +12,7 @@ use super::people::Caller;
 use super::told::Told;
 
 /// One call, as it will be made.
-pub(super) struct Plan {
+pub(super) struct CallPlan {
     pub(super) caller: Caller,
     pub(super) number: usize,
     pub(super) order: Order,
@@ -24,7 +24,7 @@ pub(super) struct Plan {
     pub(super) endings: Shared<BTreeMap<String, u64>>,
 }
 
-impl Plan {
+impl CallPlan {
     pub(super) async fn play(self) -> Told {
         let Self { caller, number, order, deadline, wants_progress, .. } = &self;
         // Progress that a host asked for gives its call more time.

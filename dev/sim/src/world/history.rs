@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// One call, from all that is known.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct CallHistory {
     pub(super) client: usize,
     pub(super) is_safe: bool,
     pub(super) began: Instant,

@@ -14,7 +14,7 @@ use super::dialect::Dialect;
 use super::faults::{Fault, Faults};
 use super::oracle::Oracle;
 use super::order::Order;
-use super::streams::Streams;
+use super::streams::ServerStreams;
 use super::vault::Vault;
 
 /// Everything that the handlers of one server share. Clones are the same server.
@@ -23,7 +23,7 @@ pub(super) struct Host {
     pub(super) mcp: Mcp,
     pub(super) vault: Vault,
     pub(super) oracle: Shared<Oracle>,
-    pub(super) streams: Shared<Streams>,
+    pub(super) streams: Shared<ServerStreams>,
     chance: Shared<Chance>,
 }
 

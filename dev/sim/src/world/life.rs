@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::call::Plan;
+use super::call::CallPlan;
 use super::certain::Certain;
 use super::computer::Computer;
 use super::faults::{Fault, Faults};
@@ -229,12 +229,12 @@ impl Life {
         }
     }
 
-    fn plan(&mut self) -> Plan {
+    fn plan(&mut self) -> CallPlan {
         let number = self.rng.below(self.callers.len() as u64);
         self.plan_of(usize::try_from(number).unwrap_or_default())
     }
 
-    fn plan_of(&mut self, number: usize) -> Plan {
+    fn plan_of(&mut self, number: usize) -> CallPlan {
         self.next_call += 1;
         let (rng, faults) = (&mut self.rng, &self.faults);
         let mut happens = |fault: Fault| faults.happens(fault, rng);
@@ -258,7 +258,7 @@ impl Life {
             DEADLINE
         };
         let gives_up = gives_up.then(|| Duration::from_millis(rng.below(500)));
-        Plan {
+        CallPlan {
             caller,
             number,
             order,

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::certain::Certain;
 use super::faults::Fault;
-use super::history::{Call, Client};
+use super::history::{CallHistory, Client};
 use super::told::Told;
 use super::trace::Trace;
 use crate::Violation;
@@ -21,7 +21,7 @@ use crate::Violation;
 pub(super) struct Oracle {
     seed: u64,
     began: Instant,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, CallHistory>,
     clients: BTreeMap<usize, Client>,
     certain: Certain,
     pub(super) violations: Vec<Violation>,
@@ -65,7 +65,7 @@ impl Oracle {
         manners.calls += 1;
         manners.in_flight += 1;
         manners.most_in_flight = manners.most_in_flight.max(manners.in_flight);
-        let history = Call {
+        let history = CallHistory {
             client,
             is_safe,
             began: Instant::now(),

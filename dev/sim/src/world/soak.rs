@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::call::Plan;
+use super::call::CallPlan;
 use super::certain::Certain;
 use super::faults::{Fault, Faults};
 use super::host::{CLIENT_HEADER, Chance, Host, Shared, lock};
@@ -251,14 +251,14 @@ impl User {
         }
     }
 
-    fn plan(&mut self) -> Plan {
+    fn plan(&mut self) -> CallPlan {
         let order = Order {
             call: self.numbers.fetch_add(1, Ordering::Relaxed) + 1,
             asks: 50,
             wants: 100,
             is_safe: self.rng.below(2) == 0,
         };
-        Plan {
+        CallPlan {
             caller: self.caller.clone(),
             number: self.number,
             order,

@@ -6,7 +6,7 @@ use super::order::Order;
 
 /// All streams of a server that have event ids.
 #[derive(Debug, Default)]
-pub(super) struct Streams(Vec<Recorded>);
+pub(super) struct ServerStreams(Vec<Recorded>);
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Recorded {
     pub(super) events: Vec<String>,
 }
 
-impl Streams {
+impl ServerStreams {
     /// Records the answer to the request with this id, and returns the stream's number.
     pub(super) fn record(&mut self, order: Order, id: &Value, progress: Vec<String>) -> usize {
         let mut events = vec![String::new()];

@@ -2,7 +2,7 @@
 
 use ridethrough::event::{Event, Moment, Status};
 use ridethrough::machine::Generation;
-use ridethrough::machine::breaker::State;
+use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
 use ridethrough::{Json, news};
 use serde::Serialize;
@@ -101,9 +101,9 @@ impl Sight {
             is_reached,
             revision: status.version.map(|it| it.as_str()),
             breaker: match status.breaker {
-                State::Closed => "closed",
-                State::Open { .. } => "open",
-                State::Probing => "probing",
+                BreakerState::Closed => "closed",
+                BreakerState::Open { .. } => "open",
+                BreakerState::Probing => "probing",
             },
             last_failure: failure
                 .filter(|_| !is_reached || status.generation.is_none())

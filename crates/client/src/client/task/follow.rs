@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::super::Call;
-use super::super::call::Reader;
+use super::super::call::ReadResult;
 use super::inputs::{Inputs, Unanswerable};
 use super::plan::{Plan, Unwanted};
 use super::time::Pace;
@@ -51,7 +51,7 @@ pub(super) struct Follower {
 }
 
 /// What a look at a task has shown.
-enum Seen {
+enum TaskSight {
     GoesOn { look_again_in: Duration },
     Ended(Json),
 }
@@ -90,8 +90,8 @@ impl Follower {
         loop {
             self.rest(wait).await?;
             match self.look().await? {
-                Seen::Ended(result) => return Ok(result),
-                Seen::GoesOn { look_again_in } => wait = look_again_in,
+                TaskSight::Ended(result) => return Ok(result),
+                TaskSight::GoesOn { look_again_in } => wait = look_again_in,
             }
         }
     }
@@ -117,7 +117,7 @@ impl Follower {
         }
     }
 
-    async fn look(&mut self) -> Result<Seen, Error> {
+    async fn look(&mut self) -> Result<TaskSight, Error> {
         let asked_at = Instant::now();
         let time = self.plan.time.left().map(|left| left.min(LOOK_TIME));
         let named = Named { task_id: &self.id };
@@ -162,9 +162,9 @@ impl Follower {
         }
     }
 
-    async fn take_end(&mut self, state: TaskState) -> Result<Seen, Error> {
+    async fn take_end(&mut self, state: TaskState) -> Result<TaskSight, Error> {
         if let Some(result) = state.json.member("result") {
-            return Ok(Seen::Ended(result));
+            return Ok(TaskSight::Ended(result));
         }
         if let Some(json) = state.json.member("error") {
             let rpc = Answer::Error(json.clone()).error().unwrap_or_default();
@@ -189,7 +189,7 @@ impl Follower {
     /// Asks for the result itself, which the server holds back until there is one.
     ///
     /// How long it does says nothing about a task that goes on: the next look does.
-    async fn fetch(&mut self) -> Result<Seen, Error> {
+    async fn fetch(&mut self) -> Result<TaskSight, Error> {
         let asked_at = Instant::now();
         let time = self.plan.time.left().unwrap_or(self.plan.time.silence);
         let named = Named { task_id: &self.id };
@@ -198,7 +198,7 @@ impl Follower {
         match self.ask("tasks/result", &named, Some(time), Ok).await {
             Ok(result) => {
                 self.is_over();
-                Ok(Seen::Ended(result))
+                Ok(TaskSight::Ended(result))
             }
             // Whatever the server says here is what the call would have been told.
             Err(error @ Error::Server(_)) if status == Some(TaskStatus::Failed) => {
@@ -209,7 +209,7 @@ impl Follower {
             Err(error) if !has_ended && is_invalid_params(&error) => {
                 let look_again_in = self.pace.after_failure(None);
                 self.trouble = Some(error);
-                Ok(Seen::GoesOn { look_again_in })
+                Ok(TaskSight::GoesOn { look_again_in })
             }
             Err(error) => {
                 let since = has_ended.then(|| *self.unfetched_since.get_or_insert(asked_at));
@@ -218,7 +218,7 @@ impl Follower {
         }
     }
 
-    async fn go_on(&mut self, state: &TaskState) -> Result<Seen, Error> {
+    async fn go_on(&mut self, state: &TaskState) -> Result<TaskSight, Error> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
@@ -229,7 +229,7 @@ impl Follower {
         let taken = self.inputs.take(&self.plan.client, state).await;
         taken.map_err(|unanswerable| self.unanswerable(unanswerable))?;
         self.send_inputs().await;
-        Ok(Seen::GoesOn { look_again_in: self.pace.next() })
+        Ok(TaskSight::GoesOn { look_again_in: self.pace.next() })
     }
 
     async fn given(&mut self, key: &str, answer: Answer) -> Result<(), Error> {
@@ -260,7 +260,7 @@ impl Follower {
         method: &'static str,
         params: &impl Serialize,
         time: Option<Duration>,
-        read: Reader<T>,
+        read: ReadResult<T>,
     ) -> Result<T, Error> {
         let call: Call<T> = self.plan.client.ask_task(method, params, read);
         let call = call.with_headers(self.plan.headers.clone());
@@ -272,7 +272,7 @@ impl Follower {
 
     /// A question has no answer: it is asked again, unless that is of no use, or there was none for too
     /// long.
-    fn no_answer(&mut self, error: Error, since: Option<Instant>) -> Result<Seen, Error> {
+    fn no_answer(&mut self, error: Error, since: Option<Instant>) -> Result<TaskSight, Error> {
         if let Some(error) = error.server().filter(|_| is_invalid_params(&error)) {
             let words = error.rpc.message.clone();
             self.is_over();
@@ -285,7 +285,7 @@ impl Follower {
         }
         let look_again_in = self.pace.after_failure(error.retry_after());
         self.trouble = Some(error);
-        Ok(Seen::GoesOn { look_again_in })
+        Ok(TaskSight::GoesOn { look_again_in })
     }
 
     /// Whether the next question may be answered though this one was not.

@@ -19,12 +19,12 @@ use crate::model::{TaskState, TaskStatus};
 pub(super) struct Inputs {
     /// How often a handler was asked.
     times: usize,
-    questions: BTreeMap<String, Question>,
+    questions: BTreeMap<String, InputQuestion>,
     running: JoinSet<(String, Answer)>,
 }
 
 #[derive(Debug)]
-enum Question {
+enum InputQuestion {
     Asked(AbortHandle),
     Given(Json),
     /// The server has the answer.
@@ -40,7 +40,7 @@ pub(super) enum Unanswerable {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct AskedInput {
     method: Box<str>,
     #[serde(default)]
     params: Option<Json>,
@@ -59,7 +59,7 @@ impl Inputs {
         };
         // What comes back is asked again: nobody has answered it.
         self.questions.retain(|key, question| match question {
-            Question::Asked(handler) if !asked.contains_key(key) => {
+            InputQuestion::Asked(handler) if !asked.contains_key(key) => {
                 handler.abort();
                 false
             }
@@ -79,13 +79,13 @@ impl Inputs {
         &mut self,
         client: &Client,
         key: String,
-        asked: Asked,
+        asked: AskedInput,
     ) -> Result<(), Unanswerable> {
         if self.times >= MOST || key.len() > LONGEST_KEY {
             return Err(Unanswerable::TooMany);
         }
         self.times += 1;
-        let Asked { method, params } = asked;
+        let AskedInput { method, params } = asked;
         let (reply, answering) = oneshot::channel();
         let nobody = format!("nobody answers `{method}` here");
         client.command(DriverCommand::Handler { method, params, reply });
@@ -94,7 +94,7 @@ impl Inputs {
         };
         let named = key.clone();
         let handler = self.running.spawn(async move { (named, answering.await) });
-        self.questions.insert(key, Question::Asked(handler));
+        self.questions.insert(key, InputQuestion::Asked(handler));
         Ok(())
     }
 
@@ -112,16 +112,16 @@ impl Inputs {
 
     fn waits_for(&self, handler: Id, key: &str) -> bool {
         let question = self.questions.get(key);
-        matches!(question, Some(Question::Asked(asked)) if asked.id() == handler)
+        matches!(question, Some(InputQuestion::Asked(asked)) if asked.id() == handler)
     }
 
     /// Keeps an answer until it is sent.
     pub(super) fn keep(&mut self, key: &str, answer: Answer) -> Result<(), Unanswerable> {
         match (self.questions.get_mut(key), answer) {
-            (Some(question @ Question::Asked(_)), Answer::Result(json)) => {
-                *question = Question::Given(json);
+            (Some(question @ InputQuestion::Asked(_)), Answer::Result(json)) => {
+                *question = InputQuestion::Given(json);
             }
-            (Some(Question::Asked(_)), refusal @ Answer::Error(_)) => {
+            (Some(InputQuestion::Asked(_)), refusal @ Answer::Error(_)) => {
                 let words = refusal.error().unwrap_or_default().message;
                 return Err(Unanswerable::Refused(words));
             }
@@ -133,12 +133,12 @@ impl Inputs {
 
     /// What to send, if everything that was asked for is there.
     pub(super) fn complete(&self) -> Option<Json> {
-        let is_asked = |question: &Question| matches!(question, Question::Asked(_));
+        let is_asked = |question: &InputQuestion| matches!(question, InputQuestion::Asked(_));
         if self.questions.values().any(is_asked) {
             return None;
         }
         let given = self.questions.iter().filter_map(|(key, question)| match question {
-            Question::Given(json) => Some((key.clone(), json.clone())),
+            InputQuestion::Given(json) => Some((key.clone(), json.clone())),
             _ => None,
         });
         let given: Vec<_> = given.collect();
@@ -148,15 +148,15 @@ impl Inputs {
     /// The server has what was given.
     pub(super) fn sent(&mut self) {
         for question in self.questions.values_mut() {
-            if matches!(question, Question::Given(_)) {
-                *question = Question::Over;
+            if matches!(question, InputQuestion::Given(_)) {
+                *question = InputQuestion::Over;
             }
         }
     }
 }
 
 /// What is asked for; `None` where nobody can tell.
-fn requests(state: &Json) -> BTreeMap<String, Option<Asked>> {
+fn requests(state: &Json) -> BTreeMap<String, Option<AskedInput>> {
     let members = state.member("inputRequests").map(|it| it.members()).unwrap_or_default();
     members.into_iter().map(|(key, asked)| (key, asked.read())).collect()
 }

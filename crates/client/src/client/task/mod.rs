@@ -37,7 +37,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::call::Reader;
+use super::call::ReadResult;
 use super::{Call, Client, List, Params};
 use crate::error::Error;
 use crate::model::{self, TaskId, TaskState, ToolResult};
@@ -66,7 +66,7 @@ pub(crate) struct Tasks {
 /// ```
 pub struct Task<T = ToolResult> {
     about: Arc<About>,
-    read: Reader<T>,
+    read: ReadResult<T>,
 }
 
 /// What is known of a task here.
@@ -103,7 +103,7 @@ impl Client {
         &self,
         method: &'static str,
         params: &impl Serialize,
-        read: Reader<T>,
+        read: ReadResult<T>,
     ) -> Call<T> {
         let params = Json::of(params).expect("made of JSON and strings");
         let call = Call::new(self.clone(), method.into(), Params::from(params), read);
@@ -115,7 +115,7 @@ impl Client {
 }
 
 impl<T> Task<T> {
-    fn new(about: About, read: Reader<T>) -> Self {
+    fn new(about: About, read: ReadResult<T>) -> Self {
         Self { about: Arc::new(about), read }
     }
 

@@ -9,11 +9,11 @@ use std::net::IpAddr;
 /// A list of hosts.
 #[derive(Debug)]
 pub(super) struct Exempt {
-    entries: Vec<Entry>,
+    entries: Vec<ExemptEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ExemptEntry {
     hosts: Hosts,
     /// Any, if none is named.
     port: Option<u16>,
@@ -35,7 +35,7 @@ impl Exempt {
     /// between commas or spaces.
     pub(super) fn parse(list: &str) -> Self {
         let entries = list.split([',', ' ', '\t']).filter(|entry| !entry.is_empty());
-        Self { entries: entries.map(Entry::parse).collect() }
+        Self { entries: entries.map(ExemptEntry::parse).collect() }
     }
 
     /// Whether this host, a name or an address without brackets, is in the list.
@@ -48,7 +48,7 @@ impl Exempt {
     }
 }
 
-impl Entry {
+impl ExemptEntry {
     fn parse(text: &str) -> Self {
         if let Some(hosts) = Hosts::network(text) {
             return Self { hosts, port: None };

@@ -109,7 +109,7 @@ impl Dial for Tunnel {
             let mut connection = dialed.map_err(|failure| self.unreached(failure))?;
             let first = self.open(&mut *connection.io, to).await?;
             if !first.is_empty() {
-                connection.io = Box::new(Begun { first, io: connection.io });
+                connection.io = Box::new(Prefixed { first, io: connection.io });
             }
             Ok(connection)
         })
@@ -168,12 +168,12 @@ fn status(head: &[u8]) -> Option<u16> {
 }
 
 /// A stream whose first bytes were read already.
-struct Begun {
+struct Prefixed {
     first: Bytes,
     io: Box<dyn ByteStream>,
 }
 
-impl AsyncRead for Begun {
+impl AsyncRead for Prefixed {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -189,7 +189,7 @@ impl AsyncRead for Begun {
     }
 }
 
-impl AsyncWrite for Begun {
+impl AsyncWrite for Prefixed {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The fields of an X.509 certificate that matter to us (RFC 5280, 4.1).
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct CertificateFacts {
     /// Who signed it, in a word or two.
     pub(super) issuer: Option<String>,
     pub(super) is_self_signed: bool,
@@ -24,7 +24,7 @@ pub(super) struct Facts {
     pub(super) not_after: Date,
 }
 
-impl Facts {
+impl CertificateFacts {
     pub(super) fn read(certificate: &[u8]) -> Option<Self> {
         let mut whole = Der(Der(certificate).expect(SEQUENCE)?);
         let mut body = Der(whole.expect(SEQUENCE)?);
@@ -103,7 +103,7 @@ fn host((tag, content): (u8, &[u8])) -> Option<String> {
     }
 }
 
-/// Words of a stranger on one line, and not too many.
+/// TlsFault of a stranger on one line, and not too many.
 fn text(bytes: &[u8]) -> String {
     let words = String::from_utf8_lossy(bytes);
     let words = words.chars().map(|it| if it.is_control() || it == '`' { '?' } else { it });
@@ -245,8 +245,9 @@ mod tests {
         let authority = Authority::new();
 
         let expired = authority.certificate_der(Certificate::Expired);
-        let expired = Facts::read(&expired).unwrap();
-        let later = Facts::read(&authority.certificate_der(Certificate::NotYetValid)).unwrap();
+        let expired = CertificateFacts::read(&expired).unwrap();
+        let later =
+            CertificateFacts::read(&authority.certificate_der(Certificate::NotYetValid)).unwrap();
 
         assert_eq!(expired.not_after.to_string(), "2001-01-01 00:00 UTC");
         assert_eq!(expired.not_after.unix_seconds(), 978_307_200);
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn what_a_certificate_is_for_is_read() {
         let authority = Authority::new();
-        let read = |kind| Facts::read(&authority.certificate_der(kind)).unwrap();
+        let read = |kind| CertificateFacts::read(&authority.certificate_der(kind)).unwrap();
 
         let (alone, clients) = (read(Certificate::SelfSigned), read(Certificate::ClientsOnly));
         let (issuer, good) = (read(Certificate::Issuer), read(Certificate::Good));
@@ -297,12 +298,12 @@ mod tests {
             at in any::<prop::sample::Index>(),
             byte in any::<u8>(),
         ) {
-            let _ = Facts::read(&noise);
+            let _ = CertificateFacts::read(&noise);
             let mut damaged = Authority::new().certificate_der(Certificate::SelfSigned).to_vec();
             let at = at.index(damaged.len());
             damaged[at] = byte;
-            let _ = Facts::read(&damaged);
-            let _ = Facts::read(&damaged[..at]);
+            let _ = CertificateFacts::read(&damaged);
+            let _ = CertificateFacts::read(&damaged[..at]);
         }
     }
 }

@@ -14,7 +14,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
-use super::facts::Facts;
+use super::facts::CertificateFacts;
 use super::words::{Shown, of_certificate};
 
 /// Accepts what the platform trusts, and what the user has named.
@@ -59,7 +59,7 @@ impl ServerCertVerifier for Trust {
         };
         verdict.map_err(|error| {
             let Error::InvalidCertificate(fault) = error else { return error };
-            let facts = Facts::read(end_entity);
+            let facts = CertificateFacts::read(end_entity);
             let has_chain = !intermediates.is_empty();
             let shown = Shown { facts: facts.as_ref(), host: Some(server_name), has_chain };
             let words = of_certificate(&fault, &shown);
@@ -97,7 +97,7 @@ fn fits(
     host: &ServerName<'_>,
     now: UnixTime,
 ) -> Result<ServerCertVerified, Error> {
-    let facts = Facts::read(certificate).ok_or(CertificateError::BadEncoding)?;
+    let facts = CertificateFacts::read(certificate).ok_or(CertificateError::BadEncoding)?;
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     if now < facts.not_before.unix_seconds() {
         return Err(CertificateError::NotValidYet.into());
@@ -157,7 +157,7 @@ mod tests {
     use ridethrough_lab::{Authority, Certificate};
     use rustls::crypto::aws_lc_rs;
 
-    use super::super::words::Words;
+    use super::super::words::TlsFault;
     use super::*;
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         Trust::new(named.clone(), named, aws_lc_rs::default_provider().into()).unwrap()
     }
 
-    fn told(trust: &Trust, certificate: &CertificateDer<'_>, host: &str) -> Words {
+    fn told(trust: &Trust, certificate: &CertificateDer<'_>, host: &str) -> TlsFault {
         verdict(trust, certificate, host, now()).unwrap_err()
     }
 
@@ -236,12 +236,12 @@ mod tests {
         certificate: &CertificateDer<'_>,
         host: &str,
         now: UnixTime,
-    ) -> Result<(), Words> {
+    ) -> Result<(), TlsFault> {
         let host = ServerName::try_from(host).unwrap();
         let verdict = trust.verify_server_cert(certificate, &[], &host, &[], now);
         verdict.map(|_| ()).map_err(|error| match error {
             Error::InvalidCertificate(CertificateError::Other(OtherError(words))) => {
-                words.downcast_ref::<Words>().unwrap().clone()
+                words.downcast_ref::<TlsFault>().unwrap().clone()
             }
             error => panic!("{error}"),
         })

@@ -9,32 +9,32 @@ use ridethrough_core::Advice;
 use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 
-use super::facts::Facts;
+use super::facts::CertificateFacts;
 use crate::dial::alert;
 
 /// What is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct TlsFault {
     pub(super) what: String,
     pub(super) advice: Advice,
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for TlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl Error for Words {}
+impl Error for TlsFault {}
 
-fn words(what: impl Into<String>, advice: Advice) -> Words {
-    Words { what: what.into(), advice }
+fn words(what: impl Into<String>, advice: Advice) -> TlsFault {
+    TlsFault { what: what.into(), advice }
 }
 
 /// A certificate that was not accepted, and how it was shown.
 pub(super) struct Shown<'a> {
     /// What it says of itself, if that can be read.
-    pub(super) facts: Option<&'a Facts>,
+    pub(super) facts: Option<&'a CertificateFacts>,
     /// The host that it was shown for, if that is known.
     pub(super) host: Option<&'a ServerName<'a>>,
     /// Whether certificates came with it that lead to its root.
@@ -42,7 +42,7 @@ pub(super) struct Shown<'a> {
 }
 
 /// What is wrong with a server's certificate.
-pub(super) fn of_certificate(error: &CertificateError, shown: &Shown<'_>) -> Words {
+pub(super) fn of_certificate(error: &CertificateError, shown: &Shown<'_>) -> TlsFault {
     use CertificateError as Fault;
     let facts = shown.facts;
     match error {
@@ -82,7 +82,7 @@ pub(super) fn of_certificate(error: &CertificateError, shown: &Shown<'_>) -> Wor
     }
 }
 
-fn of_kind(error: &CertificateError, facts: &Facts, has_chain: bool) -> Words {
+fn of_kind(error: &CertificateError, facts: &CertificateFacts, has_chain: bool) -> TlsFault {
     if facts.is_self_signed {
         return words(
             "it is self-signed, and not one that is trusted here",
@@ -118,7 +118,7 @@ fn of_kind(error: &CertificateError, facts: &Facts, has_chain: bool) -> Words {
     words(what, advice)
 }
 
-fn of_name(shown: &Shown<'_>) -> Words {
+fn of_name(shown: &Shown<'_>) -> TlsFault {
     let host = shown.host.map_or_else(|| "this host".to_owned(), |it| format!("`{}`", it.to_str()));
     let what = match shown.facts.map(|facts| facts.names.as_slice()) {
         None => format!("it is not for {host}"),
@@ -133,12 +133,12 @@ fn of_name(shown: &Shown<'_>) -> Words {
     words(what, Advice::HostInCertificate)
 }
 
-fn unusual() -> Words {
+fn unusual() -> TlsFault {
     words("it cannot be checked: something about it is unusual", Advice::AnotherCertificate)
 }
 
 /// Why there was no handshake, for a reason other than the certificate.
-pub(super) fn of_handshake(error: &rustls::Error) -> Words {
+pub(super) fn of_handshake(error: &rustls::Error) -> TlsFault {
     match error {
         rustls::Error::AlertReceived(alert) => {
             let advice = if alert::is_about_certificates(*alert) {

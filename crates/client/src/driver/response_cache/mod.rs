@@ -26,20 +26,20 @@ use key::Of;
 /// The results that are kept for one client.
 pub(super) struct ResponseCache {
     settings: Cache,
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<Key, CacheEntry>,
     /// What they have together, keys included.
     bytes: usize,
     /// The number of the next entry: a lower one is older.
     next: u64,
     /// Calls that are out and whose result may come here.
-    awaited: BTreeMap<ExchangeId, Awaited>,
+    awaited: BTreeMap<ExchangeId, OpenCall>,
     /// How often the credentials have changed.
     credentials: u64,
     /// How long the computer has slept: the clock of the link stood still, that of the server did not.
     asleep: Duration,
 }
 
-struct Entry {
+struct CacheEntry {
     number: u64,
     result: Json,
     size: usize,
@@ -49,7 +49,7 @@ struct Entry {
 
 /// A result that is given again.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeptResult {
     pub(super) result: Json,
     pub(super) age: Duration,
 }
@@ -66,7 +66,7 @@ pub(crate) enum Accepts {
 
 /// A call that is out.
 #[derive(Debug)]
-pub(super) struct Awaited {
+pub(super) struct OpenCall {
     pub(super) key: Key,
     accepts: Accepts,
     /// Whether it was asked with headers of its own, which may change the result.
@@ -94,20 +94,20 @@ impl ResponseCache {
     }
 
     /// What is still good for this question.
-    pub(super) fn fresh(&self, now: Moment, key: &Key) -> Option<Kept> {
+    pub(super) fn fresh(&self, now: Moment, key: &Key) -> Option<KeptResult> {
         let (age, entry) = self.aged(now, key)?;
-        (age < entry.lifetime.time).then(|| Kept { result: entry.result.clone(), age })
+        (age < entry.lifetime.time).then(|| KeptResult { result: entry.result.clone(), age })
     }
 
     /// What was good for this call not too long ago.
-    pub(super) fn stale(&self, now: Moment, awaited: &Awaited) -> Option<Kept> {
+    pub(super) fn stale(&self, now: Moment, awaited: &OpenCall) -> Option<KeptResult> {
         if awaited.is_apart || awaited.accepts == Accepts::Fresh {
             return None;
         }
         let (age, entry) = self.aged(now, &awaited.key)?;
         let end = entry.lifetime.time;
         let is_stale = (end..end.saturating_add(self.settings.stale_if_error)).contains(&age);
-        is_stale.then(|| Kept { result: entry.result.clone(), age })
+        is_stale.then(|| KeptResult { result: entry.result.clone(), age })
     }
 
     /// A call goes out with this question.
@@ -119,17 +119,17 @@ impl ResponseCache {
         is_apart: bool,
     ) {
         let credentials = self.credentials;
-        let awaited = Awaited { key, accepts, is_apart, is_void: false, credentials };
+        let awaited = OpenCall { key, accepts, is_apart, is_void: false, credentials };
         self.awaited.insert(exchange, awaited);
     }
 
     /// This call is over.
-    pub(super) fn ended(&mut self, exchange: ExchangeId) -> Option<Awaited> {
+    pub(super) fn ended(&mut self, exchange: ExchangeId) -> Option<OpenCall> {
         self.awaited.remove(&exchange)
     }
 
     /// The server answered with an error: what it said before does not hold any more.
-    pub(super) fn refuted(&mut self, awaited: &Awaited) {
+    pub(super) fn refuted(&mut self, awaited: &OpenCall) {
         if !awaited.is_apart {
             self.remove(&awaited.key);
         }
@@ -139,11 +139,11 @@ impl ResponseCache {
     pub(super) fn take_in(
         &mut self,
         now: Moment,
-        awaited: Awaited,
+        awaited: OpenCall,
         result: &Json,
         lifetime: Option<Lifetime>,
     ) {
-        let Awaited { key, is_apart, is_void, credentials, .. } = awaited;
+        let OpenCall { key, is_apart, is_void, credentials, .. } = awaited;
         if key.of.is_list() && !key.is_later_page {
             self.forget(|each| each.of == key.of && (each.is_later_page || is_apart));
         }
@@ -152,14 +152,14 @@ impl ResponseCache {
         }
         self.remove(&key);
         let is_ours = |it: &Lifetime| it.scope == Scope::Public || credentials == self.credentials;
-        let size = key.size() + size_of::<Entry>() + result.as_bytes().len();
+        let size = key.size() + size_of::<CacheEntry>() + result.as_bytes().len();
         let fits = !self.is_off() && size <= self.settings.most_bytes;
         if let Some(lifetime) = lifetime.filter(|it| fits && !is_void && is_ours(it)) {
             self.make_room(size);
             self.next += 1;
             let (number, arrived) = (self.next, now + self.asleep);
             self.bytes += size;
-            let entry = Entry { number, result: result.clone(), size, arrived, lifetime };
+            let entry = CacheEntry { number, result: result.clone(), size, arrived, lifetime };
             self.entries.insert(key, entry);
         }
     }
@@ -243,7 +243,7 @@ impl ResponseCache {
         self.remove_where(|_, entry| entry.lifetime.scope == Scope::Private);
     }
 
-    fn aged(&self, now: Moment, key: &Key) -> Option<(Duration, &Entry)> {
+    fn aged(&self, now: Moment, key: &Key) -> Option<(Duration, &CacheEntry)> {
         let entry = self.entries.get(key)?;
         Some(((now + self.asleep).since(entry.arrived), entry))
     }
@@ -264,7 +264,7 @@ impl ResponseCache {
         }
     }
 
-    fn remove_where(&mut self, is_meant: impl Fn(&Key, &Entry) -> bool) {
+    fn remove_where(&mut self, is_meant: impl Fn(&Key, &CacheEntry) -> bool) {
         let bytes = &mut self.bytes;
         self.entries.retain(|key, entry| {
             let is_kept = !is_meant(key, entry);

@@ -98,7 +98,7 @@ fn the_oldest_goes_first_where_there_are_too_many() {
     cache.put(Moment::START, "tools/list", None, MINUTE);
     cache.put(Moment::START, "prompts/list", None, MINUTE);
 
-    // Kept anew, the first is the youngest.
+    // KeptResult anew, the first is the youngest.
     cache.put(Moment::START, "tools/list", None, MINUTE);
     cache.put(Moment::START, "resources/list", None, MINUTE);
 

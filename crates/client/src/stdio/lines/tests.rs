@@ -225,13 +225,13 @@ async fn a_reader_that_never_reads_holds_up_nobody_who_gives_up() {
 
 type Writing = JoinHandle<io::Result<()>>;
 
-fn writer(room: usize) -> (Pipe, Writing, mpsc::Sender<Letter>) {
+fn writer(room: usize) -> (Pipe, Writing, mpsc::Sender<OutgoingLine>) {
     let (here, there) = pipe(room);
     let (outbox, letters) = mpsc::channel(1);
     (there, tokio::spawn(write_letters(here, letters)), outbox)
 }
 
-async fn send(outbox: &mpsc::Sender<Letter>, message: &[u8]) -> Receipt {
+async fn send(outbox: &mpsc::Sender<OutgoingLine>, message: &[u8]) -> Receipt {
     let (letter, receipt) = letter(&Bytes::copy_from_slice(message));
     // A writer that is gone drops the letter, which the receipt tells.
     let _ = outbox.send(letter).await;

@@ -192,7 +192,7 @@ impl Link {
         now: Moment,
         attempt: AttemptId,
         id: ExchangeId,
-        event: &sse::Event,
+        event: &sse::SseEvent,
     ) {
         let Some(live) = self.calls.stream_of(id, attempt) else { return };
         live.last_sign = now;

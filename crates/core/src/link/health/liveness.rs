@@ -27,7 +27,7 @@ impl Health {
     }
 
     pub(crate) fn breaker_opened(&mut self, cx: &mut Context) {
-        if let breaker::State::Open { until } = self.breaker.state() {
+        if let breaker::BreakerState::Open { until } = self.breaker.state() {
             cx.tell(Event::BreakerOpened { until });
             cx.timers.set(Timer::Breaker, Some(until));
         }
@@ -58,7 +58,7 @@ impl Link {
     /// The probe was refused for its credentials, and there are better ones: ask again at once, this once.
     pub(crate) fn probe_with_credentials(&mut self, now: Moment) {
         let is_awaited = std::mem::take(&mut self.health.pulse.probe_awaits_credentials);
-        if is_awaited && matches!(self.health.breaker.state(), breaker::State::Open { .. }) {
+        if is_awaited && matches!(self.health.breaker.state(), breaker::BreakerState::Open { .. }) {
             self.health.pulse.is_second_probe = true;
             self.probe(now);
         }
@@ -191,7 +191,7 @@ impl Link {
     }
 
     fn judge_breaker(&mut self, now: Moment, sign: PingResult) {
-        if self.health.breaker.state() != breaker::State::Probing {
+        if self.health.breaker.state() != breaker::BreakerState::Probing {
             return;
         }
         match sign {

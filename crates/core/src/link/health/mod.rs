@@ -51,16 +51,16 @@ impl Health {
     }
 
     /// Whether new calls go out.
-    pub(crate) const fn breaker(&self) -> breaker::State {
+    pub(crate) const fn breaker(&self) -> breaker::BreakerState {
         self.breaker.state()
     }
 
     /// How long new calls are refused, if they are.
     pub(crate) fn refuses_for(&self, now: Moment) -> Option<Duration> {
         match self.breaker.state() {
-            breaker::State::Closed => None,
-            breaker::State::Open { until } => Some(until.since(now)),
-            breaker::State::Probing => Some(ping::LIMIT),
+            breaker::BreakerState::Closed => None,
+            breaker::BreakerState::Open { until } => Some(until.since(now)),
+            breaker::BreakerState::Probing => Some(ping::LIMIT),
         }
     }
 

@@ -171,7 +171,7 @@ impl Link {
         now: Moment,
         attempt: AttemptId,
         generation: Generation,
-        event: &sse::Event,
+        event: &sse::SseEvent,
     ) {
         let is_stateless = self.listening.listener.wire_id().is_some();
         if !is_stateless {

@@ -147,7 +147,7 @@ impl Link {
             matches!(exchange.state, State::Waiting(Waiting::Link { .. } | Waiting::Session { .. }))
         };
         self.reach.keeps_connected
-            || self.health.breaker() == breaker::State::Probing
+            || self.health.breaker() == breaker::BreakerState::Probing
             || self.calls.iter().any(waits)
             || self.outbound.awaits_link()
     }

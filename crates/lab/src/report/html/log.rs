@@ -17,8 +17,8 @@ pub(super) fn draw(page: &mut Markup, score: &Score) {
         page.element("ol", &[("class", &"log")], |page| {
             for entry in entries(journal).into_iter().take(MOST_ENTRIES) {
                 match entry {
-                    Entry::Asked(asked, same) => request(page, asked, same),
-                    Entry::Happened(event) => happened(page, event),
+                    LogEntry::Asked(asked, same) => request(page, asked, same),
+                    LogEntry::Happened(event) => happened(page, event),
                 }
             }
         });
@@ -39,13 +39,13 @@ fn summary(journal: &Journal) -> String {
     text
 }
 
-enum Entry<'a> {
+enum LogEntry<'a> {
     /// A request, and when the same bytes came first.
     Asked(&'a Asked, Option<f64>),
     Happened(&'a Happened),
 }
 
-impl Entry<'_> {
+impl LogEntry<'_> {
     fn at_ms(&self) -> f64 {
         match self {
             Self::Asked(asked, _) => asked.at_ms,
@@ -54,15 +54,15 @@ impl Entry<'_> {
     }
 }
 
-fn entries(journal: &Journal) -> Vec<Entry<'_>> {
+fn entries(journal: &Journal) -> Vec<LogEntry<'_>> {
     let mut first = HashMap::new();
     let mut entries = Vec::new();
     for asked in &journal.requests {
         let at = *first.entry(&asked.body_hash).or_insert(asked.at_ms);
         let is_repeated = asked.body_bytes > 0 && at < asked.at_ms;
-        entries.push(Entry::Asked(asked, is_repeated.then_some(at)));
+        entries.push(LogEntry::Asked(asked, is_repeated.then_some(at)));
     }
-    entries.extend(journal.events.iter().map(Entry::Happened));
+    entries.extend(journal.events.iter().map(LogEntry::Happened));
     entries.sort_by(|one, other| one.at_ms().total_cmp(&other.at_ms()));
     entries
 }

@@ -6,8 +6,8 @@ pub(super) struct Bar {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) label: String,
-    pub(super) kind: Kind,
-    pub(super) end: End,
+    pub(super) kind: BarKind,
+    pub(super) end: BarEnd,
     /// When something was sent.
     pub(super) sent: Vec<f64>,
     /// When the tool was run.
@@ -18,7 +18,7 @@ pub(super) struct Bar {
 
 /// How something went; its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BarKind {
     Broken,
     Good,
     #[default]
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 
 /// How a bar ends; its shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum BarEnd {
     Cut,
     Gone,
     #[default]

@@ -3,10 +3,10 @@
 use std::fmt::{self, Display, Write};
 
 use super::Format;
-use super::bar::{Bar, End, Kind};
+use super::bar::{Bar, BarEnd, BarKind};
 use super::layout::{AXIS, EVENT_ROW, Laid, Layout, ROW};
-use super::rows::{Placed, Side};
-use super::story::{Event, Story};
+use super::rows::{LabelSide, Placed};
+use super::story::{ServerEvent, Story};
 use crate::page::Markup;
 
 /// One picture of a story.
@@ -77,7 +77,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn event(&self, svg: &mut Markup, event: &Event, placed: &Placed) {
+    fn event(&self, svg: &mut Markup, event: &ServerEvent, placed: &Placed) {
         let y = AXIS + placed.row as f64 * EVENT_ROW;
         let height = self.layout.height - y;
         svg.element("g", &[("class", &"event")], |svg| {
@@ -168,33 +168,33 @@ impl<'a> Picture<'a> {
 
 fn class(bar: &Bar) -> &'static str {
     match (bar.kind, bar.end) {
-        (Kind::Broken, End::Open) => "bar broken open",
-        (Kind::Broken, _) => "bar broken",
-        (Kind::Good, _) => "bar good",
-        (Kind::Quiet, End::Open) => "bar quiet open",
-        (Kind::Quiet, _) => "bar quiet",
-        (Kind::Refused, _) => "bar refused",
+        (BarKind::Broken, BarEnd::Open) => "bar broken open",
+        (BarKind::Broken, _) => "bar broken",
+        (BarKind::Good, _) => "bar good",
+        (BarKind::Quiet, BarEnd::Open) => "bar quiet open",
+        (BarKind::Quiet, _) => "bar quiet",
+        (BarKind::Refused, _) => "bar refused",
     }
 }
 
 /// The shape at the end of a bar.
-fn mark(svg: &mut Markup, end: End, x: f64, y: f64) {
+fn mark(svg: &mut Markup, end: BarEnd, x: f64, y: f64) {
     let middle = y + BAR / 2.0;
     let path = match end {
-        End::Cut => {
+        BarEnd::Cut => {
             let (left, top) = (Px(x - 4.0), Px(middle - 4.0));
             let (right, bottom) = (Px(x + 4.0), Px(middle + 4.0));
             format!("M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
         }
-        End::Reset => format!("M{} {}l4 5h-7l5 7", Px(x - 2.0), Px(middle - 6.0)),
-        End::Proper => format!("M{} {}v{BAR}", Px(x), Px(y)),
-        End::Gone => {
+        BarEnd::Reset => format!("M{} {}l4 5h-7l5 7", Px(x - 2.0), Px(middle - 6.0)),
+        BarEnd::Proper => format!("M{} {}v{BAR}", Px(x), Px(y)),
+        BarEnd::Gone => {
             let at: [(_, &dyn Display); 4] =
                 [("class", &"end"), ("cx", &Px(x)), ("cy", &Px(middle)), ("r", &3.4)];
             svg.void("circle", &at);
             return;
         }
-        End::Open => return,
+        BarEnd::Open => return,
     };
     svg.void("path", &[("class", &"end"), ("d", &path)]);
 }
@@ -204,9 +204,9 @@ fn label(svg: &mut Markup, placed: &Placed, y: f64) {
         return;
     }
     let class = match placed.side {
-        Side::After => "after",
-        Side::Before => "before",
-        Side::Inside => "inside",
+        LabelSide::After => "after",
+        LabelSide::Before => "before",
+        LabelSide::Inside => "inside",
     };
     let at: [(_, &dyn Display); 3] =
         [("class", &class), ("x", &Px(placed.label_at)), ("y", &Px(y))];

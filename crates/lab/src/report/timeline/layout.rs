@@ -4,7 +4,7 @@ use super::Format;
 use super::bar::Bar;
 use super::rows::{Placed, Rows};
 use super::scale::Scale;
-use super::story::{Event, Lane, Story};
+use super::story::{ConnectionLane, ServerEvent, Story};
 
 /// A picture before it is drawn, in pixels.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Layout<'a> {
     pub(super) scale: Scale,
     pub(super) width: f64,
     pub(super) height: f64,
-    pub(super) events: Vec<(&'a Event, Placed)>,
+    pub(super) events: Vec<(&'a ServerEvent, Placed)>,
     pub(super) lanes: Vec<Laid<'a>>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    fn add_events(&mut self, events: &'a [Event]) {
+    fn add_events(&mut self, events: &'a [ServerEvent]) {
         let mut rows = Rows::new(self.scale);
         for event in events {
             let placed = rows.place(event.from, event.to.unwrap_or(event.from), &event.label);
@@ -93,7 +93,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Connections that are too many for lanes of their own share one.
-    fn add_rest(&mut self, lanes: &'a [Lane]) {
+    fn add_rest(&mut self, lanes: &'a [ConnectionLane]) {
         if !lanes.is_empty() {
             let rest = lanes.iter().flat_map(|lane| {
                 std::iter::once(lane.opened).chain(lane.bars.iter().map(|bar| bar.from))

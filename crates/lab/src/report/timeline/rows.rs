@@ -12,12 +12,12 @@ pub(super) struct Placed {
     pub(super) label: String,
     /// Where the label begins, or ends if it stands before the bar.
     pub(super) label_at: f64,
-    pub(super) side: Side,
+    pub(super) side: LabelSide,
 }
 
 /// Where a label stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum LabelSide {
     After,
     Before,
     Inside,
@@ -47,9 +47,9 @@ impl Rows {
         let to = self.scale.x(to_ms).max(from + LEAST_WIDTH);
         let (label, side) = self.label(from, to, label);
         let label_at = match side {
-            Side::After => to + MARK + PAD,
-            Side::Before => from - PAD,
-            Side::Inside => from + PAD,
+            LabelSide::After => to + MARK + PAD,
+            LabelSide::Before => from - PAD,
+            LabelSide::Inside => from + PAD,
         };
         let mut placed = Placed { row: 0, from, to, label, label_at, side };
         let (start, end) = placed.extent();
@@ -69,11 +69,11 @@ impl Rows {
     }
 
     /// Inside the bar if it fits, otherwise behind it or before it, otherwise shortened.
-    fn label(&self, from: f64, to: f64, label: &str) -> (String, Side) {
+    fn label(&self, from: f64, to: f64, label: &str) -> (String, LabelSide) {
         let sides = [
-            (Side::Inside, to - from - 2.0 * PAD - MARK),
-            (Side::After, self.scale.right - to - MARK - PAD),
-            (Side::Before, from - PAD - self.scale.left),
+            (LabelSide::Inside, to - from - 2.0 * PAD - MARK),
+            (LabelSide::After, self.scale.right - to - MARK - PAD),
+            (LabelSide::Before, from - PAD - self.scale.left),
         ];
         let wanted = width(label);
         if let Some((side, _)) = sides.into_iter().find(|(_, room)| wanted <= *room) {
@@ -90,9 +90,9 @@ impl Placed {
     fn extent(&self) -> (f64, f64) {
         let label = width(&self.label);
         match self.side {
-            Side::After => (self.from, self.label_at + label),
-            Side::Before => (self.label_at - label, self.to + MARK),
-            Side::Inside => (self.from, self.to + MARK),
+            LabelSide::After => (self.from, self.label_at + label),
+            LabelSide::Before => (self.label_at - label, self.to + MARK),
+            LabelSide::Inside => (self.from, self.to + MARK),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! give many at once, so there is a second bound: steps run one after another, so a step was over
 //! before the next one began. The first one began before a server saw anything of the client.
 
-use super::bar::{Bar, End, Kind};
+use super::bar::{Bar, BarEnd, BarKind};
 use crate::adapter::{Answer, Line, Step};
 use crate::journal::Journal;
 use crate::report::words::{self, Time, colourless, shortened};
@@ -54,11 +54,11 @@ fn bar(step: Option<&Step>, line: &Line, from: f64, to: f64) -> Bar {
     let name = step.map_or_else(|| format!("step {}", line.step), words::step);
     let is_sleep = matches!(step, Some(Step::Sleep { .. }));
     let (kind, how) = match (line.done.ok, answered(line)) {
-        (true, _) if is_sleep => (Kind::Quiet, None),
-        (true, None) => (Kind::Good, None),
-        (true, Some((ok, all))) if ok == all => (Kind::Good, None),
-        (_, Some((ok, all))) => (Kind::Broken, Some(format!("{ok} of {all} ok"))),
-        (false, None) => (Kind::Broken, Some("failed".to_owned())),
+        (true, _) if is_sleep => (BarKind::Quiet, None),
+        (true, None) => (BarKind::Good, None),
+        (true, Some((ok, all))) if ok == all => (BarKind::Good, None),
+        (_, Some((ok, all))) => (BarKind::Broken, Some(format!("{ok} of {all} ok"))),
+        (false, None) => (BarKind::Broken, Some("failed".to_owned())),
     };
     let label = how.map_or_else(|| name.clone(), |how| format!("{name}: {how}"));
     let mut about = format!("step {}: {name}, {}", line.step, Time(line.done.elapsed_ms));
@@ -67,7 +67,7 @@ fn bar(step: Option<&Step>, line: &Line, from: f64, to: f64) -> Bar {
         None if line.done.ok => about += "\nok",
         None => about += "\nfailed",
     }
-    Bar { from, to, label, kind, end: End::Proper, about, ..Bar::default() }
+    Bar { from, to, label, kind, end: BarEnd::Proper, about, ..Bar::default() }
 }
 
 /// Of several calls at once: how many were ok, and how many there were.
@@ -85,7 +85,7 @@ fn unfinished(score: &Score, from: f64) -> Option<Bar> {
     let to = score.times.ended_ms.max(from);
     let label = format!("{name}: never ended");
     let about = format!("step {next}: {name}\nnever reported");
-    Some(Bar { from, to, label, kind: Kind::Broken, end: End::Open, about, ..Bar::default() })
+    Some(Bar { from, to, label, kind: BarKind::Broken, end: BarEnd::Open, about, ..Bar::default() })
 }
 
 const MOST_ERROR: usize = 160;

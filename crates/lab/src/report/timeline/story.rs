@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::bar::{Bar, End, Kind};
+use super::bar::{Bar, BarEnd, BarKind};
 use super::steps;
 use crate::Deed;
 use crate::journal::{Asked, Happened, Journal, Visited, Which};
@@ -21,14 +21,14 @@ pub(super) struct Story {
     /// The steps of the client.
     pub(super) steps: Vec<Bar>,
     /// One for each connection, in the order of their opening.
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Vec<ConnectionLane>,
     /// When servers were not up, and what else happened to them.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<ServerEvent>,
 }
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct ConnectionLane {
     pub(super) name: String,
     pub(super) opened: f64,
     /// `None` if it outlived the scenario.
@@ -38,7 +38,7 @@ pub(super) struct Lane {
 
 /// Something that happened to a server: at a moment, or for a while.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct ServerEvent {
     pub(super) from: f64,
     pub(super) to: Option<f64>,
     pub(super) label: String,
@@ -50,7 +50,7 @@ impl Story {
         let steps = steps::bars(score);
         let end_ms = end(journal, &steps).max(score.times.ended_ms);
         let begin_ms = begin(journal, &steps, end_ms);
-        let visit = |visit| Lane::new(visit, &journal.requests, end_ms);
+        let visit = |visit| ConnectionLane::new(visit, &journal.requests, end_ms);
         let mut lanes: Vec<_> = journal.connections.iter().map(visit).collect();
         lanes.sort_by(|one, other| one.opened.total_cmp(&other.opened));
         let events = [Which::Main, Which::Other].map(|it| events(&journal.events, it, end_ms));
@@ -98,7 +98,7 @@ fn end(journal: &Journal, steps: &[Bar]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-impl Lane {
+impl ConnectionLane {
     fn new(visit: &Visited, requests: &[Asked], end_ms: f64) -> Self {
         let name = match visit.server {
             Which::Main => format!("connection {}", visit.connection),
@@ -117,7 +117,9 @@ impl Bar {
         let last = asked.marks.iter().rev().find_map(|it| Some((it.at_ms, end_of(&it.deed)?)));
         let (to, (kind, end, how)) = match last {
             Some((at, how)) => (at, how),
-            None => (until.max(asked.at_ms), (Kind::Quiet, End::Open, "no answer".to_owned())),
+            None => {
+                (until.max(asked.at_ms), (BarKind::Quiet, BarEnd::Open, "no answer".to_owned()))
+            }
         };
         let when = |is: fn(&Deed) -> bool| {
             asked.marks.iter().filter(move |it| is(&it.deed)).map(|it| it.at_ms).collect()
@@ -137,15 +139,15 @@ impl Bar {
 }
 
 /// How a request went, if this is the end of it.
-fn end_of(deed: &Deed) -> Option<(Kind, End, String)> {
+fn end_of(deed: &Deed) -> Option<(BarKind, BarEnd, String)> {
     Some(match deed {
-        Deed::Answered(status @ 0..300) => (Kind::Good, End::Proper, status.to_string()),
-        Deed::Answered(status) => (Kind::Refused, End::Proper, status.to_string()),
-        Deed::Cancelled => (Kind::Quiet, End::Gone, "cancelled".to_owned()),
-        Deed::Cut => (Kind::Broken, End::Cut, "cut".to_owned()),
-        Deed::Ended => (Kind::Good, End::Proper, "ended".to_owned()),
-        Deed::Gone => (Kind::Quiet, End::Gone, "client left".to_owned()),
-        Deed::Reset => (Kind::Broken, End::Reset, "reset".to_owned()),
+        Deed::Answered(status @ 0..300) => (BarKind::Good, BarEnd::Proper, status.to_string()),
+        Deed::Answered(status) => (BarKind::Refused, BarEnd::Proper, status.to_string()),
+        Deed::Cancelled => (BarKind::Quiet, BarEnd::Gone, "cancelled".to_owned()),
+        Deed::Cut => (BarKind::Broken, BarEnd::Cut, "cut".to_owned()),
+        Deed::Ended => (BarKind::Good, BarEnd::Proper, "ended".to_owned()),
+        Deed::Gone => (BarKind::Quiet, BarEnd::Gone, "client left".to_owned()),
+        Deed::Reset => (BarKind::Broken, BarEnd::Reset, "reset".to_owned()),
         Deed::Opened | Deed::Ran | Deed::Sent(_) => return None,
     })
 }
@@ -167,23 +169,23 @@ fn in_words(asked: &Asked) -> String {
 
 /// What happened to one server. A mood lasts until the next one; before its first `up` a server was
 /// not up.
-fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<Event> {
+fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<ServerEvent> {
     let happened: Vec<_> = happened.iter().filter(|it| it.server == server).collect();
     let prefix = if server == Which::Other { "other: " } else { "" };
     let moods: Vec<_> = happened.iter().filter(|it| is_mood(it)).collect();
     let mut events = Vec::new();
     if let Some(first) = moods.first().filter(|it| it.what == UP) {
         let label = format!("{prefix}not up yet");
-        events.push(Event { from: 0.0, to: Some(first.at_ms), label });
+        events.push(ServerEvent { from: 0.0, to: Some(first.at_ms), label });
     }
     for (place, mood) in moods.iter().enumerate().filter(|(_, it)| it.what != UP) {
         let to = moods.get(place + 1).map_or(end_ms, |next| next.at_ms);
         let label = format!("{prefix}{}", mood.what);
-        events.push(Event { from: mood.at_ms, to: Some(to), label });
+        events.push(ServerEvent { from: mood.at_ms, to: Some(to), label });
     }
     for moment in happened.iter().filter(|it| !is_mood(it)) {
         let label = format!("{prefix}{}", moment.what);
-        events.push(Event { from: moment.at_ms, to: None, label });
+        events.push(ServerEvent { from: moment.at_ms, to: None, label });
     }
     events
 }

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 
-use super::bar::{End, Kind};
+use super::bar::{BarEnd, BarKind};
 use super::layout::Layout;
 use super::*;
 use crate::Deed;
@@ -55,12 +55,12 @@ fn the_time_in_which_a_program_starts_is_left_out() {
 #[test]
 fn a_request_ends_as_its_last_word_says() {
     let cases = [
-        (vec![(7.0, Deed::Answered(200))], Kind::Good, End::Proper, "x: 200", 7.0),
-        (vec![(7.0, Deed::Answered(503))], Kind::Refused, End::Proper, "x: 503", 7.0),
-        (vec![(7.0, Deed::Opened), (8.0, Deed::Cut)], Kind::Broken, End::Cut, "x: cut", 8.0),
-        (vec![(7.0, Deed::Reset)], Kind::Broken, End::Reset, "x: reset", 7.0),
-        (vec![(7.0, Deed::Gone)], Kind::Quiet, End::Gone, "x: client left", 7.0),
-        (vec![(7.0, Deed::Ran)], Kind::Quiet, End::Open, "x: no answer", 90.0),
+        (vec![(7.0, Deed::Answered(200))], BarKind::Good, BarEnd::Proper, "x: 200", 7.0),
+        (vec![(7.0, Deed::Answered(503))], BarKind::Refused, BarEnd::Proper, "x: 503", 7.0),
+        (vec![(7.0, Deed::Opened), (8.0, Deed::Cut)], BarKind::Broken, BarEnd::Cut, "x: cut", 8.0),
+        (vec![(7.0, Deed::Reset)], BarKind::Broken, BarEnd::Reset, "x: reset", 7.0),
+        (vec![(7.0, Deed::Gone)], BarKind::Quiet, BarEnd::Gone, "x: client left", 7.0),
+        (vec![(7.0, Deed::Ran)], BarKind::Quiet, BarEnd::Open, "x: no answer", 90.0),
     ];
     for (marks, kind, end, label, to) in cases {
         let story = Story::of(&score(vec![asked(5.0, &marks)], 100.0));
@@ -141,7 +141,7 @@ fn a_step_that_never_ended_is_shown_until_the_client_was_stopped() {
     let story = Story::of(&score);
 
     let last = story.steps.last().unwrap();
-    assert_eq!((last.label.as_str(), last.end), ("call echo: never ended", End::Open));
+    assert_eq!((last.label.as_str(), last.end), ("call echo: never ended", BarEnd::Open));
     assert_eq!(last.to, 5000.0);
     assert_eq!(last.from, 30.0);
 }

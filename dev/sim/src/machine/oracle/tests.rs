@@ -169,13 +169,13 @@ fn a_call_that_meets_the_other_era_again_and_again_is_noticed() {
     assert_eq!(promises(&oracle), ["a change of era is followed once"]);
 }
 
-fn watched(is_safe: bool) -> Oracle {
-    let mut oracle = Oracle::new(7, Eras::Either);
+fn watched(is_safe: bool) -> MachineOracle {
+    let mut oracle = MachineOracle::new(7, Eras::Either);
     oracle.begun(1, is_safe, Moment::START, Duration::from_secs(60));
     oracle
 }
 
-fn promises(oracle: &Oracle) -> Vec<&str> {
+fn promises(oracle: &MachineOracle) -> Vec<&str> {
     oracle.violations.iter().map(|violation| violation.promise).collect()
 }
 

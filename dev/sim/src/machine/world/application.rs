@@ -5,9 +5,9 @@ use std::time::Duration;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallOptions, ExchangeId, QuestionId, Request};
 
-use super::{Happening, World};
+use super::{DueHappening, MachineWorld};
 
-impl World {
+impl MachineWorld {
     /// Wants to hear what nobody asked for, if this application does.
     pub(crate) fn listen(&mut self) {
         if self.setting.listens {
@@ -30,7 +30,7 @@ impl World {
         self.calls.insert(id, call);
         if self.rng.below(1000) < self.server.faults.cancel {
             let at = self.now + self.rng.between(Duration::ZERO, Duration::from_secs(5));
-            self.schedule(at, Happening::Cancel(id));
+            self.schedule(at, DueHappening::Cancel(id));
         }
         self.pump();
     }
@@ -50,7 +50,7 @@ impl World {
         let wait = self.rng.between(Duration::ZERO, Duration::from_secs(3));
         match self.rng.below(16) {
             0 => {}
-            drawn => self.schedule(self.now + wait, Happening::Answer(question, drawn > 1)),
+            drawn => self.schedule(self.now + wait, DueHappening::Answer(question, drawn > 1)),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::machine::server::Outage;
 
 /// Something that is due at a moment.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum DueHappening {
     Answer(QuestionId, bool),
     Begin,
     Cancel(ExchangeId),

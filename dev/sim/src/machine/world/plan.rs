@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::{Happening, World};
+use super::{DueHappening, MachineWorld};
 use crate::machine::eras::Fleet;
 use crate::machine::server::Outage;
 
-impl World {
+impl MachineWorld {
     /// Spreads calls, outages and restarts over the chaos to come.
     pub(crate) fn plan(&mut self, calls: u64) {
         let length = Duration::from_millis(calls * 150);
         for _ in 0..calls {
             let at = self.now + self.rng.between(Duration::ZERO, length);
-            self.schedule(at, Happening::Begin);
+            self.schedule(at, DueHappening::Begin);
         }
         let (outages, restarts) = (self.server.faults.outages, self.server.faults.restarts);
         for _ in 0..outages * calls / 100 {
@@ -24,15 +24,15 @@ impl World {
                 1 => Outage::Status(statuses[self.rng.below(2) as usize]),
                 _ => Outage::Refusal,
             };
-            self.schedule(at, Happening::OutageBegins(outage, lasts));
+            self.schedule(at, DueHappening::OutageBegins(outage, lasts));
         }
         for _ in 0..restarts * calls / 100 {
             let at = self.now + self.rng.between(Duration::ZERO, length);
-            self.schedule(at, Happening::Restart);
+            self.schedule(at, DueHappening::Restart);
         }
         for _ in 0..self.setting.changes * calls / 100 {
             let at = self.now + self.rng.between(Duration::ZERO, length);
-            self.schedule(at, Happening::FleetChanges);
+            self.schedule(at, DueHappening::FleetChanges);
         }
     }
 

@@ -6,7 +6,7 @@ use ridethrough::server::Eras;
 use ridethrough_lab::{Ask, Times, When};
 use serde_json::{Value, json};
 
-use crate::torture::exchange::{Exchange, Kind, RESUMABLE};
+use crate::torture::exchange::{Exchange, RESUMABLE, ServerKind};
 use crate::torture::stage::{Nature, text_of};
 
 pub(super) const EXCHANGES: &[Exchange] = &[
@@ -192,7 +192,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
     },
     Exchange {
         name: "http-sse",
-        kind: Kind::HttpSse,
+        kind: ServerKind::HttpSse,
         deadline: RESUMABLE,
         play: |stage| {
             Box::pin(async {

@@ -107,7 +107,7 @@ fn news_that_come_twice_or_not_at_all_are_seen() {
     assert!(news_fault("[1,2]", "[1,2,3]", &point).is_some());
 }
 
-fn judged(breaks: Break, lived: Life) -> Vec<String> {
+fn judged(breaks: Break, lived: RunRecord) -> Vec<String> {
     judge(&Exchange::PLAIN, &point(breaks), &lived, &life())
 }
 
@@ -117,7 +117,7 @@ fn point(breaks: Break) -> Point {
 }
 
 /// Two calls, both answered.
-fn life() -> Life {
+fn life() -> RunRecord {
     let run = Run { request: 0, tool: "deploy".to_owned(), arguments: json!({ "key": "a" }) };
     let ended = [("deploy a", Nature::deploy("a"), "a"), ("read b", Nature::Safe, "b")];
     let ended = ended.map(|(name, nature, text)| Ended {
@@ -127,13 +127,13 @@ fn life() -> Life {
         took: Duration::from_secs(1),
     });
     let passed = vec![Passed { is_broken: true, ..Passed::default() }];
-    Life { ended: ended.into(), runs: vec![run], scripted: passed.clone(), passed, tasks: 0 }
+    RunRecord { ended: ended.into(), runs: vec![run], scripted: passed.clone(), passed, tasks: 0 }
 }
 
-fn clone(life: &Life) -> Life {
-    let Life { ended, runs, scripted, passed, tasks } = life;
+fn clone(life: &RunRecord) -> RunRecord {
+    let RunRecord { ended, runs, scripted, passed, tasks } = life;
     let (ended, runs) = (ended.clone(), runs.clone());
-    Life { ended, runs, scripted: scripted.clone(), passed: passed.clone(), tasks: *tasks }
+    RunRecord { ended, runs, scripted: scripted.clone(), passed: passed.clone(), tasks: *tasks }
 }
 
 fn answer(text: &str) -> Ending {
