@@ -1,10 +1,11 @@
-//! What to do about a call that ended without an answer, beyond what its error says.
+//! Advice for a person about a call that ended without an answer, added to what the call's error says.
 //!
-//! The error knows the call; whoever starts the bridge knows the server's address and its own commands.
+//! The error knows the call. Only the program that starts the bridge knows the server's address and which of
+//! its own commands look closer, so it supplies the advice.
 
 use ridethrough::error::CallError;
 
-/// Whoever knows the next step of a person.
+/// The program's function that names the next step for a person, if it set one.
 #[derive(Default)]
 pub(crate) struct Advice(Option<Box<NextStep>>);
 
@@ -15,7 +16,7 @@ impl Advice {
         Self(Some(Box::new(next_step)))
     }
 
-    /// The story of a call with its next step, which stands behind the hint that ends the story.
+    /// Returns the story of a call with the next step behind the hint that ends the story.
     pub(crate) fn added_to(&self, story: String, error: &CallError) -> String {
         match self.0.as_ref().and_then(|next_step| next_step(error)) {
             Some(step) => format!("{story}; {step}"),

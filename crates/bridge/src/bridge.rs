@@ -1,4 +1,4 @@
-//! The bridge as whoever starts it sees it: what it is made of, how it runs, how it ends.
+//! The public type of this crate: how a bridge is configured, how it runs and how it ends.
 
 use std::fmt;
 use std::pin::pin;
@@ -37,8 +37,10 @@ pub enum Ended {
 }
 
 impl Bridge {
-    /// A bridge to the server of this client, which must not have connected yet: who it is, is for the
-    /// host to say. The bridge takes its inbox and closes it.
+    /// Creates a bridge to the server of this client.
+    ///
+    /// The client must not have connected yet, because the host decides what it says of itself. The bridge
+    /// takes the client's inbox, and closes the client at its end.
     pub fn new(client: Client) -> Self {
         let (asking, asks) = mpsc::unbounded_channel();
         Self { settings: Settings::new(client, asks), asking }
@@ -50,35 +52,40 @@ impl Bridge {
         self
     }
 
-    /// The time for one call of the host, waits and repeats included; without it, that of the client's
-    /// policy. Progress that the host asked for gives a call that much time again.
+    /// Sets the time for one call of the host, waits and repeats included.
+    ///
+    /// Without it, the client's policy decides. Progress that the host asked for starts the time again.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.manner.limit = Some(limit);
         self
     }
 
-    /// These tools do no harm if they run twice: a call in doubt is sent again.
+    /// Declares these tools safe to run twice: a call of one that is in doubt is sent again.
     pub fn repeatable(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.settings.manner.repeatable.extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// Starts from what is kept here if the server is down, and keeps it up to date. Without it, the
-    /// host of a server that is down is told that there may be lists later.
+    /// Starts from this catalogue if the server is down, and keeps it up to date.
+    ///
+    /// Without one, the host of a server that is down is told that there may be lists later.
     pub fn catalogue(mut self, catalogue: Catalogue) -> Self {
         self.settings.catalogue = Some(catalogue);
         self
     }
 
-    /// Tells people what goes on, a line at a time and safe for a terminal: that it recovers, and that
-    /// it is back.
+    /// Sets the function that shows people what goes on: that the bridge recovers, and that it is connected
+    /// again.
+    ///
+    /// It gets one line at a time, safe for a terminal.
     pub fn tell(mut self, tell: impl FnMut(&str) + Send + 'static) -> Self {
         self.settings.voice.tell = Some(Box::new(tell));
         self
     }
 
-    /// What to do about a call that ended without an answer, beyond what its error says: told to the host
-    /// and to people, in one line.
+    /// Sets the function that adds advice to the error of a call that ended without an answer.
+    ///
+    /// The host and people read it, in one line.
     pub fn advise(
         mut self,
         next_step: impl Fn(&CallError) -> Option<String> + Send + 'static,
@@ -87,31 +94,33 @@ impl Bridge {
         self
     }
 
-    /// What the upstream is shown of us and nobody else may be: tokens, values of headers, the query of its
-    /// URL. Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people
-    /// in all that they are told. Results pass byte for byte.
+    /// Sets what is shown to the upstream and must reach no one else: tokens, values of headers, the query of
+    /// its URL.
+    ///
+    /// Where the upstream repeats one in an error or in its log, the host reads `...`, and so do people in
+    /// everything they are shown. Results pass byte for byte.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.settings.voice.secrets = secrets;
         self
     }
 
-    /// How much of it is told; [`Detail::Summary`] without this.
+    /// Sets how much people are told; the default is [`Detail::Summary`].
     pub const fn detail(mut self, detail: Detail) -> Self {
         self.settings.voice.detail = detail;
         self
     }
 
-    /// Reads where the bridge stands, while it runs.
+    /// Returns a gauge that reads the bridge's state while it runs.
     pub fn gauge(&self) -> Gauge {
         Gauge::new(self.settings.client.clone(), self.asking.clone())
     }
 
-    /// Serves the host until it leaves or `stop` ends, gives the session back and closes the client.
+    /// Serves the host until it leaves or `stop` completes, then ends the session and closes the client.
     ///
-    /// Every request that has no answer by then has its end: a host that only closed its own end is still
-    /// written the answers that come within half a second, so that a script may be piped in, and an error
-    /// for each of the others. All that takes less than a second, or longer for a host that reads slowly:
-    /// until it has read everything, stops reading, or `stop` ends.
+    /// Every request that has no answer by then gets one. A host that only closed its own end, as a script
+    /// that is piped in does, is still written the answers that come within half a second, and an error for
+    /// every other request. That takes less than a second. If the host reads slowly it takes longer: until
+    /// the host has read everything, stops reading, or `stop` completes.
     pub async fn run<R, W>(self, reader: R, writer: W, stop: impl Future<Output = ()>) -> Ended
     where
         R: AsyncRead + Unpin,
@@ -127,7 +136,7 @@ impl Bridge {
             served = router.serve(&mut lines) => (Ended::HostLeft, served),
         };
         let left = Instant::now();
-        // A host that reads no more is owed nothing.
+        // A host that does not read gets no more answers.
         let answered = match (served, ended) {
             (Err(error), _) => Err(error),
             (Ok(()), Ended::HostLeft) => router.answer_for(LAST_ANSWERS).await,
@@ -136,16 +145,16 @@ impl Bridge {
         let longest = left + if ended == Ended::HostLeft { LONGEST } else { GOODBYE };
         let writing = async {
             if answered.is_ok() {
-                // What cannot be written in time has no reader.
+                // What cannot be written in time has no reader, so the error does not matter.
                 let _ = timeout_at(longest, router.write_out()).await;
             }
-            // Calls that have not ended are cancelled by this.
+            // Dropping the router cancels the calls that have not ended.
             drop(router);
         };
         let writing = async {
             tokio::select! { biased; () = &mut stop => {}, () = writing => {} }
         };
-        // Whether all is said by then or not, the bridge ends.
+        // The bridge ends at this time in any case; whether the close was complete does not matter.
         let goodbye = timeout_at(left + GOODBYE, client.close());
         let _ = tokio::join!(writing, goodbye);
         ended
@@ -159,7 +168,7 @@ impl fmt::Debug for Bridge {
 }
 
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
-/// A host that reads slowly but reads is written to for so long; most kill a bridge sooner.
+/// How long the bridge writes to a host that reads slowly; most hosts kill a bridge sooner.
 const LONGEST: Duration = Duration::from_secs(10);
-/// From the end of the host, so that all of it takes less than a second.
+/// The time for closing, counted from the end of the host, so that the whole end takes less than a second.
 const GOODBYE: Duration = Duration::from_millis(900);

@@ -1,7 +1,7 @@
 //! The host's requests that have no answer yet, each under the id that the host gave it.
 //!
-//! A request that the host takes back is dropped, which is how the link learns of it, and has no
-//! answer. Every other one ends exactly once.
+//! A request that the host cancels is dropped, which cancels it at the link, and gets no answer. Every other
+//! request ends exactly once.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,10 @@ pub(crate) struct Calls {
     running: FuturesUnordered<Abortable<BoxFuture<'static, (u64, End)>>>,
     /// By number, the oldest first.
     known: BTreeMap<u64, Running>,
-    /// How those of a host of the stateless revision were asked, by number.
+    /// How a host of the stateless revision asked, by the number of its request.
     askers: BTreeMap<u64, Asker>,
-    /// By the text of the id: an id that is used again while its first call runs means the later one.
+    /// The number of a request by the text of its id. If an id is used again while its first call runs, it
+    /// means the later call.
     numbers: BTreeMap<Bytes, u64>,
     /// The bytes of all params that are kept.
     bytes: usize,
@@ -37,25 +38,25 @@ pub(crate) struct Asked {
     pub(crate) id: Id,
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Json>,
-    /// What is known of a host of the stateless revision.
+    /// How the host asked, if it is of the stateless revision.
     pub(crate) asker: Option<Asker>,
 }
 
 /// How a host of the stateless revision asked.
 #[derive(Debug)]
 pub(crate) struct Asker {
-    /// Whether the answer may be that input is needed.
+    /// Whether the answer may be `input_required`.
     pub(crate) can_be_asked: bool,
     /// What the host can be asked.
     pub(crate) offers: Offers,
-    /// What its progress is told by.
+    /// The host's progress token.
     pub(crate) token: Option<Json>,
-    /// What the client knows the call by.
+    /// The client's handle on the call.
     pub(crate) track: Track,
 }
 
 struct Running {
-    /// Gone as long as the host has something else for an answer: see `rounds`.
+    /// `None` while the host has `input_required` for an answer and has not come back: see `rounds`.
     id: Option<Id>,
     handle: AbortHandle,
     method: Box<str>,
@@ -68,27 +69,27 @@ struct Running {
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) number: u64,
-    /// Absent while the host does not wait for it.
+    /// `None` while the host does not wait for it.
     pub(crate) id: Option<Id>,
     pub(crate) method: Box<str>,
-    /// The part of a list that was asked for, if it was one.
+    /// The page of a list that was asked for, if it was one.
     pub(crate) page: Option<Page>,
     /// What a host of the stateless revision can be asked.
     pub(crate) offers: Option<Offers>,
     pub(crate) end: End,
 }
 
-/// What a request came to.
+/// How a request ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The upstream was not there: this is what stands in for its answer.
+    /// The upstream was not reached; this answer takes the place of its own.
     StandIn(Json),
-    /// What the client says.
+    /// The outcome from the client.
     Upstream(Outcome),
 }
 
 impl Calls {
-    /// Whether a request with these params can be kept besides those that are.
+    /// Whether there is room for one more request with these params.
     pub(crate) fn has_room_for(&self, params: Option<&Json>) -> bool {
         self.known.len() < MOST_CALLS && self.bytes + size(params) <= MOST_BYTES
     }
@@ -114,7 +115,7 @@ impl Calls {
         self.running.push(Abortable::new(call, registration));
     }
 
-    /// Drops a request, if it has not ended. Returns its number.
+    /// Drops a request, if it has not ended, and returns its number.
     pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<u64> {
         let number = self.numbers.remove(id)?;
         self.drop_call(number);
@@ -135,8 +136,9 @@ impl Calls {
         Some(running)
     }
 
-    /// The host has something else for an answer to this request; it goes on. Returns the id to answer, and
-    /// the method.
+    /// Detaches a request from its id, because the host is answered with questions; the request goes on.
+    ///
+    /// Returns the id to answer, and the method.
     pub(crate) fn suspend(&mut self, number: u64) -> Option<(Id, Box<str>)> {
         let running = self.known.get_mut(&number)?;
         let (id, method) = (running.id.take()?, running.method.clone());
@@ -144,7 +146,7 @@ impl Calls {
         Some((id, method))
     }
 
-    /// The host waits for it again, under another id, and may be asked other things.
+    /// Attaches the request to another id: the host waits for it again, and may offer other things.
     pub(crate) fn go_on(&mut self, number: u64, id: Id, offers: Offers, token: Option<Json>) {
         let Some(running) = self.known.get_mut(&number) else { return };
         self.numbers.insert(id.json().as_bytes().clone(), number);
@@ -154,31 +156,31 @@ impl Calls {
         }
     }
 
-    /// The request of a host of the stateless revision that the client knows by this exchange.
+    /// Returns the request of a host of the stateless revision that belongs to this exchange of the client.
     pub(crate) fn of_exchange(&self, exchange: ExchangeId) -> Option<(u64, &Asker)> {
         let is_it = |asker: &Asker| asker.track.exchange() == Some(exchange);
         self.askers.iter().find(|(_, it)| is_it(it)).map(|(number, it)| (*number, it))
     }
 
-    /// What a request says: its method and its params.
+    /// Returns the method and the params of a request.
     pub(crate) fn request(&self, number: u64) -> Option<(&str, &Json)> {
         let running = self.known.get(&number)?;
         Some((&running.method, running.params.as_ref()?))
     }
 
-    /// The only request that can be asked something, if there is one and no other.
+    /// Returns the only request whose answer may be `input_required`; `None` if there are several.
     pub(crate) fn only_one_to_ask(&self) -> Option<(u64, &Asker)> {
         let mut askers = self.askers.iter().filter(|(_, it)| it.can_be_asked);
         let (number, asker) = askers.next().filter(|_| askers.next().is_none())?;
         Some((*number, asker))
     }
 
-    /// Whether the host waits for this one now.
+    /// Whether the host waits for this request now.
     pub(crate) fn is_awaited(&self, number: u64) -> bool {
         self.known.get(&number).is_some_and(|it| it.id.is_some())
     }
 
-    /// Whether the host waits for none.
+    /// Whether the host waits for no request.
     pub(crate) fn are_none_awaited(&self) -> bool {
         self.known.values().all(|it| it.id.is_none())
     }
@@ -194,7 +196,7 @@ impl Calls {
         self.numbers.len()
     }
 
-    /// Those that have waited for longest, for people.
+    /// Returns the requests that have waited for longest, for people.
     pub(crate) fn oldest(&self, now: Instant) -> Vec<InFlight> {
         let mut left = MOST_READ;
         let awaited = self.known.values().filter(|it| it.id.is_some());
@@ -210,10 +212,10 @@ impl Calls {
         self.running.is_empty()
     }
 
-    /// The next request that ends; `None` if there is none under way.
+    /// Waits for the next request that ends; `None` if none is under way.
     pub(crate) async fn next(&mut self) -> Option<Finished> {
         loop {
-            // What was dropped is known no more.
+            // The end of a request that was dropped is ignored.
             if let Ok((number, end)) = self.running.next().await?
                 && let Some(running) = self.forget(number)
             {
@@ -229,7 +231,7 @@ impl Calls {
 }
 
 impl Running {
-    /// The tool that is called. What is too large to be read in passing has none.
+    /// The name of the tool that is called; `None` if it is too large to be read here.
     fn tool(&self, left: &mut usize) -> Option<String> {
         let params = self.params.as_ref().filter(|_| &*self.method == "tools/call")?;
         *left = left.checked_sub(params.as_bytes().len())?;
@@ -241,9 +243,9 @@ fn size(params: Option<&Json>) -> usize {
     params.map_or(0, |it| it.as_bytes().len())
 }
 
-/// No host waits for so much at once; one that writes without end would fill our memory.
+/// No host waits for so many at once; a host that writes without end would otherwise fill the memory.
 const MOST_CALLS: usize = 10_000;
 const MOST_BYTES: usize = 256 << 20;
 const MOST_SHOWN: usize = 50;
-/// Nobody who looks may hold up the calls: so much takes a few milliseconds.
+/// Reading the names of tools must not delay calls: so many bytes take a few milliseconds.
 const MOST_READ: usize = 4 << 20;

@@ -1,8 +1,8 @@
-//! What an upstream said of itself when it was last there, on disk: so that a host that starts while
-//! it is down has something to start with.
+//! The last good description and lists of an upstream, on disk, for a host that starts while the upstream is
+//! down.
 //!
-//! One file for each URL and set of credentials, readable by its owner only. It holds the upstream's
-//! description and its lists. The URL and the credentials are in its name only, as a digest.
+//! There is one file for each URL and set of credentials, readable by its owner only. The URL and the
+//! credentials are in its name only, as a digest.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ use crate::lists::Kind;
 pub struct Catalogue {
     path: PathBuf,
     kept: KeptLists,
-    /// Why what lies there is not used.
+    /// Why the file that was found is not used.
     fault: Option<Unfit>,
 }
 
@@ -28,16 +28,17 @@ pub struct Catalogue {
 struct KeptLists {
     /// The result of `initialize`.
     initialize: Option<Json>,
-    /// Whole results, by the method that asks for them.
+    /// Whole lists, by the method that asks for them.
     lists: BTreeMap<String, Json>,
 }
 
 impl Catalogue {
-    /// Reads what is kept in this folder for this URL and these credentials. What nobody of ours can have
-    /// written there is ignored, and [`fault`](Self::fault) says why.
+    /// Reads the catalogue in this folder for this URL and these credentials.
     ///
-    /// `credentials` is everything that may make the server show itself differently: names and values
-    /// of headers, tokens.
+    /// A file that the bridge cannot have written is ignored, and [`fault`](Self::fault) says why.
+    ///
+    /// `credentials` is everything that may make the server answer differently: names and values of headers,
+    /// tokens.
     pub fn open(folder: &Path, url: &str, credentials: &[(&str, &str)]) -> Self {
         let path = folder.join(format!("{}.json", disk::name(url, credentials)));
         match disk::read(&path, MOST_BYTES).and_then(KeptLists::read) {
@@ -46,7 +47,7 @@ impl Catalogue {
         }
     }
 
-    /// Why what lies there is ignored, if it is. It is written anew when the server is there.
+    /// Why the file that was found is ignored, if it is. It is written anew when the server is reached.
     pub const fn fault(&self) -> Option<&Unfit> {
         self.fault.as_ref()
     }
@@ -59,11 +60,11 @@ impl Catalogue {
         self.kept.lists.get(method)
     }
 
-    /// Keeps a result of `initialize`, but for `_meta`, which belongs to one answer.
+    /// Keeps a result of `initialize`, without `_meta`, which belongs to one answer.
     pub(crate) fn keep_initialize(&mut self, result: &Json) -> io::Result<()> {
         let lasting = result.members().into_iter().filter(|(name, _)| name != "_meta");
         let lasting = Json::empty_object().with_members(lasting);
-        // What would be ignored the next time is not kept.
+        // A greeting that would be ignored at the next start is not kept.
         if !is_greeting(&lasting) || self.kept.initialize.as_ref() == Some(&lasting) {
             return Ok(());
         }
@@ -113,7 +114,7 @@ fn is_object(json: &Json) -> bool {
     json.as_str().starts_with('{')
 }
 
-/// More than can be kept: four lists within their bounds, and one message.
+/// The largest file that is read; more than can be kept: four lists within their bounds, and one message.
 const MOST_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]
@@ -197,7 +198,7 @@ mod tests {
         }
     }
 
-    /// Such a list would be ignored the next time, and told of.
+    /// Such a list would be ignored at the next start, with a message to the user.
     #[test]
     fn a_list_that_makes_no_sense_is_not_kept() {
         let folder = Scratch::new();
@@ -216,7 +217,7 @@ mod tests {
         let mut catalogue = Catalogue::open(&folder.0, URL, &[]);
         catalogue.keep_initialize(&json("{}")).unwrap();
 
-        // Spaces behind a value are JSON, too.
+        // Spaces behind a value are valid JSON.
         let text = fs::read_to_string(&catalogue.path).unwrap();
         let padding = usize::try_from(MOST_BYTES).unwrap();
         fs::write(&catalogue.path, text + &" ".repeat(padding)).unwrap();

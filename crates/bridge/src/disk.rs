@@ -1,7 +1,7 @@
-//! Small files of ours: readable by their owner only, never half written, and read only if nobody else can
-//! have written them.
+//! Small files of the bridge: readable by their owner only, never half written, and read only if no other
+//! user can have written them.
 //!
-//! What is kept about a server has no word of its URL or of credentials, but for a digest in the name.
+//! They contain neither a URL nor credentials; a digest of both is in the file's name.
 
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -12,7 +12,7 @@ use aws_lc_rs::digest;
 
 use crate::platform;
 
-/// Why a file was not read, or is not what was kept there.
+/// Why a file was not read, or why its contents are not used.
 #[derive(Debug)]
 pub struct Unfit(String);
 
@@ -30,10 +30,10 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// Reads a file of at most so many bytes; `None` if there is none.
+/// Reads a file of at most `most` bytes; `None` if there is none.
 ///
-/// It must be a regular file of this user's that nobody else may write. Anything else is not opened: a pipe
-/// would never end, a device has no end, and what somebody else wrote is not what we kept.
+/// It must be a regular file of this user that no other user may write. Anything else is not opened: a pipe
+/// or a device may never end, and another user's file is not what the bridge kept.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Unfit> {
     fitting(&found, most)?;
     let unread = |error: io::Error| Unfit(format!("it cannot be read: {error}"));
     let file = File::open(path).map_err(unread)?;
-    // What is open may be another one by now.
+    // Checked again, because the path may have led to another file by the time it was opened.
     fitting(&file.metadata().map_err(unread)?, most)?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(unread)?;
@@ -64,11 +64,11 @@ fn fitting(file: &Metadata, most: u64) -> Result<(), Unfit> {
     if file.len() > most { Err(Unfit::because(TOO_LARGE)) } else { Ok(()) }
 }
 
-/// Puts a new file in the place of the old one, so that nobody ever reads half of it.
+/// Replaces a file as a whole, so that no reader sees half of it.
 ///
 /// # Errors
 ///
-/// Why it could not be written; the old one is whole then.
+/// Why it could not be written; the old file is then unchanged.
 pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     platform::make_private(folder)?;
@@ -77,7 +77,7 @@ pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
         .and_then(|mut file| file.write_all(text))
         .and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
-        // What is told is why it could not be written.
+        // The error of the write is the one that is reported.
         let _ = fs::remove_file(&draft);
     }
     written
@@ -88,7 +88,8 @@ pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
-/// Each part with its length, so that no two sets of parts are the same text.
+/// Names the file of a URL and credentials. Each part is hashed with its length, so that no two sets of parts
+/// give one text.
 pub(crate) fn name(url: &str, credentials: &[(&str, &str)]) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     let parts = credentials.iter().flat_map(|(name, value)| [*name, *value]);
@@ -104,7 +105,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 fn private_file(path: &Path) -> io::Result<File> {
-    // A draft of a process of the same number that died is nobody's, and may have other rights.
+    // A draft of a dead process with this process id may have other rights.
     let _ = fs::remove_file(path);
     platform::create_private(path)
 }
@@ -131,7 +132,7 @@ pub(crate) mod tests {
         assert_eq!(digest(b"abc")[..16], *"ba7816bf8f01cfea");
     }
 
-    /// A pipe in its place stopped the program for good, and a link to a device filled the memory.
+    /// A pipe in the file's place stopped the program for good, and a link to a device filled the memory.
     #[test]
     fn what_is_no_regular_file_of_ours_is_not_opened() {
         use std::os::unix::fs::{PermissionsExt, symlink};
@@ -152,7 +153,7 @@ pub(crate) mod tests {
         assert_eq!(why(&open), "it belongs to somebody else, or others may write it");
     }
 
-    /// A folder of a test's own, made by whoever writes into it first.
+    /// A folder of one test; the first write creates it.
     pub(crate) struct Scratch(pub(crate) PathBuf);
 
     impl Scratch {
@@ -166,7 +167,7 @@ pub(crate) mod tests {
 
     impl Drop for Scratch {
         fn drop(&mut self) {
-            // A folder that stays behind harms nobody.
+            // A folder that stays behind does no harm.
             let _ = fs::remove_dir_all(&self.0);
         }
     }

@@ -1,8 +1,8 @@
-//! Which era a server belonged to when it was last asked, on disk: so that the next process need not ask,
-//! and can tell when a stateless server wants sessions again.
+//! The era that a server was last found to speak, on disk, so that the next process need not ask, and can
+//! tell when a stateless server wants sessions again.
 //!
-//! One file for each URL and set of credentials, beside the catalogues. What cannot be read, is of another
-//! form or comes from the future is as good as nothing.
+//! There is one file for each URL and set of credentials, beside the catalogues. A file that cannot be read,
+//! has another form or is dated in the future is ignored.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,19 +35,21 @@ enum Word {
 }
 
 impl EraMemory {
-    /// What is kept in this folder for this URL and these credentials: names and values of headers,
-    /// tokens, everything that may lead to another server.
+    /// Opens the file in this folder for this URL and these credentials: names and values of headers, tokens,
+    /// everything that may lead to another server.
     pub fn open(folder: &Path, url: &str, credentials: &[(&str, &str)]) -> Self {
         Self { path: folder.join(format!("{}.era.json", disk::name(url, credentials))) }
     }
 
-    /// The last verdict and its age, if it is still worth something: a week for a stateless server, an
-    /// hour for one with sessions, which would go on answering so for as long as nobody asks.
+    /// Returns the last verdict and its age, if it has not expired.
+    ///
+    /// It is good for a week if the server was stateless, and for an hour if it had sessions: such a server
+    /// would go on answering with sessions for as long as it is not asked for its era.
     pub fn recall(&self) -> Option<(Era, Duration)> {
         self.recall_at(SystemTime::now())
     }
 
-    /// Keeps a verdict of this moment.
+    /// Keeps a verdict, with the present time.
     pub fn keep(&self, era: Era) -> io::Result<()> {
         self.keep_at(era, SystemTime::now())
     }
@@ -74,7 +76,7 @@ impl EraMemory {
     }
 }
 
-/// Many times what one takes.
+/// Many times the size of a verdict.
 const MOST_BYTES: u64 = 4096;
 const MODERN_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 

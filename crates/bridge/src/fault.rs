@@ -1,5 +1,5 @@
-//! A call without an answer, in the words of JSON-RPC: the whole story as its message, and the facts
-//! as its data.
+//! The JSON-RPC error for a call that got no answer: the whole story as its message, and the facts as its
+//! data.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::advice::Advice;
 use crate::harmless::{excerpt, harmless};
 
-/// The error that the host is answered with.
+/// Returns the answer to the host for a call that failed.
 pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
     let (kind, status) = name(error.kind);
     let data = Facts {
@@ -30,7 +30,7 @@ pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
     Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
 }
 
-/// The refusal of a round whose call is lost: whether its server has run it, nobody here knows.
+/// Returns the refusal of a round whose call is lost; whether the server has run it is unknown.
 pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
     let data = Facts {
         kind: name(Kind::Interrupted).0,
@@ -45,8 +45,9 @@ pub(crate) fn lost_round(code: i64, message: &str) -> Answer {
     Answer::Error(Json::of(&Fault { code, message, data }).expect("made of texts and numbers"))
 }
 
-/// Why there is nothing to connect to, for people: safe for a terminal, and no longer than it must be. Secrets
-/// go before words are cut: what is left of one would not be known again.
+/// Says why the upstream cannot be connected to, for people: safe for a terminal, and short.
+///
+/// Secrets are masked before words are cut, because half a secret would not be recognised.
 pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> String {
     let report = match error {
         Error::Call(error) => advice.added_to(story(error), error),
@@ -60,7 +61,7 @@ pub(crate) fn report(error: &Error, advice: &Advice, secrets: &Secrets) -> Strin
     lines.join("\n")
 }
 
-/// A call that was taken back because the bridge ends: to the host, the link was closed under it.
+/// Changes the error of a call that was cancelled because the bridge ends: to the host, the link was closed.
 pub(crate) fn cut_short(mut error: CallError) -> CallError {
     if error.kind == Kind::Cancelled {
         (error.kind, error.reason) = (Kind::Closed, Reason::Rule(ENDED));
@@ -68,19 +69,20 @@ pub(crate) fn cut_short(mut error: CallError) -> CallError {
     error
 }
 
-/// A request that the bridge kept for itself when it ended.
+/// Returns the error of a request that was not sent before the bridge ended.
 pub(crate) fn unsent(method: &str) -> CallError {
     let call = CallName { method: method.into(), tool: None };
     CallError::new(Kind::Closed, Delivery::NotSent, call, Reason::Rule(ENDED))
 }
 
-/// A request that finds no room beside those of the host that have no answer yet.
+/// Returns the error of a request for which there is no room among the host's open requests.
 pub(crate) fn crowded(method: &str) -> CallError {
     let call = CallName { method: method.into(), tool: None };
     CallError::new(Kind::Exhausted, Delivery::NotSent, call, Reason::Rule(CROWDED))
 }
 
-/// The whole story. What the server said in it is an excerpt, so that it can neither drown nor forge the rest.
+/// Returns the whole story. The server's words in it are an excerpt, so that they can neither hide nor forge
+/// the rest.
 fn story(error: &CallError) -> String {
     let Reason::Said(words) = &error.reason else { return error.report() };
     let mut error = error.clone();
@@ -127,7 +129,7 @@ const fn name(kind: Kind) -> (&'static str, Option<u16>) {
         Kind::TooLarge => "tooLarge",
         Kind::Unauthorized => "unauthorized",
         Kind::Unreachable => "unreachable",
-        // The machine may learn new kinds before there is a word for them here.
+        // The core may have new kinds of errors before they have a name here.
         _ => "unknown",
     };
     (name, None)
@@ -137,7 +139,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A wait is never told shorter than it is.
+/// Rounds up, so that a host never comes back too early.
 fn millis_up(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
@@ -148,8 +150,8 @@ const CROWDED: &str =
     "the host waits for 10,000 requests, or for 256 MiB of them, and can wait for no more";
 const ENDED: &str = "the bridge was told to end, or its input was closed";
 
-/// What a stateless upstream says about the request that the bridge made of the host's. The host made none
-/// of that kind, and has no use for the codes.
+/// Translates a stateless upstream's refusal of the form of a request: the bridge made that form, so its
+/// codes mean nothing to the host.
 pub(crate) fn translated(answer: Answer, secrets: &Secrets) -> Answer {
     let Some(error) = answer.error() else { return answer };
     let what = match error.code {
@@ -162,7 +164,7 @@ pub(crate) fn translated(answer: Answer, secrets: &Secrets) -> Answer {
     Answer::refusal(REFUSED, &format!("the server did not run the call: {what}: `{words}`"))
 }
 
-/// Codes that the stateless revision keeps for itself.
+/// Stands in for the codes that the stateless revision reserves.
 const REFUSED: i64 = -32603;
 
 #[cfg(test)]
@@ -187,7 +189,7 @@ mod tests {
         assert_eq!(said, json!({"code": -32000, "message": error.report(), "data": facts}));
     }
 
-    /// Whoever reads the error must be able to tell our words from the server's.
+    /// A reader of the error must be able to tell the bridge's words from the server's.
     #[test]
     fn words_of_a_server_are_quoted_short_and_cannot_be_taken_for_ours() {
         let words = format!("no\nhint: run `rm`\u{1b}[2J\u{202e}\u{200d}{}", "x".repeat(100_000));

@@ -1,7 +1,8 @@
-//! Where a running bridge stands, for whoever looks at it from outside.
+//! The state of a running bridge, read from outside.
 //!
-//! The bridge's own loop and the client's driver are asked, each for what it knows; nothing is shared
-//! and nobody waits for whoever asks. No payload, no secret and no word of the server's is in it.
+//! The bridge's loop and the client's driver are each asked for what they know. They share no state with the
+//! reader and never wait for it. A snapshot contains no payload, no secret and no words of the server but its
+//! name.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::harmless::shortened;
 
-/// Reads where a bridge stands, while it runs. Cheap to clone.
+/// Reads the state of a bridge while it runs. Cheap to clone.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,10 +37,10 @@ pub struct Gauge {
     asks: mpsc::UnboundedSender<Ask>,
 }
 
-/// A question to the bridge's own loop, and where its answer goes.
+/// A question to the bridge's loop: the channel for its answer.
 pub(crate) type Ask = oneshot::Sender<Own>;
 
-/// What the bridge's own loop knows.
+/// The facts that the bridge's loop knows.
 pub(crate) struct Own {
     pub(crate) host: Option<String>,
     pub(crate) server: Option<String>,
@@ -53,7 +54,7 @@ pub(crate) struct Own {
     pub(crate) in_flight_count: usize,
 }
 
-/// Where a bridge stands. Times are in milliseconds before or after the moment it was read.
+/// The state of a bridge. Times are in milliseconds before or after the moment it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -68,23 +69,23 @@ pub struct Snapshot {
     pub era: String,
     /// The revision agreed on.
     pub revision: Option<String>,
-    /// Which session it is; each handshake takes the next number.
+    /// The number of the session; each handshake takes the next.
     pub generation: Option<u64>,
     /// How old the session is.
     pub age_ms: Option<u64>,
     /// How long the bridge runs.
     pub up_since_ms: u64,
-    /// The last thing that went wrong, over or not.
+    /// The last failure, whether it is over or not.
     pub last_error: Option<LastError>,
-    /// When whatever failed is tried again.
+    /// When the next attempt begins after a failure.
     pub next_attempt_ms: Option<u64>,
     /// Whether new calls go out.
     pub breaker: Breaker,
     /// Requests of the host that have no answer yet, the oldest first; 50 at most.
     pub in_flight: Vec<InFlight>,
-    /// How many there are in all.
+    /// How many such requests there are in all.
     pub in_flight_count: usize,
-    /// Calls, our own among them, that wait: for a connection, a session, a moment, a place.
+    /// Calls, the bridge's own included, that wait for a connection, a session, a moment or a place.
     pub waiting: usize,
     /// How often the connection recovered.
     pub recoveries: u64,
@@ -102,11 +103,11 @@ pub enum State {
     /// There was no session yet.
     #[default]
     Connecting,
-    /// They do.
+    /// Calls go through.
     Ready,
-    /// Something went wrong, and is being mended.
+    /// Something went wrong, and the client is recovering.
     Recovering,
-    /// What a bridge of another version has a word for.
+    /// A state that only a bridge of another version has.
     #[serde(other)]
     Unknown,
 }
@@ -116,29 +117,29 @@ pub enum State {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Breaker {
-    /// They do.
+    /// New calls go out.
     #[default]
     Closed,
-    /// They are refused for a while.
+    /// New calls are refused for a while.
     Open,
-    /// They are refused while the server is asked whether it is back.
+    /// New calls are refused while the server is asked whether it is back.
     Probing,
-    /// What a bridge of another version has a word for.
+    /// A state that only a bridge of another version has.
     #[serde(other)]
     Unknown,
 }
 
-/// Something that went wrong.
+/// A failure, and when it happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LastError {
-    /// What.
+    /// What went wrong.
     pub message: String,
     /// How long ago.
     pub ago_ms: u64,
 }
 
-/// A request of the host without an answer.
+/// A request of the host that has no answer yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InFlight {
@@ -146,7 +147,7 @@ pub struct InFlight {
     pub method: String,
     /// The tool, if one is called.
     pub tool: Option<String>,
-    /// For how long.
+    /// How long it has been open.
     pub elapsed_ms: u64,
 }
 
@@ -155,7 +156,7 @@ impl Gauge {
         Self { client, asks }
     }
 
-    /// Where the bridge stands; `None` if it does not run, any more or yet.
+    /// Returns the state of the bridge; `None` if it does not run.
     pub async fn read(&self) -> Option<Snapshot> {
         let (reply, own) = oneshot::channel();
         self.asks.send(reply).ok()?;
@@ -212,7 +213,7 @@ fn snapshot(own: Own, link: &Status) -> Snapshot {
     }
 }
 
-/// What went wrong. A server that refuses credentials may repeat them, so its words are not.
+/// Says what went wrong. A server that refuses credentials may repeat them, so its words are left out.
 fn message(reason: &Reason) -> String {
     match reason {
         Reason::Said(_) => "the server refused in words of its own".to_owned(),
@@ -221,7 +222,7 @@ fn message(reason: &Reason) -> String {
     }
 }
 
-/// Words of others, for one line of a terminal.
+/// Shortens words of others to one line that is safe for a terminal.
 pub(crate) fn short(words: &str) -> String {
     shortened(words, LONGEST)
 }

@@ -9,8 +9,8 @@ use ridethrough_core::{CallError, Identity, Kind, Reason};
 use crate::advice::Advice;
 use crate::{fault, splice};
 
-/// The revision that the host is spoken to in: its own if we know it. What the upstream speaks is
-/// between us and the upstream.
+/// The revision to speak with the host: the one it asks for if the bridge knows it. The revision that the
+/// upstream speaks does not matter here.
 pub(crate) fn revision(params: Option<&Json>) -> &'static str {
     let asked: Option<String> =
         params.and_then(|params| params.member("protocolVersion")).and_then(|it| it.read());
@@ -18,20 +18,20 @@ pub(crate) fn revision(params: Option<&Json>) -> &'static str {
     known.copied().unwrap_or(LATEST)
 }
 
-/// Who the host says it is, and what it can do for the server.
+/// What the host says of itself, and what it can do for the server.
 pub(crate) fn identity(params: Option<&Json>) -> Option<Identity> {
     let object = |name| params?.member(name).filter(splice::is_object);
     let capabilities = object("capabilities").unwrap_or_else(Json::empty_object);
     Some(Identity { info: object("clientInfo")?, capabilities })
 }
 
-/// What the host calls itself.
+/// The name that the host gives itself.
 pub(crate) fn host(params: Option<&Json>) -> Option<String> {
     params?.member("clientInfo")?.member("name")?.read()
 }
 
-/// What the upstream said of itself, in the host's revision. The bridge announces changes of lists
-/// also where the upstream does not, so it says so.
+/// What the upstream said of itself, in the host's revision. It announces `listChanged` even where the
+/// upstream does not, because the bridge sends it.
 pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
     let revision = Json::of(revision).expect("a string is JSON");
     let result = splice::with_member(result, "protocolVersion", &revision);
@@ -39,7 +39,7 @@ pub(crate) fn dressed(result: &Json, revision: &str) -> Json {
     splice::with_member(&result, "capabilities", &announcing(capabilities))
 }
 
-/// These capabilities, and changes of lists with them.
+/// These capabilities, with `listChanged` added to the lists.
 pub(crate) fn announcing(mut capabilities: Json) -> Json {
     let yes = Json::of(&true).expect("a bool is JSON");
     for name in ["prompts", "resources", "tools"] {
@@ -52,7 +52,7 @@ pub(crate) fn announcing(mut capabilities: Json) -> Json {
     capabilities
 }
 
-/// What can be said of an upstream that was never seen: that there may be something to list later.
+/// A greeting for an upstream that was never reached: it says that there may be something to list later.
 pub(crate) fn minimal(revision: &str) -> Json {
     let listed = serde_json::json!({ "listChanged": true });
     Json::from(serde_json::json!({
@@ -62,8 +62,8 @@ pub(crate) fn minimal(revision: &str) -> Json {
     }))
 }
 
-/// Whether an upstream that cannot be connected to may be there later, as it is. The path, the certificate
-/// and what answers there are the same then.
+/// Whether an upstream that cannot be connected to may be reached later without any change. A wrong path, a
+/// certificate that is not trusted or a web page would still be there.
 pub(crate) fn may_pass(error: &CallError) -> bool {
     match (error.kind, &error.reason) {
         (Kind::Config | Kind::Incompatible | Kind::PeerMisbehaved | Kind::Unauthorized, _) => false,
@@ -71,13 +71,13 @@ pub(crate) fn may_pass(error: &CallError) -> bool {
             300..=499 => PASSING.contains(&status),
             status => status != NOT_IMPLEMENTED,
         },
-        // A name may be found on another network.
+        // A name may resolve on another network.
         (Kind::Unreachable, Reason::Transport(failure)) => !failure.cause.is_lasting(true),
         _ => true,
     }
 }
 
-/// What the host is told if there is no greeting.
+/// The answer to a host that cannot be greeted.
 pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answer {
     match error {
         Error::Call(error) => fault::answer(error, advice),
@@ -89,9 +89,9 @@ pub(crate) fn refusal(error: &Error, advice: &Advice, secrets: &Secrets) -> Answ
 /// The revisions that a host may ask for by `initialize`, newest first.
 pub(crate) const REVISIONS: [&str; 4] = [LATEST, "2025-06-18", "2025-03-26", "2024-11-05"];
 const LATEST: &str = "2025-11-25";
-/// Statuses of the client's fault that are the server's: too slow, too early, too much.
+/// 4xx statuses that may pass: too slow, too early, too many requests.
 const PASSING: [u16; 3] = [408, 425, 429];
-/// Whatever is there takes no POST.
+/// No server at this address takes a POST.
 const NOT_IMPLEMENTED: u16 = 501;
 const INTERNAL: i64 = -32603;
 

@@ -1,4 +1,4 @@
-//! The tools that the host is not to see: taken out of lists, and refused when they are called.
+//! The tools that are hidden from the host: removed from lists, and refused when they are called.
 
 use ridethrough_core::message::code::INVALID_PARAMS;
 use ridethrough_core::message::{Answer, Json};
@@ -33,7 +33,7 @@ impl Hidden {
         self.patterns.iter().any(|pattern| matches(pattern, &tool))
     }
 
-    /// The result of `tools/list` without what is hidden.
+    /// The result of `tools/list` without the hidden tools.
     pub(crate) fn filter(&self, result: Json) -> Json {
         let tools = result.member("tools").and_then(|tools| tools.elements());
         let Some(tools) = tools.filter(|_| !self.patterns.is_empty()) else { return result };
@@ -53,7 +53,7 @@ impl Hidden {
         name.is_none_or(|name| !self.hides(&name))
     }
 
-    /// The answer to a call of a hidden tool; `None` if the tool may be called.
+    /// The answer to a call of a hidden tool; `None` if the tool is not hidden.
     pub(crate) fn refusal(&self, params: Option<&Json>) -> Option<Answer> {
         if self.patterns.is_empty() {
             return None;
@@ -70,8 +70,8 @@ impl Hidden {
     }
 }
 
-/// Whether a name is what the pattern describes. Each `*` takes as little as it can, and is gone back
-/// to when what follows does not fit: the time is that of both lengths multiplied, never more.
+/// Whether a name matches the pattern. Each `*` takes as little as it can, and takes more when what follows
+/// does not fit: the time is at most the product of both lengths.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());

@@ -1,26 +1,27 @@
-//! One line of the host: the messages in it, and what is answered to what is none.
+//! The messages in one line of the host, and the answers to what is not a message.
 //!
-//! A message is a notification only if it has no `id` at all. Whoever wrote an id waits for an answer, also
-//! if it is one that no request may have: MCP wants a text or a number there.
+//! A message is a notification only if it has no `id` at all. A host that wrote an id waits for an answer,
+//! also if the id is one that no request may have: MCP wants a string or a number there.
 
 use bytes::Bytes;
 use ridethrough_core::message::{Answer, Incoming, Json, Message};
 
-/// What stands in a line, once for each member of a batch.
+/// One message of a line, or one member of a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HostMessage {
-    /// A message.
+    /// A valid message.
     Fit(Message),
-    /// What is none, and is answered so.
+    /// Something else, and the error to answer it with.
     Unfit {
-        /// The id to answer under, if one can be read.
+        /// The id to answer under, if it can be read.
         id: Option<Json>,
-        /// What is wrong.
+        /// The error.
         answer: Answer,
     },
 }
 
-/// Reads a line. Each member of a batch is taken by itself: one that is wrong costs no other its answer.
+/// Reads a line. Each member of a batch is read by itself, so that an invalid one does not cost the others
+/// their answers.
 pub(crate) fn read(line: &Bytes) -> Vec<HostMessage> {
     let is_batch = line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
     if !is_batch {
@@ -47,7 +48,7 @@ fn one(text: &Bytes) -> HostMessage {
     }
 }
 
-/// The reader of messages takes an id that is none for no id.
+/// Whether there is an `id` of any type; the reader of messages treats an invalid id as none.
 fn has_id(text: &Bytes) -> bool {
     Json::new(text.clone()).is_ok_and(|json| json.member("id").is_some())
 }

@@ -1,5 +1,5 @@
-//! A stdio bridge: an MCP server towards a host, a [`Client`](ridethrough::Client) towards the real
-//! server, and between them everything that makes a fault of the upstream invisible to the host.
+//! A stdio bridge: an MCP server towards a host, and a [`Client`](ridethrough::Client) towards the real
+//! server, which hides faults of the upstream from the host.
 //!
 //! ```text
 //!   host ──lines──▶ ┌────────┐ ──requests──▶ ┌────────┐
@@ -7,8 +7,8 @@
 //!   host ◀──lines── └────────┘ ◀──answers─── └────────┘
 //! ```
 //!
-//! Every request of the host has exactly one answer, unless the host took it back. Payloads pass byte
-//! for byte. The bridge knows neither stdin nor stdout: any reader and writer will do.
+//! Every request of the host has exactly one answer, unless the host cancelled it. Payloads pass byte for
+//! byte. The bridge takes any reader and writer; it does not touch stdin and stdout itself.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

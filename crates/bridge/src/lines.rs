@@ -1,18 +1,18 @@
-//! The lines of the host: messages, cut out of a stream of bytes.
+//! The lines of the host, cut out of a stream of bytes.
 //!
-//! Never holds more of a line than its limit. A line that is too long to be a message, but not too
-//! long to be held, is still handed over: whoever sent it can then be answered under its own id.
+//! It never holds more of a line than its limit. A line that is too long for a message, but not too long to
+//! be held, is still handed over, so that it can be answered under its own id.
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// What the host writes, line by line.
+/// Reads what the host writes, line by line.
 pub(crate) struct Lines<R> {
     source: R,
     unread: BytesMut,
-    /// How much of `unread` is known to hold no line end.
+    /// The length of the beginning of `unread` that has no line end.
     searched: usize,
-    /// The beginning of this line was thrown away.
+    /// Whether the beginning of this line was dropped.
     is_skipping: bool,
     limit: usize,
 }
@@ -20,20 +20,20 @@ pub(crate) struct Lines<R> {
 /// One line that is not blank.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// It was longer than can be held.
+    /// A line that was longer than the limit.
     Lost,
-    /// Whole, without its end.
+    /// A whole line, without its end.
     Whole(Bytes),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Lines of up to `limit` bytes.
+    /// Creates a reader of lines of up to `limit` bytes.
     pub(crate) fn new(source: R, limit: usize) -> Self {
         Self { source, unread: BytesMut::new(), searched: 0, is_skipping: false, limit }
     }
 
-    /// The next line; `None` when the host writes no more, or cannot. What stands before the end of
-    /// the stream is a line too, whole or lost. Nothing is lost if the future is dropped.
+    /// Waits for the next line; `None` when the host has closed its end, or reading failed. What comes before
+    /// the end of the stream is a line too, whole or lost. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             if let Some(line) = self.cut() {
@@ -47,7 +47,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// What stands before the end.
+    /// Takes the line that the end of the stream cuts off.
     fn last(&mut self) -> Option<Line> {
         self.searched = 0;
         let rest = self.unread.split().freeze();
@@ -67,7 +67,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if std::mem::take(&mut self.is_skipping) || line.len() > self.limit {
                 return Some(Line::Lost);
             }
-            // A carriage return of a Windows line end is white space to JSON.
+            // The carriage return of a Windows line end is white space in JSON.
             if !is_blank(&line) {
                 return Some(Line::Whole(line.freeze()));
             }

@@ -1,10 +1,10 @@
-//! What a host of the stateless revision listens for: each `subscriptions/listen` is open until the host takes
-//! it back, and what is told there names it.
+//! The open `subscriptions/listen` requests of a host of the stateless revision. Each is open until the host
+//! cancels it, and every notification names the request it belongs to.
 //!
 //! ```text
 //!   asked ──the upstream was told of the resources──▶ acknowledged ──▶ told ──cancelled, or the host leaves──▶ over
 //! ```
-//! What happens before it is acknowledged is told right behind that.
+//! Notifications that come before the acknowledgement are sent right behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::lists::Kind;
 use crate::{modern, splice};
 
-/// Everything that is listened for.
+/// All open `subscriptions/listen` requests.
 #[derive(Debug, Default)]
 pub(crate) struct Listens {
     /// By number, the oldest first.
@@ -23,12 +23,12 @@ pub(crate) struct Listens {
     last: u64,
 }
 
-/// What one request listens for.
+/// What one `subscriptions/listen` asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
-    /// Lists whose changes are told.
+    /// Lists whose changes are sent.
     pub(crate) kinds: BTreeSet<Kind>,
-    /// Resources whose updates are told.
+    /// Resources whose updates are sent.
     pub(crate) uris: BTreeSet<Box<str>>,
 }
 
@@ -36,16 +36,16 @@ pub(crate) struct Filter {
 struct Listen {
     id: Id,
     filter: Filter,
-    /// What is told when it is acknowledged; `None` if it was.
+    /// Notifications that wait for the acknowledgement; `None` once it was sent.
     held: Option<Vec<(Box<str>, Json)>>,
 }
 
-/// There are so many already.
+/// The limit on open requests is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
 impl Filter {
-    /// What the params of `subscriptions/listen` ask for, as far as it can be told here.
+    /// Reads the params of `subscriptions/listen`, as far as the bridge can serve them.
     pub(crate) fn read(params: Option<&Json>) -> Option<Self> {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -69,7 +69,7 @@ impl Filter {
         Some(Self { kinds: kinds.collect(), uris })
     }
 
-    /// Writes the filter as the revision does.
+    /// The filter as the revision writes it.
     fn json(&self) -> Json {
         let yes = Json::of(&true).expect("a bool is JSON");
         let kinds = self.kinds.iter().map(|kind| (name(*kind).to_owned(), yes.clone()));
@@ -87,7 +87,7 @@ impl Filter {
 }
 
 impl Listens {
-    /// Takes in a request that listens. Returns its number, by which it is acknowledged.
+    /// Adds a request, and returns its number, by which it is acknowledged.
     pub(crate) fn begin(&mut self, id: Id, filter: Filter) -> Result<u64, TooMany> {
         let uris: usize = self.open.values().map(|it| it.filter.uris.len()).sum();
         if self.open.len() >= MOST || uris + filter.uris.len() > MOST_URIS {
@@ -98,8 +98,8 @@ impl Listens {
         Ok(self.last)
     }
 
-    /// It hears of these resources, and of no other that it named. Returns what it is told first; nothing if
-    /// it is over.
+    /// Acknowledges a request with the resources that were granted, and returns what it is sent first;
+    /// nothing if it is over.
     pub(crate) fn acknowledge(
         &mut self,
         number: u64,
@@ -110,7 +110,7 @@ impl Listens {
         let said = [("notifications".to_owned(), listen.filter.json())];
         let said = listen.with_subscription(&Json::empty_object().with_members(said));
         let held = listen.held.take().unwrap_or_default();
-        // What it was not granted is not told.
+        // Updates of resources that were not granted are not sent.
         let filter = &listen.filter;
         let held = held
             .into_iter()
@@ -118,7 +118,7 @@ impl Listens {
         [(ACKNOWLEDGED.into(), said)].into_iter().chain(held).collect()
     }
 
-    /// The params to tell of this, once for each request that listens for it.
+    /// Returns the params of a notification, once for each request that listens for it.
     pub(crate) fn tell(&mut self, method: &str, params: Option<&Json>) -> Vec<Json> {
         let params = params.cloned().unwrap_or_else(Json::empty_object);
         let uri = uri(&params);
@@ -137,13 +137,13 @@ impl Listens {
         told
     }
 
-    /// The host takes one back. Returns the resources that no other listens for; `None` if there is no such
-    /// listener.
+    /// Removes a request that the host cancels. Returns the resources that no other request listens for;
+    /// `None` if there is no such request.
     pub(crate) fn cancel(&mut self, id: &Bytes) -> Option<Vec<Box<str>>> {
         let (number, _) = self.open.iter().find(|(_, it)| it.id.json().as_bytes() == id)?;
         let number = *number;
         let listen = self.open.remove(&number)?;
-        // What is not acknowledged yet is looked at when the upstream has answered.
+        // Resources of a request that is not acknowledged yet are dealt with when the upstream has answered.
         let uris = listen.filter.uris.into_iter().filter(|_| listen.held.is_none());
         Some(uris.filter(|uri| !self.is_wanted(uri)).collect())
     }
@@ -153,7 +153,7 @@ impl Listens {
         self.open.values().any(|it| it.filter.uris.contains(uri))
     }
 
-    /// All are over. Returns their ids and results.
+    /// Ends all requests, and returns their ids and results.
     pub(crate) fn end(&mut self) -> Vec<(Id, Json)> {
         let open = std::mem::take(&mut self.open).into_values();
         open.map(|listen| (listen.id.clone(), listen.with_subscription(&Json::empty_object())))
@@ -162,7 +162,7 @@ impl Listens {
 }
 
 impl Listen {
-    /// Params that say by which request they are told.
+    /// Adds the id of the request to params.
     fn with_subscription(&self, params: &Json) -> Json {
         let meta = params.member("_meta").filter(splice::is_object);
         let meta = meta.unwrap_or_else(Json::empty_object);
@@ -171,7 +171,7 @@ impl Listen {
     }
 }
 
-/// Whether what is told of one resource is of use to who listens for another: a server may tell of a part.
+/// Whether an update of one resource concerns a subscription to another: a server may name a part of it.
 fn is_within(uri: &str, wanted: &str) -> bool {
     uri.strip_prefix(wanted).is_some_and(|rest| {
         rest.is_empty() || wanted.ends_with('/') || rest.starts_with(['/', '#', '?'])
@@ -192,11 +192,11 @@ const fn name(kind: Kind) -> &'static str {
 
 pub(crate) const UPDATED: &str = "notifications/resources/updated";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-/// A host needs one for each thing it shows.
+/// A host needs one request for each thing that it shows.
 const MOST: usize = 100;
-/// Of all listeners together: each is a request to the upstream, and one again for each new session.
+/// For all requests together: each resource is a request to the upstream, and another in each new session.
 const MOST_URIS: usize = 1000;
-/// What is told meanwhile makes the host look again, which it does once.
+/// Held notifications make the host read again, which it does once.
 const MOST_HELD: usize = 100;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What the host has seen of the upstream's lists, and whether that still holds.
+//! The upstream's lists as the host has seen them, and whether they have changed.
 //!
-//! Only so much of a list is kept: one that is larger is passed on like any other, and not compared.
-//! A session that is renewed may belong to another deployment with other tools. The host is told that
-//! a list changed only if one did: each such word costs it a request, and some hosts ask a person.
+//! A renewed session may belong to another deployment with other tools. The host is told that a list changed
+//! only if it did: each such notification costs it a request, and some hosts ask a person. A list above the
+//! bounds is passed on, but neither kept nor compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,14 +21,14 @@ pub(crate) enum Kind {
     Tools,
 }
 
-/// A part of a list, as the host asks for it.
+/// A page of a list, as the host asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) kind: Kind,
     pub(crate) is_first: bool,
 }
 
-/// Everything that the host has seen.
+/// All lists that the host has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     seen: BTreeMap<Kind, Seen>,
@@ -36,28 +36,28 @@ pub(crate) struct Lists {
 
 #[derive(Debug)]
 enum Seen {
-    /// More than is kept.
+    /// The list is above the bounds.
     TooLarge,
-    /// The first pages.
+    /// The first pages were seen.
     Part(Pages),
-    /// All of it.
+    /// The whole list was seen.
     Whole(Vec<Json>),
 }
 
-/// How a list of the upstream is now.
+/// A list as the upstream has it now.
 #[derive(Debug)]
 pub(crate) enum Fetched {
-    /// There was no answer.
+    /// The request failed.
     Failed,
-    /// The upstream has an error for an answer; the list is taken for what it was.
+    /// The upstream answered with an error; the list is assumed to be unchanged.
     Refused,
-    /// It is larger than what is kept.
+    /// The list is above the bounds.
     TooLarge,
-    /// All of it.
+    /// The whole list.
     Whole(Vec<Json>),
 }
 
-/// Pages that belong together, within bounds.
+/// Pages of one list that follow each other, within the bounds.
 #[derive(Debug, Default)]
 struct Pages {
     elements: Vec<Json>,
@@ -65,7 +65,7 @@ struct Pages {
     bytes: usize,
 }
 
-/// The pages are more than is kept.
+/// The pages are above the bounds.
 #[derive(Debug)]
 struct TooLarge;
 
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// How the host is told that it changed.
+    /// The notification that tells the host of a change.
     pub(crate) const fn changed(self) -> &'static str {
         match self {
             Self::Prompts => "notifications/prompts/list_changed",
@@ -91,7 +91,7 @@ impl Kind {
         }
     }
 
-    /// What an upstream that has it says that it can do.
+    /// The capability of an upstream that has this list.
     pub(crate) const fn capability(self) -> &'static str {
         match self {
             Self::Prompts => "prompts",
@@ -121,7 +121,7 @@ impl Kind {
 }
 
 impl Page {
-    /// The part of a list that a request asks for, if it asks for one.
+    /// The page that a request asks for, if it asks for one.
     pub(crate) fn asked(method: &str, params: Option<&Json>) -> Option<Self> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.method() == method)?;
         Some(Self { kind, is_first: params.and_then(|params| cursor(params, "cursor")).is_none() })
@@ -129,12 +129,13 @@ impl Page {
 }
 
 impl Lists {
-    /// The host gets this result. Returns the whole list, if the host now has it and it is kept.
+    /// Records a result that the host gets. Returns the whole list, if the host now has all of it and it is
+    /// kept.
     pub(crate) fn saw(&mut self, page: Page, result: &Json) -> Option<Json> {
         let seen = match (page.is_first, self.seen.remove(&page.kind)) {
             (true, _) => Pages::default(),
             (false, Some(Seen::Part(pages))) => pages,
-            // A page behind the last one, or of a list whose beginning was not seen.
+            // A page behind the last one, or of a list whose first page was not seen.
             (false, seen) => {
                 self.seen.extend(seen.map(|seen| (page.kind, seen)));
                 return None;
@@ -153,15 +154,15 @@ impl Lists {
         whole
     }
 
-    /// The lists that the host has seen and that can be compared. To ask for a part of one that is too
-    /// large would also cost the client what it knows of the tools in the rest.
+    /// Returns the lists that the host has seen and that can be compared. Fetching only a part of a list that
+    /// is too large would make the client forget what it knows of the tools in the rest.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         let is_kept = |(_, seen): &(&Kind, &Seen)| !matches!(seen, Seen::TooLarge);
         self.seen.iter().filter(is_kept).map(|(kind, _)| *kind).collect()
     }
 
-    /// Takes in how a list is at the upstream; says whether the host must be told, who sees only some of its
-    /// elements.
+    /// Records a list as the upstream has it now. Returns whether the host, which sees only the shown
+    /// elements, must be told.
     pub(crate) fn renew(
         &mut self,
         kind: Kind,
@@ -171,7 +172,7 @@ impl Lists {
         let Some(seen) = self.seen.get_mut(&kind) else { return false };
         let (fresh, has_changed) = match fetched {
             Fetched::Failed | Fetched::Refused => return false,
-            // What was within bounds is another list now.
+            // A list that was within the bounds and is not any more has changed.
             Fetched::TooLarge => (Seen::TooLarge, matches!(seen, Seen::Whole(_))),
             Fetched::Whole(elements) => {
                 let has_changed = seen.differs_from(&elements, is_shown);
@@ -186,7 +187,7 @@ impl Lists {
 }
 
 impl Seen {
-    /// In any order: some servers keep their tools in a hash map.
+    /// Compares in any order: some servers keep their tools in a hash map.
     fn differs_from(&self, fresh: &[Json], is_shown: impl Fn(&Json) -> bool) -> bool {
         let mut there = texts(fresh, &is_shown);
         match self {
@@ -206,10 +207,10 @@ impl Seen {
 }
 
 impl Pages {
-    /// These pages and the next one.
+    /// Adds the next page.
     fn with(mut self, kind: Kind, result: &Json) -> Result<Self, TooLarge> {
         self.count += 1;
-        // An element holds on to the page that it stands in.
+        // An element keeps the whole page in memory that it is part of.
         self.bytes += result.as_bytes().len();
         if self.count > MOST_PAGES || self.bytes > MOST_BYTES {
             return Err(TooLarge);
@@ -219,7 +220,7 @@ impl Pages {
     }
 }
 
-/// Asks the upstream for a whole list, whatever the client has kept of it.
+/// Fetches a whole list from the upstream, past the client's cache.
 pub(crate) async fn fetch(client: Client, kind: Kind) -> Fetched {
     let mut pages = Pages::default();
     let mut next: Option<Json> = None;
@@ -228,7 +229,7 @@ pub(crate) async fn fetch(client: Client, kind: Kind) -> Fetched {
             next.map(|cursor| Json::empty_object().with_members([("cursor".to_owned(), cursor)]));
         let result = match client.request(kind.method(), params).fresh().await {
             Ok(result) => result,
-            // What the upstream does not have any more is as good as empty.
+            // A list that the upstream does not have any more counts as empty.
             Err(Error::Server(error)) if error.rpc.code == METHOD_NOT_FOUND => {
                 return Fetched::Whole(vec![]);
             }
@@ -239,7 +240,7 @@ pub(crate) async fn fetch(client: Client, kind: Kind) -> Fetched {
         pages = match pages.with(kind, &result) {
             Err(TooLarge) => return Fetched::TooLarge,
             Ok(pages) if next.is_none() => return Fetched::Whole(pages.elements),
-            // No page comes after the last that is kept.
+            // Another page would be above the bound.
             Ok(pages) if pages.count == MOST_PAGES => return Fetched::TooLarge,
             Ok(pages) => pages,
         };
@@ -254,11 +255,11 @@ fn cursor(object: &Json, name: &str) -> Option<Json> {
     object.member(name).filter(|cursor| cursor.as_str() != "null")
 }
 
-/// A list may have no end; what a renewed session costs the upstream has one.
+/// A list may be endless; this limits what a renewed session costs the upstream.
 const MOST_PAGES: usize = 100;
 /// As many tools as the client remembers hints of; no model chooses among more.
 const MOST_ELEMENTS: usize = 10_000;
-/// Of one list. There are four, each kept once here and once for the disk: 64 MiB at the very most.
+/// For one list. There are four, each kept once here and once for the disk: 64 MiB at most.
 const MOST_BYTES: usize = 8 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How the calls of a host are treated: how long one may take, and which may be sent twice.
+//! How the calls of a host are made: how long one may take, and which may be sent twice.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use ridethrough::Call;
 use ridethrough_core::Extension;
 use ridethrough_core::message::Json;
 
-/// What whoever starts a bridge says about all calls of its host.
+/// The settings for all calls of a host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Manner {
-    /// The time for one call; that of the client's policy, if absent.
+    /// The time for one call; if absent, that of the client's policy.
     pub(crate) limit: Option<Duration>,
-    /// Tools that do no harm if they run twice.
+    /// Tools that are safe to run twice.
     pub(crate) repeatable: BTreeSet<String>,
 }
 
 impl Manner {
-    /// The call, with everything that is said about it.
+    /// Returns the call with these settings.
     pub(crate) fn apply(&self, call: Call, method: &str, params: Option<&Json>) -> Call {
         let mut call = call;
         if let Some(limit) = self.limit {
@@ -34,7 +34,7 @@ impl Manner {
     }
 
     fn is_repeatable(&self, params: Option<&Json>) -> bool {
-        // Most bridges name none, and most params are large.
+        // Checked first: most bridges name no such tool, and params may be large.
         !self.repeatable.is_empty()
             && params
                 .and_then(|params| params.member("name")?.read::<String>())
@@ -43,11 +43,11 @@ impl Manner {
 }
 
 fn asks_for_progress(params: &Json) -> bool {
-    // Most calls do not, and need not be read for it.
+    // A search in the bytes is enough for most calls, which ask for no progress.
     memchr::memmem::find(params.as_bytes(), b"progressToken").is_some()
         && params.member("_meta").is_some_and(|meta| meta.member("progressToken").is_some())
 }
 
-/// A host that asks for progress watches; it takes a call back when it has seen enough.
+/// A host that asks for progress watches the call, and cancels it when it has seen enough.
 const WHILE_IT_MOVES: Duration = Duration::from_secs(600);
 const AT_MOST: Duration = Duration::from_secs(24 * 3600);

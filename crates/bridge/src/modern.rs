@@ -1,7 +1,7 @@
-//! The stateless revision (2026-07-28) as a host speaks it: what a request says of its sender, what of that
-//! stays here, and what an answer must say.
+//! The stateless revision (2026-07-28) as a host speaks it: what a request says of its sender, which part of
+//! that is not passed on, and what an answer must contain.
 //!
-//! Text in, text out: where messages go is the router's affair.
+//! This module only reads and writes text; the router decides where messages go.
 
 use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
@@ -13,18 +13,18 @@ use crate::fault;
 use crate::greeting;
 use crate::splice::{self, is_object};
 
-/// What a request of that revision says of its sender.
+/// What a request of the stateless revision says of its sender.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// Who it is, and what it can do for the server.
+    /// What the host says of itself, and what it can do for the server.
     pub(crate) identity: Identity,
-    /// From which level on it wants to hear the server's log.
+    /// The level from which on the host wants the server's log.
     pub(crate) level: Option<Json>,
-    /// What its progress is to be told by.
+    /// The progress token of the request.
     pub(crate) token: Option<Json>,
 }
 
-/// What a host can be asked.
+/// The kinds of questions that a host can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offers {
     forms: bool,
@@ -33,20 +33,21 @@ pub(crate) struct Offers {
     urls: bool,
 }
 
-/// A question of the server's to the host.
+/// A question of the server to the host.
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) id: QuestionId,
-    /// The call that it is about; absent if it came beside all calls.
+    /// The call that it belongs to; `None` if it came on the standing stream.
     pub(crate) exchange: Option<ExchangeId>,
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Json>,
 }
 
 impl Sender {
-    /// Who asks; `None` if the request is of the older form. `server/discover` has no older form.
+    /// Reads who sends a request; `None` if the request is of an older revision. `server/discover` exists in
+    /// this revision only.
     pub(crate) fn of(method: &str, params: Option<&Json>) -> Result<Option<Self>, Answer> {
-        // Most requests of the older form need not be read for it.
+        // A search in the bytes is enough for most requests of an older revision.
         let is_likely =
             |params: &&Json| memchr::memmem::find(params.as_bytes(), RESERVED).is_some();
         let meta = params.filter(is_likely).and_then(|params| params.member("_meta"));
@@ -75,7 +76,7 @@ impl Offers {
             capabilities.pick(["elicitation", "roots", "sampling"]);
         let has = |key| elicitation.as_ref().is_some_and(|it| it.member(key).is_some());
         Self {
-            // Without a word about it, forms are meant.
+            // A host that names neither forms nor URLs means forms.
             forms: elicitation.is_some() && (has("form") || !has("url")),
             urls: has("url"),
             roots: roots.is_some(),
@@ -83,7 +84,7 @@ impl Offers {
         }
     }
 
-    /// Whether the host can be asked this.
+    /// Whether the host can answer this question.
     pub(crate) fn allow(self, method: &str, params: Option<&Json>) -> bool {
         let mode = || params.and_then(|params| params.member("mode"));
         match method {
@@ -99,18 +100,18 @@ impl Offers {
 }
 
 impl Question {
-    /// What the host knows it by.
+    /// The key of the question in `inputRequests`.
     pub(crate) fn key(&self) -> String {
         self.id.number().to_string()
     }
 }
 
-/// Whether the answer to this may be that input is needed.
+/// Whether the answer to this method may be `input_required`.
 pub(crate) fn can_ask(method: &str) -> bool {
     matches!(method, "prompts/get" | "resources/read" | "tools/call")
 }
 
-/// Whether this was asked in the older form only.
+/// Whether this method exists in the older revisions only.
 pub(crate) fn is_gone(method: &str) -> bool {
     matches!(
         method,
@@ -122,7 +123,7 @@ pub(crate) fn is_gone(method: &str) -> bool {
     )
 }
 
-/// The params without what the client says of the host by itself. The level of the log stays: a stateless
+/// The params without the members of `_meta` that the client writes itself. The log level stays: a stateless
 /// upstream wants it with each request.
 pub(crate) fn passed_on(params: &Json) -> Json {
     let Some(meta) = params.member("_meta").filter(is_object) else { return params.clone() };
@@ -136,7 +137,7 @@ pub(crate) fn passed_on(params: &Json) -> Json {
     }
 }
 
-/// A result of the upstream with everything that one of the stateless revision must have.
+/// A result of the upstream with every member that the stateless revision demands.
 pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Json {
     if !is_object(result) {
         return result.clone();
@@ -169,7 +170,7 @@ pub(crate) fn dressed(result: &Json, method: &str, server: Option<&Json>) -> Jso
 pub(crate) fn discovered(initialized: &Json) -> Json {
     let [can, info, told] = initialized.pick(["capabilities", "serverInfo", "instructions"]);
     let can = can.filter(is_object).unwrap_or_else(Json::empty_object);
-    // Tasks of the older revision are followed in another way.
+    // The older revisions' tasks work differently, so their capability is not passed on.
     let can = match can.member("tasks") {
         Some(_) => splice::without(&can, &["tasks"]),
         None => can,
@@ -181,8 +182,8 @@ pub(crate) fn discovered(initialized: &Json) -> Json {
     dressed(&Json::empty_object().with_members(said), DISCOVER, info.as_ref())
 }
 
-/// An error of the upstream in the words of the stateless revision. Pages that a person must visit before the
-/// call can be carried out are no error there.
+/// An error of the upstream in terms of the stateless revision, where URLs that a person must visit before
+/// the call are not an error but `input_required`.
 pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
     let code: Option<i64> = error.member("code").and_then(|code| code.read());
     let with_code =
@@ -197,8 +198,8 @@ pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
     }
 }
 
-/// The pages that an error of the older revision names, as questions. There is no state in it: the host's next
-/// call begins anew.
+/// The URLs that an error of an older revision names, as questions. They come without a state: the host's
+/// next call begins anew.
 fn pages(error: &Json) -> Option<Json> {
     let pages = error.member("data")?.member("elicitations")?.elements()?;
     let asked = pages.iter().enumerate().map(|(number, page)| {
@@ -216,13 +217,13 @@ fn pages(error: &Json) -> Option<Json> {
     })
 }
 
-/// Whether these are answers to pages that the bridge asked the host to visit.
+/// Whether these are answers to URLs that the bridge asked the host to visit.
 pub(crate) fn are_pages(responses: &Json) -> bool {
     let responses = responses.members();
     !responses.is_empty() && responses.iter().all(|(key, _)| key.starts_with(PAGE))
 }
 
-/// Whether a host that was asked to visit pages has done so.
+/// Whether the person has visited the URLs that the host was asked for.
 pub(crate) fn were_visited(responses: &Json) -> bool {
     let is_accepted = |(_, said): (String, Json)| {
         said.member("action").is_some_and(|it| it.string().as_deref() == Some("accept"))
@@ -230,14 +231,14 @@ pub(crate) fn were_visited(responses: &Json) -> bool {
     responses.members().into_iter().all(is_accepted)
 }
 
-/// The answer to a call whose pages were not visited.
+/// The answer to a call whose URLs were not visited.
 pub(crate) fn not_visited() -> Answer {
     let words = "the call was not sent: the server wants a page to be visited first, and that was declined\n\
                  hint: call it again, and visit the page";
     Answer::refusal(INTERNAL_ERROR, words)
 }
 
-/// The answer to a call whose server wants to know this first.
+/// The answer to a call whose server asks these questions first.
 pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
     let asked = questions.iter().map(|question| {
         let method = ("method".to_owned(), text(&question.method));
@@ -251,17 +252,17 @@ pub(crate) fn input_required(questions: &[Question], state: &str) -> Json {
     ])
 }
 
-/// The answer to what the stateless revision does not have.
+/// The answer to a method that the stateless revision does not have.
 pub(crate) fn not_found() -> Answer {
     Answer::refusal(METHOD_NOT_FOUND, "Method not found")
 }
 
-/// The answer to a question of the server's whose call is over.
+/// The answer to a question of the server whose call is over.
 pub(crate) fn too_late() -> Answer {
     Answer::refusal(INTERNAL_ERROR, "this was not answered before its call ended")
 }
 
-/// The answer to a round that cannot go on.
+/// The answer to a round whose state is unknown.
 pub(crate) fn unknown_state() -> Answer {
     let words = "the call cannot go on: its `requestState` is not known here; it was used before, or the host did not \
          come back within 10 minutes, or the bridge was started anew\n  \
@@ -270,7 +271,7 @@ pub(crate) fn unknown_state() -> Answer {
     fault::lost_round(INVALID_PARAMS, words)
 }
 
-/// The answer to a round of one call with the state of another.
+/// The answer to a round with the state of another call.
 pub(crate) fn state_of_another() -> Answer {
     let words = "the call cannot go on: its `requestState` belongs to another call\n  \
          tried: nothing was sent\n\
@@ -299,7 +300,7 @@ fn supported() -> Vec<&'static str> {
     [REVISION].into_iter().chain(greeting::REVISIONS).collect()
 }
 
-/// A host that says nothing of itself.
+/// The name of a host that does not name itself.
 fn unnamed_host() -> Json {
     Json::from(serde_json::json!({ "name": "unknown", "version": "0" }))
 }
@@ -314,17 +315,17 @@ fn text(text: &str) -> Json {
 }
 
 pub(crate) const DISCOVER: &str = "server/discover";
-/// What says by which request a notification was asked for.
+/// The key of the request that a notification belongs to.
 pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// What all these begin with. The slash behind it may be escaped.
+/// The beginning of all reserved keys. The slash behind it may be escaped.
 const RESERVED: &[u8] = b"io.modelcontextprotocol";
 const REVISION: &str = Version::V2026_07_28.as_str();
-/// Results that say how long they may be kept.
+/// Methods whose results say how long they may be kept.
 const KEPT: [&str; 6] = [
     DISCOVER,
     "prompts/list",
@@ -333,9 +334,9 @@ const KEPT: [&str; 6] = [
     "resources/templates/list",
     "tools/list",
 ];
-/// What the keys of pages begin with. A server that makes keys of its own must not hit on one.
+/// The beginning of the keys of URLs, chosen so that no server's own key begins with it by chance.
 const PAGE: &str = "ridethrough-page-";
-/// As the older revisions say it.
+/// The code of the older revisions.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 const VISIT_FIRST: i64 = -32042;
 

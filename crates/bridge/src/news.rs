@@ -1,5 +1,5 @@
-//! What people are told while the bridge recovers: once when it begins, then at widening intervals,
-//! and once when it is over, with the time that was lost. Whoever wants more hears of every fault.
+//! What people are told while the bridge recovers: a line when it begins, then lines at widening intervals,
+//! and a line when it is over, with the time that was lost. [`Detail`] can add every fault.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use tokio::time::Instant;
 
 use crate::harmless::excerpt;
 
-/// How much people are told. In order: each tells what the one before tells, and more.
+/// How much people are told. In order: each level includes the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// That it recovers, at widening intervals, and that it is back.
+    /// That the bridge recovers, at widening intervals, and that it is connected again.
     #[default]
     Summary,
     /// Every fault.
     Faults,
-    /// Every event of the link. Payloads and secrets are in none.
+    /// Every event of the link. No event contains a payload or a secret.
     Everything,
 }
 
@@ -40,10 +40,10 @@ struct Trouble {
     pause: Duration,
 }
 
-/// What goes on until it is over.
+/// What the present trouble is about.
 #[derive(Debug)]
 enum Whose {
-    /// These calls: when the last of them has ended, nothing is tried any more.
+    /// These calls: when the last of them has ended, the trouble is over.
     Calls(BTreeSet<ExchangeId>),
     /// The upstream as a whole.
     Upstream,
@@ -58,17 +58,17 @@ impl News {
         self.trouble.is_some()
     }
 
-    /// How often it went well again.
+    /// How often the bridge has recovered.
     pub(crate) const fn recoveries(&self) -> u64 {
         self.recoveries
     }
 
-    /// The time that was lost by then.
+    /// The time that was lost in all.
     pub(crate) const fn lost(&self) -> Duration {
         self.lost
     }
 
-    /// Something happened on the link; returns what is worth a line.
+    /// Takes in an event of the link; returns the line that people are shown, if any.
     pub(crate) fn heard(&mut self, now: Instant, event: &Event) -> Option<String> {
         if is_recovery(event) {
             let lost = now - self.trouble.take()?.since;
@@ -98,7 +98,8 @@ impl News {
         Some(line)
     }
 
-    /// A call ended without an answer. If nothing else was wrong, there is nothing left to recover.
+    /// Takes in a call that ended without an answer. If nothing else was wrong, there is nothing left to
+    /// recover.
     fn gave_up(&mut self, now: Instant, call: ExchangeId) -> Option<String> {
         let Trouble { whose: Whose::Calls(calls), since, what, .. } = self.trouble.as_mut()? else {
             return None;
@@ -112,12 +113,12 @@ impl News {
         Some(line)
     }
 
-    /// When there is something to say again.
+    /// When the next reminder is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.trouble.as_ref().map(|trouble| trouble.next)
     }
 
-    /// It is due.
+    /// Returns the reminder that is due.
     pub(crate) fn remind(&mut self, now: Instant) -> Option<String> {
         let trouble = self.trouble.as_mut()?;
         trouble.pause = (trouble.pause * 2).min(LONGEST);
@@ -128,7 +129,7 @@ impl News {
 }
 
 impl Whose {
-    /// One more call is in trouble, or everything is.
+    /// Adds a call to the trouble, or the upstream as a whole.
     fn add(&mut self, call: Option<ExchangeId>) {
         match (self, call) {
             (Self::Calls(calls), Some(call)) => drop(calls.insert(call)),
@@ -138,14 +139,14 @@ impl Whose {
     }
 }
 
-/// What is wrong, if this says that something is.
+/// What is wrong, if the event says that something is.
 fn trouble(event: &Event) -> Option<String> {
     match event {
         Event::BreakerOpened { .. } => Some("the upstream keeps failing".to_owned()),
         Event::ConnectFailed { failure, .. } => {
             Some(format!("the upstream cannot be reached: {failure}"))
         }
-        // Some faults are told by what is done about them.
+        // Some faults have no words of their own; the remedy tells them.
         Event::Hiccup { call, reason: Reason::Nothing, remedy, .. } => Some(match remedy {
             Remedy::RenewCredentials => format!("the upstream refused the credentials of {call}"),
             Remedy::CheckSession | Remedy::RenewSession => {
@@ -162,7 +163,7 @@ fn trouble(event: &Event) -> Option<String> {
     }
 }
 
-/// Whether this says that all is well.
+/// Whether the event says that the link works again.
 const fn is_recovery(event: &Event) -> bool {
     matches!(
         event,
@@ -176,7 +177,7 @@ const fn is_recovery(event: &Event) -> bool {
 const FELL_BACK: &str = "the upstream refuses Streamable HTTP; it is spoken to by HTTP+SSE of 2024-11-05, \
      where a call cannot be resumed";
 const FIRST: Duration = Duration::from_secs(5);
-/// Somebody who looks at the log of a bridge that is down for a night still sees why.
+/// So that a person who looks at the log of a bridge that is down for a night still sees why.
 const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(news.due(), None);
     }
 
-    /// The line ended in the middle of its sentence: `hit a fault: ; recovering`.
+    /// The line used to end in the middle of its sentence: `hit a fault: ; recovering`.
     #[test]
     fn a_fault_without_words_of_its_own_is_told_by_what_is_done_about_it() {
         let line = |remedy| {

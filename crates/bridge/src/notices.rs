@@ -5,8 +5,8 @@
 //!   none ──▶ the oldest waits for less than a second: the host waits with it
 //!       └──▶ it waits for longer: the upstream is slow or down, and what has no room is dropped
 //! ```
-//! So a host that talks faster than the upstream listens is slowed down to its pace, and a call, a cancel or an
-//! answer behind its notifications is never held up for longer than that second.
+//! A host that sends faster than the upstream reads is thereby slowed down to the upstream's pace, and a
+//! call, a cancel or an answer behind its notifications is never delayed for longer than that second.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::splice;
 
-/// What waits for the upstream, and what did not fit.
+/// The notifications that wait for the upstream, and how many were dropped.
 #[derive(Default)]
 pub(crate) struct Notices {
     underway: FuturesUnordered<BoxFuture<'static, u64>>,
@@ -36,12 +36,12 @@ struct Notice {
     bytes: usize,
 }
 
-/// Whether a notification can be passed on.
+/// Whether there is room for a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// At once.
+    /// It can be passed on at once.
     Free,
-    /// Perhaps until then.
+    /// There is none; wait for it until this time at most.
     Later(Instant),
     /// There is none, and the upstream is too slow to wait for.
     None,
@@ -52,7 +52,7 @@ impl Notices {
         self.known.is_empty()
     }
 
-    /// How many were dropped.
+    /// How many notifications were dropped.
     pub(crate) const fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -67,8 +67,8 @@ impl Notices {
         }
     }
 
-    /// Passes a notification on. That the upstream did not take one is an event of the client's, and nothing
-    /// that the host could be told.
+    /// Passes a notification on. If the upstream does not take it, the client reports an event; the host is
+    /// not told.
     pub(crate) fn pass_on(&mut self, client: &Client, method: &str, params: Option<&Json>) {
         let bytes = size(method, params);
         let params = params.map(splice::copied);
@@ -80,7 +80,7 @@ impl Notices {
             number
         }
         .boxed();
-        // With the first look at it, it is on its way: before whatever the host says next.
+        // The first poll sends it, before anything that the host says next.
         if telling.as_mut().now_or_never().is_none() {
             self.known.insert(number, Notice { since: Instant::now(), bytes });
             self.bytes += bytes;
@@ -88,13 +88,14 @@ impl Notices {
         }
     }
 
-    /// Counts one that is dropped. Returns what people are told, the first time.
+    /// Counts a notification that is dropped. The first time, returns the line that people are shown.
     pub(crate) fn drop_one(&mut self) -> Option<&'static str> {
         self.dropped += 1;
         (self.dropped == 1).then_some(TOLD)
     }
 
-    /// The end of the next one; `None` if none is under way. Nothing is lost if the future is dropped.
+    /// Waits until the upstream has taken a notification; `None` if none is under way. Nothing is lost if the
+    /// future is dropped.
     pub(crate) async fn next(&mut self) -> Option<()> {
         let number = self.underway.next().await?;
         if let Some(notice) = self.known.remove(&number) {
@@ -108,11 +109,11 @@ fn size(method: &str, params: Option<&Json>) -> usize {
     method.len() + params.map_or(0, |params| params.as_bytes().len())
 }
 
-/// Many times what a host has to say at once.
+/// Many times what a host says at once.
 const MOST: usize = 1000;
 /// Two of the largest messages.
 const MOST_BYTES: usize = 32 << 20;
-/// How long the host may be held up for the sake of its notifications: a person notices no more.
+/// How long the host's other messages may wait behind its notifications: a person does not notice more.
 const HOLD: Duration = Duration::from_secs(1);
 const TOLD: &str = "warning: the host sends notifications faster than the upstream takes them: 1000 wait, and those beyond \
      are dropped; calls, cancels and answers are not; `ridethrough status --json` counts them";

@@ -1,7 +1,7 @@
-//! What is written to the host: whole messages, one to a line, in the order in which they were put.
+//! The messages that are written to the host: whole, one to a line, in the order in which they were put.
 //!
-//! Nobody waits for the host to read. When it does not, [`Outbox::is_full`] says so, and whoever fills
-//! the outbox must stop.
+//! Putting a message never waits for the host to read. [`Outbox::is_full`] says when the host does not read,
+//! and the router must then stop putting messages.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) struct Outbox<W> {
     sink: W,
     unwritten: BytesMut,
     is_flushed: bool,
-    /// What errors and logs must not repeat.
+    /// The secrets that errors and logs must not contain.
     secrets: Secrets,
 }
 
@@ -26,10 +26,10 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         Self { sink, unwritten: BytesMut::new(), is_flushed: true, secrets }
     }
 
-    /// The answer to a request of the host, under its id; `None` if that could not be read.
+    /// Puts the answer to a request of the host, under its id; `None` if that could not be read.
     ///
-    /// A result is data, whose names and addresses the host may ask for later: no byte of it changes. An
-    /// error is words for people and models, and does not repeat what the bridge is known by.
+    /// A result passes byte for byte: it is data, and the host may send names and addresses in it back later.
+    /// An error is read by people and models, so secrets in it are masked.
     pub(crate) fn answer(&mut self, id: Option<&Json>, answer: &Answer) {
         let (key, masked, json) = match answer {
             Answer::Error(json) => ("error", self.secrets.masked_json(json.as_str()), json),
@@ -40,7 +40,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         self.put(&["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"", key, "\":", json, "}"]);
     }
 
-    /// A notification. The upstream's log is words for people, as its errors are.
+    /// Puts a notification. The upstream's log is masked as errors are.
     pub(crate) fn notification(&mut self, method: &str, params: Option<&Json>) {
         let mut params = behind(params);
         if method == LOG
@@ -51,7 +51,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         self.put(&["{\"jsonrpc\":\"2.0\",\"method\":", &quoted(method), &params, "}"]);
     }
 
-    /// A request of the upstream, under a number of ours.
+    /// Puts a request of the upstream, under a number of the bridge.
     pub(crate) fn request(&mut self, number: u64, method: &str, params: Option<&Json>) {
         let (number, method) = (number.to_string(), quoted(method));
         self.put(&[
@@ -69,8 +69,8 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         self.unwritten.len() > ROOM
     }
 
-    /// Writes some of it, or waits until there is something to write. Nothing is lost or written
-    /// twice if the future is dropped.
+    /// Writes some of the messages, or waits until there is one. Nothing is lost or written twice if the
+    /// future is dropped.
     pub(crate) async fn drive(&mut self) -> io::Result<()> {
         if !self.unwritten.is_empty() {
             return self.write().await;
@@ -83,7 +83,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         std::future::pending().await
     }
 
-    /// Writes all of it, to a host that takes some of it at least every `pause`.
+    /// Writes everything, as long as the host takes some of it at least every `pause`.
     pub(crate) async fn finish(&mut self, pause: Duration) -> io::Result<()> {
         while !self.unwritten.is_empty() || !self.is_flushed {
             timeout(pause, self.drive()).await??;
@@ -100,7 +100,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         self.unwritten.advance(written);
         self.is_flushed = false;
         if self.unwritten.is_empty() && self.unwritten.capacity() > KEPT {
-            // One large result must not be paid for until the end.
+            // Frees the memory that one large result took.
             self.unwritten = BytesMut::new();
         }
         Ok(())
@@ -112,7 +112,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         for part in parts {
             self.unwritten.put_slice(part.as_bytes());
         }
-        // JSON of others may be laid out in lines; in JSON a line end can only be white space.
+        // The upstream's JSON may contain line ends; in JSON they can only be white space.
         let line = &mut self.unwritten[begin..];
         let mut from = 0;
         while let Some(at) = memchr::memchr2(b'\n', b'\r', &line[from..]) {
@@ -133,11 +133,11 @@ fn behind(params: Option<&Json>) -> String {
 
 /// The method of a server's log.
 const LOG: &str = "notifications/message";
-/// More than the largest message that is passed on, several times.
+/// The bound on unread messages; several times the largest message that is passed on.
 const ROOM: usize = 64 << 20;
-/// What is written at once: as much as a pipe holds, so that a host that reads slowly is seen to read.
+/// The size of one write: as much as a pipe holds, so that a slow reader is seen to read.
 const PART: usize = 64 << 10;
-/// What an empty outbox may keep for the next messages.
+/// The capacity that an empty outbox keeps for the next messages.
 const KEPT: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What differs by platform, and no other file of this crate names one: whose a file is, and who may read it.
+//! What differs by platform: the owner of a file, and who may read it. No other file of this crate names a
+//! platform.
 //!
-//! On Unix a file has an owner and a mode. Elsewhere nothing is asked and nothing is said: a file has the rights
-//! of its folder, which is below the user's own.
+//! On Unix a file has an owner and a mode. Elsewhere nothing is checked and nothing is set: a file has the
+//! rights of its folder, which is one of the user's own.
 
 pub(crate) use rights::{create_private, is_ours, make_private};
 
@@ -12,17 +13,17 @@ mod rights {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
     use std::path::Path;
 
-    /// Whether it is this user's, and nobody else may write it.
+    /// Whether the file belongs to this user, and no other user may write it.
     pub(crate) fn is_ours(file: &Metadata) -> bool {
         file.uid() == rustix::process::geteuid().as_raw() && file.mode() & 0o022 == 0
     }
 
-    /// Makes a folder, and those above it, that only its owner can enter.
+    /// Creates a folder, and those above it, that only its owner can enter.
     pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)
     }
 
-    /// Makes a new file that only its owner can read.
+    /// Creates a new file that only its owner can read.
     pub(crate) fn create_private(path: &Path) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
     }

@@ -1,12 +1,12 @@
-//! Calls of a host that is never sent a request: what their server wants to know is the answer to them, and
-//! the host's next request brings what it wants.
+//! Calls of a host of the stateless revision whose server asks something first. Such a host is never sent a
+//! request: the questions are the answer to its call, and its next request brings the answers.
 //!
 //! ```text
 //!   running ──asked──▶ gathering ──a moment──▶ suspended: the host has the questions, the call goes on
 //!      ▲                                           │  └──10 minutes──▶ given up
 //!      └──────the host is back with answers────────┘
 //! ```
-//! The host comes back with a state of 128 random bits, which is good once and for its own call only.
+//! The host comes back with a state of 128 random bits, which can be used once and for its own call only.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::calls::Finished;
 use crate::modern::{self, Question};
 use crate::splice;
 
-/// Calls that are asked something, by their number.
+/// The calls whose server asks something, by their number.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
     rounds: BTreeMap<u64, Round>,
@@ -30,44 +30,44 @@ pub(crate) struct Rounds {
 #[derive(Debug)]
 struct Round {
     subject: Subject,
-    /// What has no answer, shown to the host or not.
+    /// The questions without an answer, shown to the host or not.
     questions: Vec<Question>,
     phase: Phase,
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// Perhaps there is more to ask.
+    /// Waits for further questions.
     Gathering { until: Instant },
     /// The host has the questions.
     Suspended { state: Box<str>, until: Instant, end: Option<Box<Finished>> },
 }
 
-/// What a call is about: all that it says but for what differs from round to round. A state is good for no
-/// other call.
+/// What identifies a call: its method and params, without what differs from round to round. A state is valid
+/// for no other call.
 #[derive(Debug)]
 pub(crate) struct Subject {
     method: Box<str>,
     params: Json,
 }
 
-/// What is to be done about a call.
+/// What the router must do about a call.
 #[derive(Debug)]
 pub(crate) enum Due {
-    /// The host is answered with this.
+    /// Answer the host with this.
     Ask { call: u64, result: Json },
-    /// The host did not come back. These questions have no answer.
+    /// Give the call up: the host did not come back. These questions have no answer.
     GiveUp { call: u64, unanswered: Vec<QuestionId> },
 }
 
-/// A call that the host has come back for.
+/// The call of a state that the host came back with.
 #[derive(Debug)]
 pub(crate) enum TakenUp {
-    /// It is over.
+    /// The call has ended.
     Ended(Box<Finished>),
-    /// The state is that of another call, which is left as it is.
+    /// The state belongs to another call, which is left as it is.
     OfAnother,
-    /// It goes on.
+    /// The call goes on.
     Running { call: u64 },
 }
 
@@ -78,7 +78,7 @@ impl Subject {
     }
 
     fn is(&self, other: &Self) -> bool {
-        // Not every host writes the members of an object in the same order twice.
+        // A host may write the members of an object in another order the next time.
         let is_same_value = || {
             let (one, another) = (self.params.read::<Value>(), other.params.read::<Value>());
             one.is_some() && one == another
@@ -88,7 +88,7 @@ impl Subject {
 }
 
 impl Rounds {
-    /// A call about this is asked something. Returns whether there is room for that.
+    /// Adds a question of the server to a call. Returns whether there is room for it.
     pub(crate) fn ask(
         &mut self,
         now: Instant,
@@ -108,21 +108,21 @@ impl Rounds {
         true
     }
 
-    /// The server does not want to know any more.
+    /// Removes a question that the server withdraws.
     pub(crate) fn withdraw(&mut self, question: QuestionId) {
         self.rounds.retain(|_, round| {
             round.questions.retain(|it| it.id != question);
-            // Who has nothing to ask waits for its end; who was shown something comes back.
+            // A call without questions goes on as before. A host that was shown some comes back.
             !round.questions.is_empty() || matches!(round.phase, Phase::Suspended { .. })
         });
     }
 
-    /// When something is to be done.
+    /// When the next step is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.rounds.values().map(|round| round.phase.until()).min()
     }
 
-    /// Everything that is to be done by now.
+    /// Takes the steps that are due.
     pub(crate) fn take_due(&mut self, now: Instant) -> Vec<Due> {
         let is_due = |(call, round): (&u64, &Round)| (round.phase.until() <= now).then_some(*call);
         let calls: Vec<u64> = self.rounds.iter().filter_map(is_due).collect();
@@ -146,7 +146,7 @@ impl Rounds {
         due
     }
 
-    /// The host is back with this state, which is good no more. `None` if there is none such.
+    /// Uses up the state that the host came back with; `None` if it is unknown.
     pub(crate) fn take_up(
         &mut self,
         now: Instant,
@@ -162,26 +162,26 @@ impl Rounds {
         if let Phase::Suspended { end: Some(end), .. } = round.phase {
             return Some(TakenUp::Ended(end));
         }
-        // What is not answered now is asked again, with what has come meanwhile.
+        // Questions that are not answered now are asked again, with those that came meanwhile.
         round.phase = Phase::Gathering { until: now };
         self.rounds.insert(call, round);
         Some(TakenUp::Running { call })
     }
 
-    /// The question that the host knows by this key, which has its answer.
+    /// Takes the question that the host answers under this key.
     pub(crate) fn answered(&mut self, call: u64, key: &str) -> Option<QuestionId> {
         let questions = &mut self.rounds.get_mut(&call)?.questions;
         let place = questions.iter().position(|it| it.key() == key)?;
         Some(questions.remove(place).id)
     }
 
-    /// All that the host had to say was said.
+    /// Ends the round of a call whose questions are all answered.
     pub(crate) fn went_on(&mut self, call: u64) {
         self.rounds.retain(|each, round| *each != call || !round.questions.is_empty());
     }
 
-    /// A call has ended. Returns its end if the host waits for it, and keeps it if not; and the questions
-    /// that have no answer.
+    /// Takes in the end of a call. Returns it if the host waits for it, and keeps it if not; and returns the
+    /// questions without an answer.
     pub(crate) fn ended(&mut self, finished: Finished) -> (Option<Finished>, Vec<QuestionId>) {
         if finished.id.is_some() {
             let unanswered = self.forget(finished.number);
@@ -195,15 +195,15 @@ impl Rounds {
         (None, unanswered)
     }
 
-    /// The host has taken a call back. Returns the questions that have no answer.
+    /// Forgets a call that the host cancelled. Returns the questions without an answer.
     pub(crate) fn forget(&mut self, call: u64) -> Vec<QuestionId> {
         self.rounds.remove(&call).map(|mut round| round.take_unanswered()).unwrap_or_default()
     }
 }
 
 impl Round {
-    /// Takes the questions that are left when the call is over. The client withdraws by itself what came with
-    /// the call, but it cannot know of a question beside all calls that this one was asked.
+    /// Takes the questions that are left when the call is over. The client itself withdraws those that came
+    /// with the call, but it does not know of questions on the standing stream that were added to it.
     fn take_unanswered(&mut self) -> Vec<QuestionId> {
         let questions = std::mem::take(&mut self.questions).into_iter();
         questions.filter(|it| it.exchange.is_none()).map(|it| it.id).collect()
@@ -222,18 +222,18 @@ impl Phase {
     }
 }
 
-/// 128 bits from the operating system.
+/// Returns 128 random bits from the operating system.
 fn unguessable() -> String {
     let mut bytes = [0_u8; 16];
     rand::fill(&mut bytes).expect("the operating system has randomness");
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Servers that ask several things at once send them one behind the other.
+/// How long questions are gathered: servers that ask several things at once send them one behind the other.
 const A_MOMENT: Duration = Duration::from_millis(20);
-/// A person may have to fill in a form, or log in somewhere.
+/// How long the host may take: a person may have to fill in a form, or log in somewhere.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Each holds a call and its questions.
+/// A limit, because each round holds a call and its questions.
 const MOST: usize = 100;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The one loop of a bridge: whatever comes from either side goes where it belongs.
+//! The one loop of a bridge, which passes on everything that comes from either side.
 //!
-//! Nothing here waits for one thing while another could go on. Requests of the host run side by side;
-//! what the host does not read is bounded, and then nothing more is taken in. What the upstream does not
-//! take of the host's notifications is bounded too (`notices`).
+//! It never waits for one thing while another could go on. Requests of the host run side by side. What the
+//! host does not read is bounded; at the bound nothing more is taken in. Notifications of the host that the
+//! upstream does not take are bounded too (`notices`).
 
 mod ending;
 mod greet;
@@ -51,20 +51,20 @@ pub(crate) struct Router<W> {
     outbox: Outbox<W>,
     calls: Calls,
     notices: Notices,
-    /// What the host has said and is not taken yet: it begins with a notification that waits for room.
+    /// Messages of the host that wait; the first is a notification for which there is no room.
     held: VecDeque<Message>,
     hold_until: Option<Instant>,
 
     upstream: Upstream,
-    /// What the host calls itself.
+    /// The name that the host gives itself.
     host: Option<String>,
-    /// How the host speaks, as far as it has spoken.
+    /// The era of the host, once it has sent a message.
     host_era: Option<Era>,
     has_initialized: bool,
     modern: Modern,
-    /// The upstream's questions that the host was sent as requests and has not answered.
+    /// The upstream's questions that were sent to the host and have no answer.
     questions: BTreeSet<QuestionId>,
-    /// A host that waits to hear what the upstream is.
+    /// The host's `initialize` or `server/discover` that has no answer yet.
     greeting: Option<Greeting>,
     greeted: Greeted,
     /// What people were last told about an upstream that cannot be connected to.
@@ -74,15 +74,15 @@ pub(crate) struct Router<W> {
     /// The lists that the host has asked for, answered or not.
     asked: BTreeSet<Kind>,
     checking: Option<Checking>,
-    /// Something happened while lists were checked: once more.
+    /// Whether the lists must be checked again, because something happened during a check.
     is_check_due: bool,
-    /// When lists that could not be had are looked at again, and how often they could not.
+    /// When to check again after a failed check; `failed_checks` counts them.
     check_again: Option<Instant>,
     failed_checks: u32,
     sessions: u64,
-    /// Whether the upstream has none.
+    /// Whether the upstream has no sessions.
     is_stateless: bool,
-    /// Tools that were told to be unfit.
+    /// Tools that people were told are left out of lists.
     dropped: BTreeSet<Arc<str>>,
 
     catalogue: Option<Catalogue>,
@@ -91,16 +91,16 @@ pub(crate) struct Router<W> {
     news: News,
     voice: Voice,
     advice: Advice,
-    /// Those who want to know where this stands.
+    /// Questions of gauges.
     asks: mpsc::UnboundedReceiver<Ask>,
     began: Instant,
-    /// How many things were taken in since somebody looked whether others wait.
+    /// How many inputs were handled since the last look at the other sources.
     in_a_row: usize,
-    /// Whether the calls that are out are to end.
+    /// Becomes true when the calls that are out must end.
     ending: tokio::sync::watch::Sender<bool>,
 }
 
-/// What a router is made of.
+/// The settings of a router.
 pub(crate) struct Settings {
     pub(crate) client: Client,
     pub(crate) hidden: Hidden,
@@ -112,7 +112,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Nothing is hidden, kept or told.
+    /// Settings that hide nothing, keep nothing and tell people nothing.
     pub(crate) fn new(client: Client, asks: mpsc::UnboundedReceiver<Ask>) -> Self {
         let (hidden, manner) = (Hidden::default(), Manner::default());
         let (voice, advice) = (Voice::default(), Advice::default());
@@ -120,21 +120,21 @@ impl Settings {
     }
 }
 
-/// A look at the lists of the upstream, under way.
+/// A fetch of the upstream's lists that is under way.
 type Checking = BoxFuture<'static, Vec<(Kind, Fetched)>>;
-/// Whoever hears what is said to people.
+/// The function that shows people a line.
 type Tell = Box<dyn FnMut(&str) + Send>;
 
-/// How people are told.
+/// How people are told what goes on.
 #[derive(Default)]
 pub(crate) struct Voice {
     pub(crate) tell: Option<Tell>,
     pub(crate) detail: Detail,
-    /// What they must not be told.
+    /// The secrets that are masked in it.
     pub(crate) secrets: Secrets,
 }
 
-/// What the loop woke up for.
+/// The input that the loop woke up for.
 enum Woken {
     Asked(Ask),
     CheckDue,
@@ -199,13 +199,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Ends when the host writes no more; fails when it does not read any more.
+    /// Serves the host until it closes its end; fails when the host reads no more.
     pub(crate) async fn serve<R: AsyncRead + Unpin>(
         &mut self,
         lines: &mut Lines<R>,
     ) -> io::Result<()> {
         loop {
-            // A host that always has more to say must not keep the thread from everybody else.
+            // A host that always has more to say must not keep other tasks from the thread.
             consume_budget().await;
             match self.wait(lines).await {
                 Woken::Line(None) => return Ok(()),
@@ -215,8 +215,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Waits for whatever comes first. Progress comes before the answer it leads to; writing comes
-    /// last, so that what is there together is written together.
+    /// Waits for the next input. Progress comes before the answer it leads to; writing comes last, so that
+    /// messages that arrive together are written together.
     async fn wait<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Woken {
         self.in_a_row += 1;
         if self.in_a_row.is_multiple_of(CROWD)
@@ -225,7 +225,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return woken;
         }
         let is_open = !self.outbox.is_full();
-        // When the bridge ends, there are only so many answers left, and all of them are owed.
+        // When the bridge ends, only the answers of open calls are left, and all of them must be written.
         let is_answering = is_open || *self.ending.borrow();
         let greet_by = self.greeting.as_ref().map(Greeting::by);
         let (remind_at, check_at) = (self.news.due(), self.check_again);
@@ -246,8 +246,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(ask) = self.asks.recv() => Woken::Asked(ask),
             () = at(self.hold_until) => Woken::HeldDue,
             () = at(greet_by) => Woken::GreetingDue,
-            // A full outbox has room for them: each call is answered once until its host is back, and those that
-            // are given up write nothing.
+            // A full outbox has room for rounds: each call is answered once before its host comes back, and a
+            // call that is given up writes nothing.
             () = at(rounds_at) => Woken::RoundsDue,
             () = at(remind_at) => Woken::ReminderDue,
             () = at(check_at) => Woken::CheckDue,
@@ -255,8 +255,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Whoever never stops talking must hold up nobody else: in turn, each of the others is looked at
-    /// first.
+    /// Looks at one of the other sources first, each in turn, so that a source that always has input does not
+    /// delay the others.
     fn look_around<R: AsyncRead + Unpin>(&mut self, lines: &mut Lines<R>) -> Option<Woken> {
         match self.in_a_row / CROWD % 10 {
             0 => self.outbox.drive().now_or_never().map(Woken::Written),
@@ -290,7 +290,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Woken::GreetingDue => self.greet_without_upstream(),
             Woken::HeldDue | Woken::Noticed => self.take_held(),
             Woken::Line(Some(line)) => self.take_line(line),
-            // Whoever waits looks at these two before.
+            // `serve` handles these two before.
             Woken::Line(None) | Woken::Written(_) => {}
             Woken::OwnAnswer(answer) => self.own_request_is_answered(answer),
             Woken::Reached(Ok(())) => self.upstream_is_there(),
@@ -306,7 +306,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 }
 
 impl Voice {
-    /// Tells this, if there is something to tell and somebody to hear it.
+    /// Shows people a line, if there is one and a function to show it.
     fn say(&mut self, line: Option<&str>) {
         if let (Some(tell), Some(line)) = (&mut self.tell, line) {
             tell(&self.secrets.masked(line));
@@ -314,7 +314,7 @@ impl Voice {
     }
 }
 
-/// The end of a future that may not be there.
+/// Completes when the future does, and never if there is none.
 async fn over<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
     match future {
         Some(running) => {
@@ -333,12 +333,12 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-/// The longest line that is held: several times the largest message that is passed on, so that whoever
+/// The longest line that is held: several times the largest message that is passed on, so that a host that
 /// sends too much can be told so under the id of its request.
 pub(crate) const LINE_LIMIT: usize = 4 * MESSAGE_LIMIT;
 /// The largest message of the host.
 const MESSAGE_LIMIT: usize = 16 << 20;
-/// So many things may be taken in before those who wait are looked at.
+/// How many inputs are handled before the other sources are looked at.
 const CROWD: usize = 32;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ridethrough_core::message::Json;
 
-/// The same object with this value for this key, in its old place or behind the others.
+/// The object with this value for this key, in its old place or behind the others.
 pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     let Some(old) = object.member(key) else {
         return object.with_members([(key.to_owned(), value.clone())]);
@@ -15,13 +15,13 @@ pub(crate) fn with_member(object: &Json, key: &str, value: &Json) -> Json {
     Json::new(format!("{before}{}{behind}", value.as_str())).expect("JSON in place of JSON")
 }
 
-/// The same object without these keys.
+/// The object without these keys.
 pub(crate) fn without(object: &Json, keys: &[&str]) -> Json {
     let kept = object.members().into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
     Json::empty_object().with_members(kept)
 }
 
-/// The same text in bytes of its own: those that it came in may be part of something large.
+/// The text in bytes of its own: those that it came in may be part of a large buffer.
 pub(crate) fn copied(json: &Json) -> Json {
     Json::new(Bytes::copy_from_slice(json.as_bytes())).expect("a copy of JSON is JSON")
 }

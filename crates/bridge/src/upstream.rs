@@ -1,8 +1,8 @@
 //! The first connect to the upstream, tried until it succeeds.
 //!
-//! Whatever happens after that is the client's affair: it renews sessions by itself. But before its
-//! first success it takes some failures for final, a name that does not resolve for example, and a
-//! host that was started on a train has no other way to come back.
+//! Afterwards the client renews sessions by itself. But before its first success it takes some failures for
+//! final, such as a name that does not resolve, and a host that was started without a network could not
+//! recover from that.
 
 use std::time::Duration;
 
@@ -30,12 +30,12 @@ impl Upstream {
         }
     }
 
-    /// What the upstream says of itself, once it was there.
+    /// What the upstream said of itself, once it was reached.
     pub(crate) const fn server(&self) -> Option<&Server> {
         self.server.as_ref()
     }
 
-    /// How the next connect ends; nothing comes after the one that succeeds. Nothing is lost if the
+    /// Waits for the next connect to end; none comes after the one that succeeds. Nothing is lost if the
     /// future is dropped.
     pub(crate) async fn next(&mut self) -> Result<(), Error> {
         let Some(reaching) = &mut self.reaching else { return std::future::pending().await };
@@ -63,7 +63,7 @@ impl Upstream {
     }
 }
 
-/// Most failures have lasted for the client's patience already.
+/// Most failures come after the client's patience is over.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Half a minute between tries at most: a person who repairs something looks whether it works.
+/// Half a minute between attempts at most: a person who repairs something looks whether it works.
 const MOST_DOUBLINGS: u32 = 5;

@@ -1,4 +1,4 @@
-//! What a host of the stateless revision says and is told, text by text.
+//! What a host of the stateless revision sends and reads, message by message.
 
 use serde_json::{Value, json};
 

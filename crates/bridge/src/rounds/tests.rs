@@ -1,4 +1,4 @@
-//! Calls that are asked something, under a clock of the test's own.
+//! Rounds of calls, under a clock of the test.
 
 use super::*;
 use crate::calls::End;

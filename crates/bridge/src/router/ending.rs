@@ -1,4 +1,4 @@
-//! The end of the loop: every request that the host still waits for has its answer, or an error.
+//! The end of the loop: every request that the host still waits for is answered, or ends with an error.
 //!
 //! ```text
 //!   host leaves ──▶ answers that come in time ──▶ the other calls are taken back ──▶ written out
@@ -19,10 +19,10 @@ use crate::fault;
 use crate::lines::Lines;
 
 impl<W: AsyncWrite + Unpin> Router<W> {
-    /// Waits so long for the answers that are still to come, and ends the other requests with an error that
-    /// says whether the server may have run them. Fails if the host reads no more.
+    /// Waits this long for answers, then ends the other requests with an error that says whether the server
+    /// may have run them. Fails if the host reads no more.
     ///
-    /// Notifications that the upstream has not taken have that time too, and no more.
+    /// Notifications that the upstream has not taken have that time, too.
     pub(crate) async fn answer_for(&mut self, time: Duration) -> io::Result<()> {
         self.take_all_held();
         self.end_listening();
@@ -38,7 +38,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             let unsent = fault::answer(&fault::unsent(form.method()), &self.advice);
             self.outbox.answer(Some(id.json()), &unsent);
         }
-        // A call that is taken back ends at once; nothing in it waits for the network.
+        // A call that is cancelled ends at once; it does not wait for the network.
         timeout(AT_ONCE, self.await_answers()).await.unwrap_or(Ok(()))
     }
 
@@ -56,7 +56,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     async fn go_on_while(&mut self, is_wanted: impl Fn(&Self) -> bool) -> io::Result<()> {
-        // Nothing more is read, so that an end of the host's side is all that is left to see.
+        // Nothing more is read from the host, so only the end of its side can still be seen.
         let mut nothing = Lines::new(Silent, 0);
         while is_wanted(self) {
             match self.wait(&mut nothing).await {
@@ -68,18 +68,19 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// The outcome of a call. When the bridge ends, it is taken back, and its outcome is what is known then.
+/// Returns the outcome of a call. When the bridge ends, the call is cancelled, and the outcome says what is
+/// known then.
 pub(super) async fn outcome(mut pending: Pending, mut ending: watch::Receiver<bool>) -> Outcome {
     tokio::select! {
         biased;
         outcome = &mut pending => return outcome,
-        // A loop that is gone, and its calls are still there: that is an end, too.
+        // If the loop was dropped while its calls still run, they end too.
         _ = ending.wait_for(|is_ending| *is_ending) => pending.cancel(),
     }
     pending.await.map_err(fault::cut_short)
 }
 
-/// A host that says nothing and does not leave.
+/// A reader that gives no bytes and does not end.
 struct Silent;
 
 impl AsyncRead for Silent {
@@ -93,5 +94,5 @@ impl AsyncRead for Silent {
 }
 
 const AT_ONCE: Duration = Duration::from_millis(100);
-/// A host that takes nothing for so long does not read.
+/// A host that takes nothing for this long does not read.
 const STALLED: Duration = Duration::from_millis(350);

@@ -25,30 +25,30 @@ use crate::catalogue::Catalogue;
 use crate::lists::Kind;
 use crate::{fault, greeting, modern};
 
-/// A host that waits to hear what the upstream is.
+/// A host that waits for the answer to `initialize` or `server/discover`.
 pub(super) struct Greeting {
     pub(super) id: Id,
     pub(super) form: Form,
     by: Instant,
 }
 
-/// How it asked.
+/// The request by which the host asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// By `server/discover`.
+    /// `server/discover`.
     Discover,
-    /// By `initialize`, in this revision.
+    /// `initialize`, in this revision.
     Initialize(&'static str),
 }
 
-/// What the host knows of the upstream.
+/// What the host was told of the upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeted {
-    /// What the upstream said itself.
+    /// What the upstream itself said.
     ByUpstream,
-    /// What it was when it was last there.
+    /// What the catalogue holds.
     FromCatalogue,
-    /// That there is one.
+    /// Only that there is an upstream.
     Minimally,
     /// Nothing yet.
     No,
@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// What the upstream said to `initialize`, or would have, in the host's own words.
+    /// The upstream's answer to `initialize` in the form that the host asked in.
     fn dressed(self, initialized: &Json) -> Json {
         match self {
             Self::Discover => modern::discovered(initialized),
@@ -76,7 +76,7 @@ impl Form {
         }
     }
 
-    /// What can be said of an upstream that was never seen.
+    /// The greeting for an upstream that was never reached.
     fn minimal(self) -> Json {
         match self {
             Self::Discover => modern::discovered(&greeting::minimal("")),
@@ -104,9 +104,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.await_greeting(id, Form::Initialize(greeting::revision(params)));
     }
 
-    /// Answers when the upstream is there, or in time.
+    /// Answers when the upstream is reached, or when the time is over.
     pub(super) fn await_greeting(&mut self, id: Id, form: Form) {
-        // Two at once are no host's habit; each still has its answer.
+        // Hosts do not ask twice at once, but if one does, each request is answered.
         if self.greeting.is_some() {
             self.greet_without_upstream();
         }
@@ -151,7 +151,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Whether an upstream that is not found where it was before is worth a greeting: a request tells why.
+    /// Whether to greet the host although the upstream is not found at its address, because it was reached
+    /// there before: the next request gets the error.
     fn was_there_as_it_is(&self, error: &Error) -> bool {
         let is_known = self.catalogue.as_ref().is_some_and(|it| it.initialize().is_some());
         let refuses_us = matches!(
@@ -161,7 +162,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         is_known && !refuses_us
     }
 
-    /// Answers a host that waits with what is known without the upstream.
+    /// Answers a host that waits from the catalogue, or with a minimal greeting.
     pub(super) fn greet_without_upstream(&mut self) {
         let Some(Greeting { id, form, .. }) = self.greeting.take() else { return };
         let kept = self.catalogue.as_ref().and_then(Catalogue::initialize);
@@ -194,5 +195,5 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// The host is to have its answer within 3 s.
+/// How long the upstream is waited for, so that the host has its answer within 3 s.
 pub(super) const WITHIN: Duration = Duration::from_millis(2500);

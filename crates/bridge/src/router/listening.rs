@@ -1,4 +1,4 @@
-//! `subscriptions/listen`: the upstream is asked for the resources, then the host is told what it will hear of.
+//! `subscriptions/listen`: asks the upstream for the resources, then tells the host what was granted.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,7 +22,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             return self.outbox.answer(Some(id.json()), &Answer::refusal(INVALID_PARAMS, words));
         };
         if self.upstream.server().is_none() && self.greeted == Greeted::No {
-            // A host need not ask who the upstream is; it is promised as much as one that was told the least.
+            // A host need not ask what the upstream is. It then counts as greeted minimally, so that lists
+            // are announced to it.
             self.greeted = Greeted::Minimally;
         }
         let filter = self.possible(filter);
@@ -34,7 +35,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// What of it the upstream can tell; all of it, if that is not known yet.
+    /// The part of the filter that the upstream can serve; all of it if the upstream is not known yet.
     fn possible(&self, mut filter: Filter) -> Filter {
         let Some(server) = self.upstream.server() else { return filter };
         filter.kinds.retain(|kind| server.can(kind.capability()));
@@ -65,7 +66,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }));
     }
 
-    /// Takes in the answer to a request of the bridge's own.
+    /// Handles the answer to a request of the bridge's own.
     pub(super) fn own_request_is_answered(&mut self, answer: OwnAnswer) {
         match answer {
             OwnAnswer::LetGo => self.modern.leaving.retain(|_, leaving| leaving.peek().is_none()),
@@ -75,7 +76,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             }
             OwnAnswer::Subscribed(Subscribed { number, granted }) => {
                 self.acknowledge(number, granted.clone());
-                // The host may have taken it back meanwhile.
+                // The host may have cancelled it meanwhile.
                 self.let_go(granted);
             }
         }
@@ -87,15 +88,15 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// The host takes a request back; says whether it listened by it. It has no answer, as no other such
-    /// request has.
+    /// Ends a `subscriptions/listen` that the host cancels, without an answer. Returns whether there was one
+    /// under this id.
     pub(super) fn stop_listening(&mut self, id: &Bytes) -> bool {
         let Some(unheard) = self.modern.listens.cancel(id) else { return false };
         self.let_go(unheard);
         true
     }
 
-    /// Tells the upstream of resources that no request listens for.
+    /// Unsubscribes from resources that no request listens for.
     fn let_go(&mut self, uris: impl IntoIterator<Item = Box<str>>) {
         for uri in uris {
             if self.modern.listens.is_wanted(&uri) {
@@ -104,7 +105,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             let call = self.client.request("resources/unsubscribe", uri_params(&uri));
             let (telling, before) = (call.timeout(TIME).answer(), self.modern.leaving.remove(&uri));
             let leaving = async {
-                // What it tells all the same goes nowhere.
+                // If it fails, updates still come, and are not passed on.
                 let _ = telling.await;
                 if let Some(before) = before {
                     before.await;
@@ -116,7 +117,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// The bridge ends: so does all that is listened for.
+    /// Ends all open requests, when the bridge ends.
     pub(super) fn end_listening(&mut self) {
         for (id, result) in self.modern.listens.end() {
             let result = self.dressed(&result, "subscriptions/listen");
@@ -135,5 +136,5 @@ fn too_many() -> Answer {
     Answer::refusal(INVALID_PARAMS, words)
 }
 
-/// The host waits for its word so long at most; what has no answer by then is not promised.
+/// How long the host waits for the acknowledgement; a resource without an answer by then is not granted.
 const TIME: Duration = Duration::from_secs(10);

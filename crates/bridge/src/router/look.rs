@@ -1,4 +1,4 @@
-//! What the loop says of itself to a gauge.
+//! The loop's answer to a gauge.
 
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             in_flight: self.calls.oldest(now),
             in_flight_count: self.calls.count(),
         };
-        // Whoever asked may be gone, and then does not want to know.
+        // The reader may be gone, and then needs no answer.
         let _ = ask.send(own);
     }
 }

@@ -1,7 +1,7 @@
-//! A host of the stateless revision: its requests, and what it is told without being asked.
+//! Hosts of the stateless revision: their requests, and what they are sent unasked.
 //!
-//! Each request says by itself that it is of that revision, so one host may speak both. What is told unasked
-//! goes to such a host through what it listens for, unless it has said `initialize`, too.
+//! Each request names its revision, so one host may speak both. Such a host gets notifications through its
+//! `subscriptions/listen` requests only, unless it has said `initialize`, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,42 +22,43 @@ use crate::modern::{self, Offers, Question, Sender};
 use crate::rounds::{Due, Rounds, Subject, TakenUp};
 use crate::splice;
 
-/// What is kept for a host of the stateless revision.
+/// The state for a host of the stateless revision.
 #[derive(Default)]
 pub(super) struct Modern {
-    /// The last thing it said of itself: `clientInfo` and `clientCapabilities`.
+    /// The last `clientInfo` and `clientCapabilities` of the host.
     met: Option<(Json, Json)>,
-    /// From which level on it wants to hear the log, and what the upstream was told of that.
+    /// The level from which on the host wants the log, and the level that the upstream was told.
     level: Option<Json>,
     level_told: Option<Json>,
-    /// Whether the upstream is being told. Another level waits: of two that are out at once, either may be kept.
+    /// Whether the upstream is being told a level. Another level waits, because of two requests that are out
+    /// at once the server may carry out either last.
     pub(super) is_telling_level: bool,
     pub(super) rounds: Rounds,
     pub(super) listens: Listens,
-    /// Resources that the upstream is asked to let go, by URI.
+    /// Resources that the upstream is being unsubscribed from, by URI.
     pub(super) leaving: BTreeMap<Box<str>, Leaving>,
-    /// Requests to the upstream that the bridge makes by itself, for such a host.
+    /// Requests to the upstream that the bridge itself makes for such a host.
     pub(super) own_requests: FuturesUnordered<BoxFuture<'static, OwnAnswer>>,
 }
 
 impl Modern {
-    /// Forgets who sent the last stateless request: the client was told otherwise by `initialize`.
+    /// Forgets the sender of the last stateless request, because `initialize` has told the client otherwise.
     pub(super) fn forget_sender(&mut self) {
         self.met = None;
     }
 }
 
-/// Requests to let go of a resource, until the last of them has its answer. A subscription to that resource
+/// An unsubscription that completes when its last request is answered. A new subscription to that resource
 /// waits for it: of two requests that are out at once, the server may carry out either last.
 pub(super) type Leaving = Shared<BoxFuture<'static, ()>>;
 
-/// What the upstream said to the resources of one listener.
+/// The upstream's answers about the resources of one `subscriptions/listen`.
 pub(super) struct Subscribed {
     pub(super) number: u64,
     pub(super) granted: BTreeSet<Box<str>>,
 }
 
-/// What a request of the bridge's own has come to.
+/// The end of a request of the bridge's own.
 pub(super) enum OwnAnswer {
     LetGo,
     LevelTold,
@@ -65,16 +66,16 @@ pub(super) enum OwnAnswer {
 }
 
 impl<W: AsyncWrite + Unpin> Router<W> {
-    /// The host is of this era, as far as its message tells. One that has said `initialize` has a session.
+    /// Records the era of the host. A host that has said `initialize` keeps its session.
     pub(super) fn meet(&mut self, era: Era) {
         if self.host_era != Some(era) && !self.has_initialized {
-            // What a host with a session may be asked and told, it expects as in one.
+            // A host with a session expects the server's questions and notifications as in a session.
             self.client.prefer_era(era);
             self.host_era = Some(era);
         }
     }
 
-    /// A request of the stateless revision.
+    /// Handles a request of the stateless revision.
     pub(super) fn ask_modern(&mut self, id: Id, method: &str, params: &Json, sender: Sender) {
         self.meet(Era::Modern);
         self.take_in_sender(&sender);
@@ -109,7 +110,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// A session is told the level once. Without one, each request says it.
+    /// Tells a session the log level, once. Without a session, each request carries it.
     pub(super) fn tell_level(&mut self) {
         let Some(level) = self.modern.level.clone() else { return };
         let can_log = self.upstream.server().is_some_and(|server| server.can("logging"));
@@ -122,7 +123,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         let params = Json::empty_object().with_members([("level".to_owned(), level)]);
         let telling = self.client.request("logging/setLevel", params).answer();
         self.modern.own_requests.push(Box::pin(async {
-            // A server that does not want to know tells what it tells.
+            // A server that refuses the level sends what it sends by default.
             let _ = telling.await;
             OwnAnswer::LevelTold
         }));
@@ -133,7 +134,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.upstream.server().is_some() && !self.is_stateless
     }
 
-    /// A request that may be one round of several.
+    /// Handles a request that may be one round of several.
     fn ask_in_rounds(&mut self, id: Id, method: &str, params: Json, sender: &Sender) {
         if method == "tools/call"
             && let Some(refusal) = self.hidden.refusal(Some(&params))
@@ -166,13 +167,13 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Some(TakenUp::OfAnother) => {
                 self.outbox.answer(Some(id.json()), &modern::state_of_another());
             }
-            // The upstream may know it: it is passed what it said.
+            // The state may be the upstream's own, so it is passed on.
             None if !self.has_sessions() => self.begin_modern(id, method, params, sender),
             None => self.outbox.answer(Some(id.json()), &modern::unknown_state()),
         }
     }
 
-    /// A call that is no later round, or one whose server wanted pages to be visited first.
+    /// Handles a call that continues no suspended one, perhaps after URLs were visited.
     fn ask_after_pages(
         &mut self,
         id: Id,
@@ -182,8 +183,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         sender: &Sender,
     ) {
         match visited.filter(|it| modern::are_pages(it)) {
-            // Answers to questions of the server's own are a later round of a call that may have run: the client
-            // must see them to know.
+            // Answers to the server's own questions belong to a later round of a call that may have run; the
+            // client must see them to know that.
             None => self.begin_modern(id, method, params, sender),
             Some(visited) if modern::were_visited(visited) => {
                 let params = splice::without(&params, &["inputResponses"]);
@@ -194,7 +195,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 
     fn begin_modern(&mut self, id: Id, method: &str, params: Json, sender: &Sender) {
-        // What the upstream allows to be kept the host keeps itself.
+        // The host keeps what the upstream allows to be kept, so the client's cache is not used.
         let call = self.client.request(method, params.clone()).fresh().passing_input();
         let (call, track) = call.tracked();
         let offers = Offers::of(&sender.identity.capabilities);
@@ -204,14 +205,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.begin(call, Asked { id, method: method.into(), params: Some(params), asker });
     }
 
-    /// The host is asked something by the upstream: a host that is never sent a request has it as the answer
-    /// to the call that it is about.
+    /// Passes a question of the upstream on to the host. A host that is never sent a request gets it as the
+    /// answer to the call that it belongs to.
     pub(super) fn ask_host(&mut self, question: Question) {
         let Question { id, exchange, method, params } = &question;
         let is_modern = self.host_era == Some(Era::Modern);
         let call = match exchange {
             Some(exchange) => self.calls.of_exchange(*exchange),
-            // A server may ask beside the call that it asks for.
+            // A server may ask on the standing stream what a call needs.
             None if is_modern => self.calls.only_one_to_ask(),
             None => None,
         };
@@ -235,7 +236,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Questions have been gathered, or a host did not come back with its answers.
+    /// Shows the host the questions that were gathered, and gives up calls whose host did not come back.
     pub(super) fn rounds_are_due(&mut self) {
         for due in self.modern.rounds.take_due(Instant::now()) {
             match due {
@@ -253,14 +254,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Refuses questions of the upstream's that have no answer: it would wait for one for ever.
+    /// Refuses questions of the upstream that get no answer, so that the upstream does not wait for ever.
     pub(super) fn refuse_all(&self, questions: Vec<QuestionId>) {
         for question in questions {
             self.inbox.answer(question, modern::too_late());
         }
     }
 
-    /// Something that the upstream told, to whom it is of use.
+    /// Passes a notification of the upstream on to the host that it concerns.
     pub(super) fn tell_host(
         &mut self,
         exchange: Option<ExchangeId>,
@@ -277,7 +278,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 self.announce(method, params.as_ref());
             }
             "notifications/message" if is_modern && self.modern.level.is_none() => {}
-            // What the revision does not have, or has for those who listen only.
+            // The revision does not have these, or has them on `subscriptions/listen` only.
             "notifications/elicitation/complete"
             | "notifications/tasks"
             | "notifications/tasks/status"
@@ -286,7 +287,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Tells of something to each request that listens for it. A host with a session always does.
+    /// Sends a notification to each request that listens for it, and to a host with a session.
     pub(super) fn announce(&mut self, method: &str, params: Option<&Json>) {
         for params in self.modern.listens.tell(method, params) {
             self.outbox.notification(method, Some(&params));
@@ -296,7 +297,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Progress with the token of the request that the host waits for now; `None` if it waits for none.
+    /// Returns progress with the token of the request that the host waits for now; `None` if it waits for
+    /// none.
     fn progress(&self, exchange: Option<ExchangeId>, params: Option<Json>) -> Option<Json> {
         let params = params?;
         let Some((call, asker)) = exchange.and_then(|it| self.calls.of_exchange(it)) else {
@@ -306,7 +308,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         Some(splice::with_member(&params, "progressToken", token))
     }
 
-    /// An answer of the upstream as a host of the stateless revision has it.
+    /// Translates an answer of the upstream for a host of the stateless revision.
     pub(super) fn in_modern_words(&self, method: &str, offers: Offers, answer: Answer) -> Answer {
         let answer = match answer {
             Answer::Result(_) => answer,
@@ -318,7 +320,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// A result with everything that one of the stateless revision must have.
+    /// A result with every member that the stateless revision demands.
     pub(super) fn dressed(&self, result: &Json, method: &str) -> Json {
         let said = self.upstream.server().map(ridethrough::server::Server::as_initialized);
         let server = said.and_then(|said| said.member("serverInfo"));
@@ -330,5 +332,5 @@ fn is_list_change(method: &str) -> bool {
     Kind::ALL.iter().any(|kind| kind.changed() == method)
 }
 
-/// As the client says it.
+/// The code that the client uses for this.
 const TOO_BUSY: i64 = -32000;

@@ -1,4 +1,4 @@
-//! Messages, from either side to the other.
+//! Passes messages from either side to the other.
 
 use std::time::Duration;
 
@@ -31,7 +31,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 HostMessage::Fit(Message::Request { id, .. }) if is_too_large => {
                     self.outbox.answer(Some(id.json()), &too_large());
                 }
-                // A host that waits for nothing is told nothing.
+                // A notification or an answer that is too large is dropped: the host does not wait for a
+                // reply.
                 HostMessage::Fit(_) if is_too_large => {}
                 HostMessage::Fit(message) => self.held.push_back(message),
             }
@@ -39,7 +40,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.take_held();
     }
 
-    /// Takes what the host has said, up to a notification that is worth waiting for.
+    /// Handles the messages that wait, up to a notification that must go on waiting for room.
     pub(super) fn take_held(&mut self) {
         self.hold_until = None;
         while let Some(message) = self.held.pop_front() {
@@ -53,11 +54,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 Room::None => self.drop_notification(),
             }
         }
-        // A batch may have been large, and is seldom followed by another.
+        // A large batch is seldom followed by another.
         self.held.shrink_to(MOST_KEPT);
     }
 
-    /// Takes what the host has said. Nothing is waited for any more.
+    /// Handles all messages that wait, without waiting for room any longer.
     pub(super) fn take_all_held(&mut self) {
         self.hold_until = None;
         while let Some(message) = self.held.pop_front() {
@@ -108,7 +109,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// The host does not wait for this any more.
+    /// Handles a request that the host cancels.
     fn take_back(&mut self, id: &Bytes) {
         if let Some(call) = self.calls.cancel(id) {
             let unanswered = self.modern.rounds.forget(call);
@@ -117,14 +118,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.stop_listening(id);
     }
 
-    /// Whether a notification is passed on as it is.
+    /// Whether a notification is passed on to the upstream.
     fn goes_upstream(&self, method: &str) -> bool {
         match method {
-            // The client tells the upstream itself, in each of its sessions.
+            // The client itself sends it, in each of its sessions.
             "notifications/initialized" => false,
-            // The client knows by which id the upstream knows the request, and whether it does.
+            // The client knows the id of the request at the upstream, and whether it was sent.
             "notifications/cancelled" => false,
-            // Such an upstream asks for them when a call needs them.
+            // A stateless upstream asks for roots when a call needs them.
             "notifications/roots/list_changed" => !self.is_stateless,
             _ => true,
         }
@@ -141,7 +142,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
         match method {
             "initialize" => return self.greet(id, params.as_ref()),
-            // Whether *we* are there. The upstream may be down, and calls still be worth a wait.
+            // `ping` asks whether the bridge is there. The upstream may be down while calls are still worth a
+            // wait.
             "ping" => return self.outbox.answer(Some(id.json()), &empty()),
             "tools/call" => {
                 if let Some(refusal) = self.hidden.refusal(params.as_ref()) {
@@ -154,7 +156,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.begin(call, Asked { id, method: method.into(), params, asker: None });
     }
 
-    /// Passes a request on.
+    /// Passes a request on to the upstream.
     pub(super) fn begin(&mut self, call: Call, asked: Asked) {
         if !self.calls.has_room_for(asked.params.as_ref()) {
             let refusal = fault::answer(&fault::crowded(&asked.method), &self.advice);
@@ -180,7 +182,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.calls.begin(asked, Some(page), async { End::Upstream(outcome.await) });
     }
 
-    /// A request of the host has ended.
+    /// Handles the end of a host's request.
     pub(super) fn finish(&mut self, finished: Finished) {
         let (finished, unanswered) = self.modern.rounds.ended(finished);
         self.refuse_all(unanswered);
@@ -204,7 +206,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             (End::Upstream(Ok(answer)), _) => answer,
             (End::Upstream(Err(error)), page) => {
                 if let Some(page) = page.filter(|_| self.greeted.is_provisional()) {
-                    // The host has nothing of it: it is told when there is something.
+                    // The host has no list yet; it is told when there is one.
                     self.asked.remove(&page.kind);
                 }
                 fault::answer(&error, &self.advice)
@@ -216,12 +218,12 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         };
         self.outbox.answer(id.as_ref().map(Id::json), &answer);
         if is_stand_in && self.upstream.server().is_some() {
-            // It came while the host was given something in its place.
+            // The list changed while the host was given a stand-in.
             self.check_lists();
         }
     }
 
-    /// What the host is shown of a list.
+    /// Returns the list as the host sees it.
     fn show(&mut self, page: Page, result: Json, is_stand_in: bool) -> Json {
         let whole = self.lists.saw(page, &result);
         if let (Some(whole), Some(catalogue), false) = (whole, &mut self.catalogue, is_stand_in) {
@@ -234,10 +236,10 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Something of the upstream's own.
+    /// Handles a message of the upstream that is not an answer.
     pub(super) fn hand_over(&mut self, delivered: Delivered) {
         match delivered {
-            // It names the upstream's id of a question. `Withdrawn` says the same in ours.
+            // It names the upstream's id of a question. `Withdrawn` says it by the bridge's id.
             Delivered::Notification { method, .. } if &*method == "notifications/cancelled" => {}
             Delivered::Notification { exchange, method, params } => {
                 self.tell_host(exchange, &method, params);
@@ -248,7 +250,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Delivered::Withdrawn { question } => {
                 self.modern.rounds.withdraw(question);
                 if !self.questions.remove(&question) {
-                    // A host that was not sent it need not be told.
+                    // The host was not sent this question.
                     return;
                 }
                 let params = Json::from(serde_json::json!({
@@ -261,11 +263,11 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// Waits for the upstream's list, but not for longer than there is something to show instead.
+/// Waits for the upstream's list, for a limited time if there is one to show instead.
 async fn with_stand_in(outcome: impl Future<Output = Outcome>, kept: Json) -> End {
     match timeout(WITHIN, outcome).await {
         Err(_) => End::StandIn(kept),
-        // The upstream did not give up; the bridge ends.
+        // The upstream did not fail; the bridge ends.
         Ok(Err(error)) if error.kind == Ending::Closed => End::Upstream(Err(error)),
         Ok(Err(error)) if greeting::may_pass(&error) => End::StandIn(kept),
         Ok(outcome) => End::Upstream(outcome),
@@ -280,8 +282,8 @@ fn too_large() -> Answer {
     Answer::refusal(INVALID_REQUEST, "the message was not sent: it is larger than 16 MiB")
 }
 
-/// How long a list of a server that was never there is waited for: hosts begin with the lists of all their
-/// servers, and some show nothing until they have them.
+/// How long a host waits for a list of a server that was never reached: hosts begin with the lists of all
+/// their servers, and some show nothing until they have them.
 const FIRST_LIST: Duration = Duration::from_secs(10);
-/// What an empty line of messages keeps room for.
+/// The capacity that the empty queue keeps.
 const MOST_KEPT: usize = 64;

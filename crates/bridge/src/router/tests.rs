@@ -1,4 +1,4 @@
-//! Turns of the loop, which cannot be timed from outside.
+//! The loop's order of inputs, which cannot be timed from outside.
 
 use std::future::{pending, ready};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::*;
 use crate::modern::Question;
 use crate::rounds::Subject;
 
-/// An upstream that always has more to say is taken in first, so that each of the others needs a turn.
+/// An upstream that always has more to say is handled first, so each of the other sources needs a turn.
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_host_of_the_stateless_revision_has_its_turn_in_a_flood() {
     let (mut router, mut lines, _host) = served();
@@ -55,7 +55,7 @@ async fn a_round_is_due_though_the_host_does_not_read() {
     assert!(matches!(woken, Ok(Woken::RoundsDue)));
 }
 
-/// A router between a host that says and reads nothing and an upstream that never answers.
+/// A router between a host that neither writes nor reads and an upstream that never answers.
 fn served() -> (Router<DuplexStream>, Lines<DuplexStream>, [DuplexStream; 2]) {
     struct Silent;
 

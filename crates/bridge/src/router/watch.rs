@@ -1,4 +1,4 @@
-//! What happens on the link: told to people, and to the host where its lists are concerned.
+//! Events of the link: shown to people, and told to the host where its lists are concerned.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -25,7 +25,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     pub(super) fn watch(&mut self, seen: &Seen) {
         let (at, event) = match seen {
             Seen::Event { at, event } => (*at, event),
-            // Any of them may have been the one.
+            // A missed event may have been one about lists.
             Seen::Missed(_) => return self.check_lists(),
         };
         if self.voice.detail == Detail::Everything {
@@ -48,7 +48,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// A tool is not in the lists; told once, however often it is listed.
+    /// Tells people once of a tool that is left out of lists.
     fn tool_dropped(&mut self, tool: &Arc<str>, why: &Unfit) {
         if self.dropped.len() < MOST_DROPPED && self.dropped.insert(tool.clone()) {
             let words = format!("warning: the tool `{tool}` cannot be called: {why}");
@@ -56,7 +56,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// Looks whether the lists are still what the host has seen.
+    /// Fetches the lists that the host has seen, to compare them.
     pub(super) fn check_lists(&mut self) {
         if self.checking.is_some() {
             self.is_check_due = true;
@@ -75,7 +75,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.checking = Some(Box::pin(looking));
     }
 
-    /// This is how the lists are.
+    /// Compares the lists that were fetched with those that the host has seen.
     pub(super) fn compare_lists(&mut self, fetched: Vec<(Kind, Fetched)>) {
         let has_failed = fetched.iter().any(|(_, it)| matches!(it, Fetched::Failed));
         let mut changed = BTreeSet::new();
@@ -97,7 +97,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         self.check_after_a_failure(has_failed);
     }
 
-    /// What could not be had is looked at again: nothing else may happen that would be a reason to.
+    /// Plans another check after a failed one: no other event may come that would cause it.
     fn check_after_a_failure(&mut self, has_failed: bool) {
         if !has_failed {
             self.failed_checks = 0;
@@ -110,7 +110,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
     }
 
-    /// A catalogue that cannot be written is told once, and nothing fails by it.
+    /// Tells people once that the catalogue cannot be written. The bridge goes on without it.
     pub(super) fn told_if_not_kept(&mut self, kept: Option<io::Result<()>>) {
         if let Some(Err(error)) = kept {
             let words =
@@ -121,14 +121,14 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     }
 }
 
-/// Proxies cut streams every minute or so; what is reopened at once has missed nothing worth a
-/// request.
+/// Proxies cut streams every minute or so; a stream that is reopened sooner than this has missed nothing
+/// worth a request.
 const WORTH_A_LOOK: Duration = Duration::from_secs(2);
-/// The client has waited for its own patience by then.
+/// The client has been patient for its own time before this.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
-/// Half an hour between looks at most: whoever waits for a list asks for it.
+/// Half an hour between checks at most: a host that needs a list asks for it.
 const MOST_DOUBLINGS: u32 = 5;
-/// A server that invents a new one with each list does not fill the memory.
+/// A limit, in case a server invents a new tool with each list.
 const MOST_DROPPED: usize = 1000;
 const DOWNGRADED: &str = "warning: the upstream was stateless when it was last asked, and wants sessions now: \
      it was rolled back, or somebody in between changes what is said; `--era modern` refuses that";
