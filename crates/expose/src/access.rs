@@ -1,9 +1,9 @@
-//! Who may come in: the right name, from the right page, with the right token.
+//! Decides which requests are let in, by their `Host`, their `Origin` and their token.
 //!
-//! A page in a browser can make its own name point to this machine and then talk to us as if we were its
-//! server (DNS rebinding). It cannot change the name that the browser sends as `Host`, nor the page's own
-//! as `Origin`: that is why both are looked at, also where nothing but loopback is listened on. A `Host`
-//! that is an address cannot come from such a trick.
+//! A web page can make its own name resolve to this machine and then talk to `expose` as if it were the
+//! page's server (DNS rebinding). But it can change neither the name that the browser sends as `Host`, nor
+//! its own origin in `Origin`. So both are checked, also when only loopback is listened on. A `Host` that is
+//! an address cannot come from DNS rebinding.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use http::{HeaderMap, Uri};
 
 use crate::token::Token;
 
-/// Decides who may come in.
+/// The rules by which a request is let in.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AccessPolicy {
@@ -24,18 +24,18 @@ pub struct AccessPolicy {
     origins: Vec<String>,
 }
 
-/// The text is no name and no address, as they stand in `Host`: one with a scheme, a port or a path could
-/// never be let in.
+/// The text is not a name or an address as they appear in `Host`. With a scheme, a port or a path it could
+/// never match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAHost;
 
-/// The text is no origin, as browsers write them: `https://app.example.com`.
+/// The text is not an origin as browsers write them: `https://app.example.com`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAnOrigin;
 
-/// Why somebody may not come in.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
     Host,
@@ -45,12 +45,12 @@ pub(crate) enum Closed {
 }
 
 impl AccessPolicy {
-    /// A policy for this address: open to whoever shows the token; for everybody if there is none.
+    /// Creates a policy for this address: a request needs the token, if there is one.
     pub const fn new(address: IpAddr, token: Option<Token>) -> Self {
         Self { address, token, addresses: Vec::new(), hosts: Vec::new(), origins: Vec::new() }
     }
 
-    /// Another name or address that this machine is known by, on whatever port.
+    /// Allows another name or address of this machine, on any port.
     pub fn allow_host(mut self, name: &str) -> Result<Self, NotAHost> {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         match address_of(&name).or_else(|| name.parse().ok()) {
@@ -63,11 +63,11 @@ impl AccessPolicy {
         Ok(self)
     }
 
-    /// Another origin whose pages may call, such as `https://app.example.com`.
+    /// Allows another origin whose pages may call, such as `https://app.example.com`.
     pub fn allow_origin(mut self, origin: &str) -> Result<Self, NotAnOrigin> {
         let origin = origin.strip_suffix('/').unwrap_or(origin).to_ascii_lowercase();
         if origin == "null" {
-            // What pages from a file send.
+            // Pages from a file send `null`.
             self.origins.push(origin);
             return Ok(self);
         }
@@ -80,7 +80,7 @@ impl AccessPolicy {
         {
             return Err(NotAnOrigin);
         }
-        // Browsers leave out the port that goes without saying.
+        // Browsers leave out the default port.
         let usual = match scheme {
             "http" => ":80",
             "https" => ":443",
@@ -90,7 +90,7 @@ impl AccessPolicy {
         Ok(self)
     }
 
-    /// Looks at where a request wants to go and which page it comes from.
+    /// Checks the `Host` and the `Origin` of a request.
     pub(crate) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Closed> {
         let mut named = headers.get_all(HOST).iter().peekable();
         if named.peek().is_none() && uri.host().is_none() {
@@ -110,7 +110,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Looks at the token.
+    /// Checks the token of a request.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Closed> {
         let Some(token) = &self.token else { return Ok(()) };
         let shown = headers.get(AUTHORIZATION).ok_or(Closed::NoToken)?;
@@ -128,7 +128,7 @@ impl AccessPolicy {
     fn knows_host(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         if let Some(address) = address_of(&host) {
-            // Who listens on every address is reached by any of them.
+            // A server that listens on all addresses is reached by any of them.
             return is_loopback(address)
                 || address == self.address
                 || self.address.is_unspecified()
@@ -164,7 +164,7 @@ impl std::error::Error for NotAHost {}
 
 impl std::error::Error for NotAnOrigin {}
 
-/// The host of `host:port`; `None` if it is nothing of the kind.
+/// The host of `host:port`; `None` if the text has another form.
 fn host_of(authority: &str) -> Option<&str> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (address, port) = rest.split_once(']')?;
@@ -195,7 +195,7 @@ fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Browsers take these to this machine without asking anybody (RFC 6761, section 6.3).
+/// Browsers resolve these names to this machine without DNS (RFC 6761, section 6.3).
 fn is_loopback_name(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost")
 }

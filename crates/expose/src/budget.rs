@@ -1,7 +1,7 @@
-//! How much of what children said may be in memory: a share for each session, and a bound in all.
+//! How much of what children said may be in memory: a share for each session, and a bound for all.
 //!
-//! What is counted is what is there, whoever holds it: the stream that it belongs to, or a connection that
-//! has not written it yet. No time in here.
+//! Everything in memory counts, whether a stream holds it or a connection that has not written it yet. This
+//! module knows no time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,34 +9,34 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// What is held for all sessions.
+/// The memory that all sessions use.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryBudget {
     bytes: Mutex<usize>,
     room: Notify,
 }
 
-/// What is held for one session.
+/// The memory that one session uses.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionBudget(Arc<SessionUse>);
 
 #[derive(Debug)]
 struct SessionUse {
     store: Arc<MemoryBudget>,
-    /// Changed only while the store's own count is locked.
+    /// Changed only while the count of all sessions is locked.
     bytes: Mutex<usize>,
 }
 
-/// Why there is no room.
+/// Which bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// All sessions together hold as much as they may.
     All,
-    /// The session holds its share.
+    /// The session holds as much as its share.
     Session,
 }
 
-/// Reserve for so many bytes, until it is dropped.
+/// Room for a number of bytes, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     share: SessionBudget,
@@ -44,15 +44,15 @@ pub(crate) struct Reservation {
 }
 
 impl MemoryBudget {
-    /// The share of one more session.
+    /// Returns the share of a new session.
     pub(crate) fn share(self: &Arc<Self>) -> SessionBudget {
         SessionBudget(Arc::new(SessionUse { store: self.clone(), bytes: Mutex::default() }))
     }
 }
 
 impl SessionBudget {
-    /// Takes room. What is larger than a share has room if nothing else is held, and a little has room
-    /// for each session whatever the others hold.
+    /// Takes room. A message that is larger than the share has room if the session holds nothing else, and
+    /// each session has a little room whatever the others hold.
     pub(crate) fn take(&self, bytes: usize) -> Result<Reservation, Full> {
         let (mut all, mut ours) = (lock(&self.0.store.bytes), lock(&self.0.bytes));
         if *ours > 0 && *ours + bytes > MOST_OF_SESSION {
@@ -67,14 +67,14 @@ impl SessionBudget {
         Ok(Reservation { share: self.clone(), bytes })
     }
 
-    /// Is done when something has been let go of since this was called.
+    /// Completes when room was given back after this call.
     pub(crate) fn room(&self) -> Notified<'_> {
         self.0.store.room.notified()
     }
 }
 
 impl Reservation {
-    /// The same text, which gives its room back when nobody holds it any more.
+    /// Ties the room to a text: it is given back when the last reference to the text is dropped.
     pub(crate) fn hold(self, text: Bytes) -> Bytes {
         Bytes::from_owner(Held { text, _reservation: self })
     }
@@ -103,15 +103,15 @@ impl AsRef<[u8]> for Held {
 }
 
 fn lock(count: &Mutex<usize>) -> MutexGuard<'_, usize> {
-    // Nothing in here panics halfway through a change.
+    // No code panics in the middle of a change, so a poisoned lock is still valid.
     count.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Twice the largest message that a client may send.
 pub(crate) const MOST_OF_SESSION: usize = 32 << 20;
-/// What a small machine has to spare.
+/// As much as a small machine can spare.
 pub(crate) const MOST_IN_ALL: usize = 256 << 20;
-/// What others cannot take from a session: more than ordinary answers are.
+/// What the other sessions cannot take from a session: more than ordinary answers need.
 const LEAST_OF_SESSION: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The calls of a session that are under way, and how one is found by what its child calls it.
+//! The calls of a session that are under way, found by the ids and tokens that the child writes.
 //!
-//! What takes time in proportion to what a client sent is done in [`NewCalls`], before any lock is taken.
+//! Work in proportion to what a client sent is done in [`NewCalls`], before any lock is taken.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::same::Key;
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     all: Vec<Call>,
-    /// The ids of all of them: a client may ask for a thousand at once.
+    /// The ids of all calls, for a fast lookup: a client may send a thousand at once.
     ids: HashSet<Key>,
 }
 
-/// A request that was made.
+/// A request of the client.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) id: Id,
@@ -26,23 +26,23 @@ pub(crate) struct Call {
     pub(crate) stream: u64,
 }
 
-/// Calls that are about to be made together.
+/// The calls of one POST, not added yet.
 #[derive(Debug)]
 pub(crate) struct NewCalls(Vec<Call>);
 
-/// Why calls are not taken.
+/// Why calls are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotTaken {
-    /// The id is that of a call which is under way.
+    /// The id is that of a call under way.
     InUse,
-    /// An id or a progress token is longer than any that is kept.
+    /// An id or a progress token is longer than the limit.
     TooLong,
-    /// As many as may be are under way.
+    /// The limit on calls under way is reached.
     TooMany,
 }
 
 impl NewCalls {
-    /// The calls among these messages.
+    /// Reads the calls among these messages.
     pub(crate) fn read(parts: &[Part]) -> Result<Self, NotTaken> {
         let mut calls = Vec::new();
         let mut ids = HashSet::new();
@@ -64,14 +64,14 @@ impl NewCalls {
         Ok(Self(calls))
     }
 
-    /// How many they are.
+    /// How many calls there are.
     pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }
 }
 
 impl Calls {
-    /// Adds calls whose answers go to this stream: all, or none.
+    /// Adds calls whose answers go to this stream: all of them, or none.
     pub(crate) fn add(&mut self, asked: NewCalls, stream: u64) -> Result<(), NotTaken> {
         let NewCalls(mut calls) = asked;
         if self.all.len() + calls.len() > MOST_CALLS {
@@ -86,49 +86,49 @@ impl Calls {
         Ok(())
     }
 
-    /// The call that a child means by this id.
+    /// The call that the child means by this id.
     pub(crate) fn of_id(&self, id: &Json) -> Option<&Call> {
         key_of(id)?.meant(&self.all, |call| Some(&call.key))
     }
 
-    /// The call that a child means by this progress token.
+    /// The call that the child means by this progress token.
     pub(crate) fn of_token(&self, token: &Json) -> Option<&Call> {
         key_of(token)?.meant(&self.all, |call| call.progress_token.as_ref())
     }
 
-    /// Takes out the call of exactly this id.
+    /// Removes the call of exactly this id.
     pub(crate) fn remove(&mut self, id: &Json) -> Option<Call> {
         let key = key_of(id).filter(|key| self.ids.remove(key))?;
         let at = self.all.iter().position(|call| call.key == key)?;
         Some(self.all.remove(at))
     }
 
-    /// Whether there is none.
+    /// Whether no call is under way.
     pub(crate) const fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The ids of all.
+    /// The ids of all calls.
     pub(crate) fn ids(&self) -> Vec<Id> {
         self.all.iter().map(|call| call.id.clone()).collect()
     }
 
-    /// The streams of all, that of the newest first.
+    /// The streams of all calls, that of the newest call first.
     pub(crate) fn streams(&self) -> impl Iterator<Item = u64> {
         self.all.iter().rev().map(|call| call.stream)
     }
 }
 
-/// What an id means; `None` if it is longer than any of ours in whatever spelling.
+/// The meaning of an id; `None` if it is too long to be that of a call, in any spelling.
 fn key_of(id: &Json) -> Option<Key> {
     (id.as_bytes().len() <= LONGEST_SPELLING).then(|| Key::of(id))
 }
 
 /// The most calls of one session that may be under way.
 pub(crate) const MOST_CALLS: usize = 1000;
-/// Ids and tokens are kept for as long as their calls take. People's are a few bytes.
+/// Ids and tokens are kept while their calls run. Those of real clients have a few bytes.
 pub(crate) const LONGEST_ID: usize = 1024;
-/// A character may be spelled by six.
+/// JSON may spell a character by six.
 const LONGEST_SPELLING: usize = 6 * LONGEST_ID;
 
 #[cfg(test)]

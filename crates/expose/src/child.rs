@@ -1,16 +1,16 @@
-//! A server that reads and writes lines, however it was started.
+//! A local server that reads and writes lines, however it was started.
 
 use std::io;
 
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Starts children: one for each session.
+/// Starts a child for each session.
 pub trait Start: Send + Sync + 'static {
-    /// Starts one. A child that dies at once was started.
+    /// Starts a child. A child that dies at once still counts as started.
     fn start(&self) -> BoxFuture<'_, io::Result<Child>>;
 
-    /// What is started, as clients may see it: a program's name, and nothing of its arguments.
+    /// The name that clients may see: that of the program, without its arguments.
     fn name(&self) -> &str;
 }
 
@@ -22,7 +22,7 @@ pub struct Child {
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
     /// Gives messages, one on a line.
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
-    /// Is done when nothing is left of it.
+    /// Completes when the child and everything that it started have ended.
     pub ended: BoxFuture<'static, Obituary>,
 }
 
@@ -31,7 +31,7 @@ pub struct Child {
 pub struct Obituary {
     /// `exit status: 1`, for example.
     pub status: String,
-    /// The last lines that it wrote to its stderr, oldest first, harmless for a terminal.
+    /// The last lines that it wrote to stderr, the oldest first, safe for a terminal.
     pub last_words: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The open connections: which one is closed when there are many, and which because it is silent.
+//! The open connections: which one is closed when there are too many, and which because it is silent.
 //!
 //! ```text
 //!   Unauthenticated ──shows the token──▶ Authenticated        each has places of its own
@@ -6,8 +6,8 @@
 //!   Authenticated ── the longest silent when places run out ──▶ closed
 //!   either ── takes less than 64 KiB of an answer in a minute ──▶ closed
 //! ```
-//! Closing a connection that has not shown the token loses nothing: it has not said anything that is
-//! answered. One that has is closed for room only between two requests.
+//! Closing a connection that has not shown the token loses nothing, because it has no request that will be
+//! answered. An authenticated connection is closed for room only between two requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// All connections.
+/// All open connections.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     table: Mutex<Table>,
@@ -33,20 +33,20 @@ struct Table {
 pub(crate) struct Connection {
     number: u64,
     state: Mutex<ConnectionsState>,
-    /// When it goes has changed.
+    /// Wakes the task that waits for the time to close.
     changed: Notify,
 }
 
 #[derive(Debug)]
 struct ConnectionsState {
     standing: Standing,
-    /// Requests that are being answered, to the last byte of the answer.
+    /// Requests that are being answered, until the last byte of the answer.
     requests: usize,
     /// When it was opened, or when a request was last seen or answered.
     last_sign: Instant,
-    /// It does not take what is written.
+    /// Set while the client does not read what is written.
     stall: Option<Stall>,
-    /// The session that it was last used for.
+    /// The session that the connection was last used for.
     session: Option<u64>,
     is_closing: bool,
 }
@@ -60,16 +60,17 @@ enum Standing {
 #[derive(Clone, Copy, Debug)]
 struct Stall {
     since: Instant,
-    /// How much it took since then.
+    /// How many bytes the client took since then.
     taken: usize,
 }
 
-/// There are as many connections as there may be, and all are in use.
+/// All places are taken by connections in use.
 #[derive(Debug)]
 pub(crate) struct NoPlace;
 
 impl Connections {
-    /// Lets one more in. If too many have not shown the token, the longest silent of them is closed.
+    /// Admits a connection. If too many have not shown the token, the one among them that was silent for
+    /// longest is closed.
     pub(crate) fn admit(self: &Arc<Self>) -> OpenConnection {
         let mut table = self.table();
         table.next += 1;
@@ -83,12 +84,13 @@ impl Connections {
         OpenConnection { connections: self.clone(), connection }
     }
 
-    /// Closes the longest silent connection that has not shown the token. Returns whether there was one.
+    /// Closes the connection that was silent for longest among those that have not shown the token. Returns
+    /// whether there was one.
     pub(crate) fn make_room(&self) -> bool {
         self.table().close_longest_silent(Standing::Unauthenticated)
     }
 
-    /// It has shown who it is, and moves to a place of the known.
+    /// Moves a connection that has shown the token to a place for authenticated ones.
     pub(crate) fn authenticate(&self, connection: &Connection) -> Result<(), NoPlace> {
         if connection.state().standing == Standing::Authenticated {
             return Ok(());
@@ -104,8 +106,8 @@ impl Connections {
         Ok(())
     }
 
-    /// Closes those that have not taken what was written for `long`: all, or those of one session. Returns
-    /// whether there was any.
+    /// Closes the connections that have read nothing for `long`: all of them, or those of one session.
+    /// Returns whether there was any.
     pub(crate) fn close_stalled(&self, session: Option<u64>, long: Duration) -> bool {
         let table = self.table();
         let mut stalled = table.of(session).filter(|it| it.is_stalled_for(long)).peekable();
@@ -114,19 +116,19 @@ impl Connections {
         is_any
     }
 
-    /// Whether something is being written: to anybody, or to whoever uses a session.
+    /// Whether something is being written to a connection: to any, or to one of a session.
     pub(crate) fn is_writing(&self, session: Option<u64>) -> bool {
         self.table().of(session).any(|it| it.is_stalled_for(Duration::ZERO))
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Nothing in here panics halfway through a change.
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
-    /// Those that have not been sent away.
+    /// How many connections there are that have not been told to close.
     fn count(&self, standing: Standing) -> usize {
         let stays = |state: &ConnectionsState| state.standing == standing && !state.is_closing;
         self.open.values().filter(|it| stays(&it.state())).count()
@@ -163,7 +165,7 @@ impl Connection {
         Self { number, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// A request is being answered for as long as this is kept.
+    /// Marks a request as being answered until the guard is dropped.
     pub(crate) fn answer(self: &Arc<Self>) -> Answering {
         let mut state = self.state();
         state.requests += 1;
@@ -172,12 +174,12 @@ impl Connection {
         Answering(self.clone())
     }
 
-    /// It is used for this session.
+    /// Records the session that the connection is used for.
     pub(crate) fn serves(&self, session: u64) {
         self.state().session = Some(session);
     }
 
-    /// It took so much of what there is to be written.
+    /// Records that the client took this many bytes.
     pub(crate) fn wrote(&self, bytes: usize) {
         if let Some(stall) = &mut self.state().stall {
             stall.taken += bytes;
@@ -187,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// It takes nothing right now.
+    /// Records that the client takes nothing now.
     pub(crate) fn write_is_blocked(&self) {
         let mut state = self.state();
         if state.stall.is_none() {
@@ -196,12 +198,12 @@ impl Connection {
         }
     }
 
-    /// It took all.
+    /// Records that everything was written.
     pub(crate) fn wrote_all(&self) {
         self.state().stall = None;
     }
 
-    /// Is done when it is to be closed.
+    /// Completes when the connection must be closed.
     pub(crate) async fn must_close(&self) {
         loop {
             let closes_at = self.state().closes_at();
@@ -226,7 +228,7 @@ impl Connection {
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionsState> {
-        // Nothing in here panics halfway through a change.
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -243,7 +245,7 @@ impl ConnectionsState {
     }
 }
 
-/// A connection that was let in. Its place is free again when this is dropped.
+/// A connection that was admitted. Dropping it frees its place.
 #[derive(Debug)]
 pub(crate) struct OpenConnection {
     connections: Arc<Connections>,
@@ -256,7 +258,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// A request that is being answered.
+/// A request that is being answered, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Answering(Arc<Connection>);
 
@@ -270,15 +272,15 @@ impl Drop for Answering {
     }
 }
 
-/// Who has not shown a token needs a place for as long as the head of a request takes.
+/// A connection without the token needs a place only for the head of one request.
 pub(crate) const MOST_UNAUTHENTICATED: usize = 128;
 /// Many times what the clients of all sessions need.
 pub(crate) const MOST_AUTHENTICATED: usize = 384;
 /// How long a connection that has not shown the token may take for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long an answer may lie there unread.
+/// How long an answer may stay unread.
 const LONGEST_STALL: Duration = Duration::from_secs(60);
-/// Who takes so much in that time is slow, and not silent.
+/// A client that takes this much in that time is slow, but not stalled.
 const PACE: usize = 64 * 1024;
 
 #[cfg(test)]

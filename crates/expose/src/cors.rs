@@ -1,4 +1,4 @@
-//! What a browser asks for before it lets a page of another origin talk to us.
+//! The CORS headers that a browser needs before a page of another origin may call.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::reply::{Reply, empty};
 
-/// The answer to the question whether a page may call. It may send whatever headers it asks for: the access policy
-/// let it in, and clients have headers of their own.
+/// Answers a preflight request. The page may send all the headers that it asks for: the access policy has
+/// allowed its origin, and clients have headers of their own.
 pub(crate) fn preflight(asked: &HeaderMap) -> Reply {
     let usual = HeaderValue::from_static(USUAL);
     let allowed = asked.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned().unwrap_or(usual);
@@ -21,7 +21,7 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Reply {
     reply
 }
 
-/// Lets the page of this origin, which was let in, read the answer.
+/// Lets the page of this origin, which the policy has allowed, read the answer.
 pub(crate) fn let_read<B>(response: &mut Response<B>, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);

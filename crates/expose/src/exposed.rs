@@ -1,4 +1,4 @@
-//! A local server that is reached by HTTP.
+//! The public type of this crate: a local server that is reached by HTTP.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ use crate::watched_stream::WatchedStream;
 
 /// A local server that is reached by HTTP at the path `/mcp`.
 ///
-/// Clones are the same server.
+/// Clones share one server.
 #[derive(Clone)]
 pub struct Exposed {
     handler: Arc<RequestHandler>,
@@ -33,8 +33,8 @@ pub struct Exposed {
 }
 
 impl Exposed {
-    /// Exposes what `start` starts to whoever it lets in. What is worth telling goes to `tell`,
-    /// which must not wait.
+    /// Exposes the server that `start` starts to the clients that the policy lets in. Events for people go to
+    /// `tell`, which must not block.
     pub fn new(
         start: impl Start,
         access: AccessPolicy,
@@ -47,8 +47,8 @@ impl Exposed {
         Self { handler: Arc::new(handler), connections }
     }
 
-    /// Answers everything that comes on one connection, until it ends, is silent for too long, or has to
-    /// make room for another.
+    /// Answers all requests on one connection, until it ends, is silent for too long, or must make room for
+    /// another.
     pub async fn serve(&self, connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let admitted = self.connections.admit();
         let connection =
@@ -67,19 +67,19 @@ impl Exposed {
             .max_buf_size(MOST_HEAD)
             .serve_connection(TokioIo::new(connection), service);
         tokio::select! {
-            // A connection that breaks is the client's to notice; what was under way can be resumed.
+            // The client notices a broken connection; calls under way can be resumed.
             _ = serving => {}
             () = admitted.connection.must_close() => {}
         }
     }
 
-    /// Closes the connection that has been silent for longest among those that have not shown the token:
-    /// for when the system has no more to give.
+    /// Closes the connection that was silent for longest among those that have not shown the token, for when
+    /// the system has no more file descriptors.
     pub fn make_room(&self) {
         self.connections.make_room();
     }
 
-    /// Ends all sessions, and waits until nothing is left of their children. Nobody comes in any more.
+    /// Ends all sessions, and waits until their children have ended. No new session begins.
     pub async fn close(&self) {
         self.handler.sessions.close().await;
     }
@@ -91,7 +91,7 @@ impl std::fmt::Debug for Exposed {
     }
 }
 
-/// The body of an answer. Its request is being answered until it is dropped.
+/// The body of an answer. Its request counts as being answered until the body is dropped.
 struct Answered {
     body: UnsyncBoxBody<Bytes, Infallible>,
     _answering: Answering,
@@ -117,6 +117,6 @@ impl Body for Answered {
     }
 }
 
-/// How long a connection of who has shown the token may rest, and how long the head of a request may take.
+/// How long an authenticated connection may be idle, and how long the head of its next request may take.
 const REST: Duration = Duration::from_secs(60);
 const MOST_HEAD: usize = 64 * 1024;

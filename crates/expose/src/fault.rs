@@ -1,4 +1,4 @@
-//! What a client is told when something is wrong, in the words of JSON-RPC.
+//! The JSON-RPC errors that clients get.
 
 use bytes::Bytes;
 use ridethrough_core::message::Id;
@@ -9,13 +9,13 @@ use crate::child::Obituary;
 /// Why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// It was ended on purpose.
+    /// The session was ended on purpose.
     Closed(&'static str),
-    /// Its child ended, or had to be ended.
+    /// The child ended, or had to be ended.
     Died {
         /// What happened, in words.
         what: String,
-        /// `None` if it has not ended yet.
+        /// How the child ended; `None` if it has not ended yet.
         obituary: Option<Obituary>,
     },
 }
@@ -26,7 +26,7 @@ impl Over {
         Self::Died { what, obituary: Some(obituary) }
     }
 
-    /// What happened, with the child's last words.
+    /// Says what happened, with the child's last lines on stderr.
     pub(crate) fn story(&self) -> String {
         match self {
             Self::Closed(why) => format!("the session was ended: {why}"),
@@ -57,20 +57,20 @@ impl Over {
     }
 }
 
-/// A JSON-RPC error as a whole message. Without an id it is about no request in particular.
+/// A JSON-RPC error as a whole message. Without an id it belongs to no request in particular.
 pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Value>) -> Bytes {
     let mut error = json!({ "code": code, "message": message });
     if let Some(data) = data {
         error["data"] = data;
     }
-    // The id is that of the client, byte for byte.
+    // The client's own id, byte for byte.
     let id = id.map_or("null", |id| id.json().as_str());
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into()
 }
 
 /// The first code that JSON-RPC leaves to implementations.
 pub(crate) const NO_ANSWER: i64 = -32000;
-/// What servers of the official SDKs say about a session that they do not know.
+/// The code that servers of the official SDKs use for an unknown session.
 pub(crate) const NO_SESSION: i64 = -32001;
 pub(crate) const NOT_A_REQUEST: i64 = -32600;
 pub(crate) const NOT_JSON: i64 = -32700;

@@ -1,8 +1,8 @@
 //! `initialize`: the request that begins a session.
 //!
-//! The head of its answer waits for the child's answer, for a while: it carries the session's id, and a
-//! child that dies first has begun no session. A child that takes longer, because it is downloaded first
-//! for example, gets a stream like every other call.
+//! The head of its answer carries the session id, so it waits for the child's answer for a while: a child
+//! that dies first has begun no session. If the child takes longer, because it is downloaded first for
+//! example, the client gets a stream as for every other call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::session::Session;
 use crate::sessions::{Sessions, Unavailable};
 use crate::streams::Carries;
 
-/// Whether this begins a session.
+/// Whether this message begins a session.
 pub(crate) fn is_greeting(message: &Message) -> bool {
     matches!(message, Message::Request { method, .. } if &**method == "initialize")
 }
@@ -37,7 +37,7 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Car
         Err(unavailable) => return reply::unavailable(Some(id), &unavailable),
     };
     let unclaimed = Unclaimed(Some(session.clone()));
-    // What the client asks for is the best that is known until it is agreed on.
+    // Until a revision is agreed on, the one that the client asks for is assumed.
     let asked = params.as_ref().and_then(|it| it.member("protocolVersion")?.read::<String>());
     session.lock().version = asked;
     let Ok(reader) = session.ask(posted, carries).await else {
@@ -49,7 +49,7 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Car
     }
     match (greeted.answer(), carries) {
         (Some(Answer::Error(_)), _) => greeted.into_reply(carries),
-        // There is no head without the answer: the client cannot learn the session's id.
+        // The head cannot be sent without the answer, so the client cannot learn the session id.
         (None, Carries::Answers) => {
             let seconds = LONGEST.as_secs();
             let what = format!(
@@ -66,14 +66,14 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Car
     }
 }
 
-/// What has come as an answer so far.
+/// The events that have come for `initialize` so far.
 struct Greeted {
     pieces: Vec<Piece>,
     reader: Reader,
 }
 
 impl Greeted {
-    /// Waits for the answer. Who takes no event stream can only be answered once.
+    /// Waits for the answer. A client that takes no event stream can be answered only once.
     async fn by(mut reader: Reader, carries: Carries) -> Self {
         let mut pieces = Vec::new();
         let patience = match carries {
@@ -109,7 +109,8 @@ impl Greeted {
     }
 }
 
-/// A session whose client does not know its id yet. If the client leaves now, nobody can ever use it.
+/// A session whose client does not know its id yet. If the client leaves now, the session is ended, because
+/// no client can use it.
 struct Unclaimed(Option<Arc<Session>>);
 
 impl Unclaimed {
@@ -126,7 +127,7 @@ impl Drop for Unclaimed {
     }
 }
 
-/// The child took no message: it is dying.
+/// The answer for a child that takes no message, because it is dying.
 fn gone(sessions: &Sessions, session: &Session, id: &Id) -> Reply {
     let over = session.lock().over.clone();
     not_begun(sessions, &over.unwrap_or(Over::Closed("it never began")), id)
@@ -139,5 +140,5 @@ fn not_begun(sessions: &Sessions, over: &Over, id: &Id) -> Reply {
 
 /// How long the head of the answer waits for the child.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The same where the head and the answer can only come together.
+/// How long the answer is waited for where the head and the answer can only come together.
 const LONGEST: Duration = Duration::from_secs(120);

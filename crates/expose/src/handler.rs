@@ -1,4 +1,4 @@
-//! Answers requests: looks at who comes, finds the session, and hands messages over.
+//! Answers HTTP requests: checks access, finds the session, and passes messages on.
 //!
 //! ```text
 //!   POST initialize ──▶ a new session and its child; the answer carries the session's id
@@ -39,7 +39,7 @@ pub(crate) struct RequestHandler {
     access: AccessPolicy,
     pub(crate) sessions: Arc<Sessions>,
     connections: Arc<Connections>,
-    /// Reserve for large bodies, in KiB.
+    /// Room for large bodies, in KiB.
     bodies: Arc<Semaphore>,
 }
 
@@ -69,9 +69,9 @@ impl RequestHandler {
         answer
     }
 
-    /// The same for whoever came to the right place from the right one.
+    /// Answers a request whose `Host` and `Origin` were accepted.
     async fn answer_friend(&self, request: Request<Incoming>, connection: &Connection) -> Reply {
-        // A browser asks without the token whether it may come with it.
+        // A browser sends the preflight request without the token.
         if request.method() == Method::OPTIONS && request.headers().contains_key(ORIGIN) {
             return cors::preflight(request.headers());
         }
@@ -156,7 +156,7 @@ impl RequestHandler {
         pass(&session, posted, carries).await
     }
 
-    /// A new session.
+    /// Begins a new session.
     async fn greet(&self, headers: &Headers<'_>, posted: Posted, carries: Carries) -> Reply {
         if headers.session().is_some() {
             return match self.live_session(headers) {
@@ -187,8 +187,8 @@ impl RequestHandler {
         posted.map_err(|refused| Box::new(reply::not_taken(refused)))
     }
 
-    /// A body, and the room that it takes. A small one needs none: there are no more of them than
-    /// connections. What a large one says about its size is believed only when it has begun to come.
+    /// Reads a body, and reserves the room for it. A small one needs no room: there are no more of them than
+    /// connections. The size that a large one declares counts only when the body has begun to arrive.
     async fn collect(&self, body: Incoming) -> Result<(Bytes, BodyRoom), BodyError> {
         let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
         let size = size.unwrap_or(MOST_BODY);
@@ -206,7 +206,7 @@ impl RequestHandler {
         Ok((bytes.freeze(), room))
     }
 
-    /// The session that a request names, also if it is over.
+    /// The session that a request names, also one that is over.
     fn session(&self, headers: &Headers<'_>) -> Result<Arc<Session>, ErrorReply> {
         if headers.names_two_sessions() {
             return Err(Box::new(reply::wrong("a request is for one session")));
@@ -231,15 +231,15 @@ impl RequestHandler {
     }
 }
 
-/// An answer to what cannot be done.
+/// The answer to a request that cannot be carried out.
 type ErrorReply = Box<Reply>;
 
-/// What a large body takes, until it is dropped.
+/// The room that a large body takes, until it is dropped.
 type BodyRoom = Option<OwnedSemaphorePermit>;
 
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Hands messages to the child.
+/// Passes messages on to the child.
 async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply {
     let is_batch = posted.is_batch;
     if is_batch && session.lock().version.as_deref().is_some_and(|it| it > LAST_BATCHES) {
@@ -267,7 +267,7 @@ async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply
     }
 }
 
-/// The answers alone, once they are there.
+/// Answers with the answers alone, once they are there.
 async fn answers(mut reader: Reader, asked: Option<&Id>, is_batch: bool) -> Reply {
     match reader.next_event().await {
         None => {
@@ -295,13 +295,13 @@ fn not_acceptable(message: &str) -> Reply {
     reply::refusal(StatusCode::NOT_ACCEPTABLE, NO_ANSWER, message)
 }
 
-/// Where the server is.
+/// The path of the server.
 const PATH: &str = "/mcp";
 const MOST_BODY: usize = 16 << 20;
 const TOO_LARGE: &str = "a message may have 16 MiB";
-/// What large bodies may have together, until they are handed to their children; whoever comes then waits.
+/// The bound on all large bodies together, until their children have them; a further one waits.
 const MOST_BODIES: usize = 128 << 20;
 const SMALL_BODY: usize = 64 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(60);
-/// The last revision that has batches.
+/// The last revision with batches.
 const LAST_BATCHES: &str = "2025-03-26";

@@ -1,4 +1,5 @@
-//! What the headers of a request say: which session, which revision, what is sent and what is taken.
+//! Reads the headers of a request: session, revision, the type of the body and the types that the client
+//! accepts.
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName};
@@ -13,7 +14,7 @@ impl Headers<'_> {
         self.text(SESSION)
     }
 
-    /// Whether it names more than one session.
+    /// Whether the request names more than one session.
     pub(crate) fn names_two_sessions(&self) -> bool {
         self.0.get_all(SESSION).iter().nth(1).is_some()
     }
@@ -32,7 +33,8 @@ impl Headers<'_> {
         kind.is_some_and(|kind| media_type(kind).eq_ignore_ascii_case(JSON))
     }
 
-    /// How a request can be answered; `None` if in no way that we have. Who says nothing takes anything.
+    /// How the request can be answered; `None` if the client accepts none of our types. Without an `Accept`
+    /// header it accepts any.
     pub(crate) fn takes(&self) -> Option<Carries> {
         if !self.0.contains_key(ACCEPT) || self.accepts(EVENTS) {
             return Some(Carries::Everything);
@@ -40,7 +42,7 @@ impl Headers<'_> {
         self.accepts(JSON).then_some(Carries::Answers)
     }
 
-    /// Whether an event stream is taken.
+    /// Whether the client accepts an event stream.
     pub(crate) fn takes_events(&self) -> bool {
         self.takes() == Some(Carries::Everything)
     }
@@ -59,7 +61,7 @@ impl Headers<'_> {
     }
 }
 
-/// Without parameters.
+/// The media type without its parameters.
 fn media_type(text: &str) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }

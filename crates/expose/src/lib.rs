@@ -1,4 +1,4 @@
-//! A local MCP server, which reads and writes lines, as Streamable HTTP for any number of clients.
+//! Exposes a local MCP server, which reads and writes lines, as Streamable HTTP for any number of clients.
 //!
 //! ```text
 //!   client ──HTTP──▶ ┌─────────┐ ──lines──▶ child 1      one session, one child
@@ -6,12 +6,12 @@
 //!                    └─────────┘
 //! ```
 //!
-//! Every session has a child of its own, so that state, capabilities and questions of two clients never
-//! meet. Every request has exactly one answer, also if its child dies or its stream is cut: streams are
-//! kept for a while and can be resumed. Payloads pass byte for byte. Whoever comes in passes the [`AccessPolicy`]
-//! first.
+//! Every session has a child of its own, so that two clients share no state, no capabilities and no
+//! questions. Every request has exactly one answer, also if its child dies or its stream breaks: streams are
+//! kept for a while and can be resumed. Payloads pass byte for byte. Every request is checked by the
+//! [`AccessPolicy`] first.
 //!
-//! Neither sockets nor processes are known here: connections are byte streams, and a [`Start`] gives
+//! This crate knows neither sockets nor processes: connections are byte streams, and a [`Start`] starts
 //! children. The revisions are those with sessions, 2025-03-26 to 2025-11-25.
 
 mod access;

@@ -1,4 +1,4 @@
-//! The life of a session: its child is listened to until one of them is over.
+//! The task of a session: it reads what the child writes until the child or the session ends.
 //!
 //! ```text
 //!   Listening ──child ends, or breaks a rule──────────▶ Over: calls are answered with its last words
@@ -25,23 +25,23 @@ use crate::parts::{Part, Unreadable, part, part_alone};
 use crate::reserve::{LONGEST_LAG, Reserve};
 use crate::session::Session;
 
-/// A session that is being lived.
+/// A running session.
 pub(crate) struct Life {
     ears: Ears,
     idle: Duration,
     lines: Lines<Box<dyn AsyncRead + Send + Unpin>>,
     ended: BoxFuture<'static, Obituary>,
-    /// There is nothing to wait for then, and `ended` must not be asked again.
+    /// Whether `ended` has completed; it must not be polled again.
     has_ended: bool,
     writer: Abort,
-    /// The child takes no messages any more.
+    /// Completes when the child reads no more messages.
     deaf: oneshot::Receiver<()>,
 }
 
-/// Puts what the child says where it belongs.
+/// Puts messages of the child into the streams they belong to.
 pub(crate) struct Ears {
     pub(crate) session: Arc<Session>,
-    /// What the child is called.
+    /// The name of the child.
     pub(crate) name: String,
     pub(crate) tell: Arc<dyn Fn(News) + Send + Sync>,
     pub(crate) room: Reserve,
@@ -61,7 +61,7 @@ impl Life {
         Self { ears, idle, lines, ended, has_ended: false, writer, deaf }
     }
 
-    /// The session is over: calls are answered.
+    /// Ends the session: its calls are answered.
     pub(crate) fn is_over(&mut self, over: Over) {
         let session = self.ears.session.number;
         let news = match &over {
@@ -69,29 +69,29 @@ impl Life {
             Over::Died { .. } => News::Died { session, what: over.story() },
         };
         self.has_ended = matches!(&over, Over::Died { obituary: Some(_), .. });
-        // Clients first: telling people may take time.
+        // Clients come first, because telling people may take time.
         self.ears.session.is_over(over);
         (self.ears.tell)(news);
     }
 
-    /// Waits until nothing is left of the child.
+    /// Waits until the child has ended.
     pub(crate) async fn bury(mut self) {
-        // This closes its stdin.
+        // Dropping the writer closes the child's stdin.
         drop(self.writer);
         if !self.has_ended {
-            // One that is busy writing would not see that its stdin ended.
+            // A child that is blocked on writing would not see the end of its stdin, so its output is read.
             let farewell = async {
                 tokio::select! {
                     _ = &mut self.ended => {}
                     never = self.lines.drain() => match never {},
                 }
             };
-            // Too late or not: what is left of it is killed when `ended` is dropped.
+            // Dropping `ended` kills what is left after the timeout.
             let _ = timeout(LAST_WILL, farewell).await;
         }
     }
 
-    /// Listens to the child until one of them is over. Returns why.
+    /// Handles the child's output until the child or the session ends. Returns why it ended.
     pub(crate) async fn listen(&mut self) -> Over {
         let session = self.ears.session.clone();
         let mut asked = session.asked_to_end.subscribe();
@@ -124,7 +124,8 @@ impl Life {
         }
     }
 
-    /// What it wrote just before its end is still in the pipe; somebody else may hold that open.
+    /// Reads what the child wrote just before its end, which is still in the pipe. Another process may hold
+    /// the pipe open, so the time is limited.
     async fn hear_the_rest(&mut self) {
         let rest = async {
             while let Ok(Some(line)) = self.lines.next().await {
@@ -134,7 +135,8 @@ impl Life {
         let _ = timeout(LAST_GASP, rest).await;
     }
 
-    /// It closed a pipe: most likely it is about to end, and then says how.
+    /// Waits for the end of a child that has closed a pipe: most such children are about to end, and then
+    /// report a status.
     async fn last_words(&mut self, what: &str) -> Over {
         match timeout(LAST_GASP, &mut self.ended).await {
             Ok(obituary) => Over::died(&self.ears.name, obituary),
@@ -153,7 +155,8 @@ impl Ears {
         let Ok(json) = Json::new(line.clone()) else { return self.skip(line, Unreadable::NotJson) };
         match Elements::of(json.as_bytes()) {
             None => self.hear_one(line, part(&json)).await,
-            // One at a time: a line of tiny messages is many times its size when all of them are read.
+            // One at a time: a line of tiny messages takes many times its size in memory when all of them are
+            // parsed.
             Some(elements) => {
                 for element in elements.flatten() {
                     self.hear_one(element.as_bytes(), part_alone(&element)).await;
@@ -171,14 +174,14 @@ impl Ears {
                     return self.lose(&part);
                 };
                 part.text = reservation.hold(part.text);
-                // What nobody can use is late: the answer to a call that was cancelled, for example.
+                // A message without a receiver is dropped: the answer to a cancelled call, for example.
                 self.session.lock().hear(&part);
             }
             Err(unreadable) => self.skip(text, unreadable),
         }
     }
 
-    /// There is no room for a message. A call must have an answer all the same.
+    /// Handles a message for which there is no room. If it is an answer, its call gets an error instead.
     fn lose(&self, part: &Part) {
         if let Message::Response { id: Some(id), .. } = &part.message {
             let what = format!(
@@ -193,7 +196,8 @@ impl Ears {
         }
     }
 
-    /// A line is no message. If it names a call, that call will have no other answer.
+    /// Handles a line that is not a message. If it names a call, that call gets an error, because no other
+    /// answer will come.
     fn skip(&self, line: &Bytes, unreadable: Unreadable) {
         if unreadable == Unreadable::NotJsonRpc
             && let Ok(json) = Json::new(line.clone())
@@ -207,8 +211,8 @@ impl Ears {
         (self.tell)(News::Rubbish { session: self.session.number });
     }
 
-    /// Waits for a reader who lags, so that nothing is lost to it. One who takes nothing for long is cut
-    /// off, for the others' sake, and can come back for what is kept.
+    /// Waits for a reader that lags, so that it loses no event. A reader that takes nothing for too long is
+    /// cut off, so that the session goes on; it can resume for what is kept.
     async fn wait_for_reader(&self, part: &Part) {
         let laggard = || {
             let state = self.session.lock();
@@ -219,12 +223,12 @@ impl Ears {
         let mut deadline = Instant::now() + LONGEST_LAG;
         while let Some(place) = laggard() {
             let now = Instant::now();
-            // Only its own progress gives a reader more time, not that of others.
+            // Only the progress of this reader gives it more time, not that of others.
             if waited_for.replace(place) != Some(place) {
                 deadline = now + LONGEST_LAG;
             }
             if now < deadline {
-                // Too late or not, it is looked at again.
+                // Whether in time or not, the reader is checked again.
                 drop(timeout_at(deadline, self.session.room.notified()).await);
             } else {
                 self.session.lock().streams.cut(place.0);
@@ -233,7 +237,7 @@ impl Ears {
     }
 }
 
-/// Is done when nobody has used the session for this long.
+/// Completes when the session was unused for this long.
 async fn is_idle(session: &Session, idle: Duration) {
     loop {
         let now = Instant::now();
@@ -245,7 +249,7 @@ async fn is_idle(session: &Session, idle: Duration) {
     }
 }
 
-/// Writes to the child until there is nobody who could want it, or the child takes no more.
+/// Writes messages to the child until the session is dropped, or the child reads no more.
 async fn write(
     mut stdin: impl AsyncWrite + Unpin,
     mut inbox: mpsc::Receiver<Bytes>,
@@ -257,14 +261,14 @@ async fn write(
             stdin.flush().await
         };
         if written.await.is_err() {
-            // Whoever listens may have seen its end before.
+            // The receiver may be gone, because it has seen the end of the child before.
             let _ = deaf.send(());
             return;
         }
     }
 }
 
-/// Ends a task with whoever holds this.
+/// Aborts a task when it is dropped.
 struct Abort(tokio::task::AbortHandle);
 
 impl Drop for Abort {
@@ -273,10 +277,10 @@ impl Drop for Abort {
     }
 }
 
-/// A bigger message than any that is sent to us: results may hold whole files.
+/// Larger than the limit for clients' messages: results may contain whole files.
 const MOST_LINE: usize = 64 << 20;
-/// How long a child that closed a pipe may take to end, and one that ended to have its output read.
+/// How long a child that closed a pipe may take to end, and how long the output of one that ended is read.
 const LAST_GASP: Duration = Duration::from_secs(1);
-/// How long a child may take to end after its stdin was closed, until it is killed. Whoever starts it
-/// may be more impatient.
+/// How long a child may take to end after its stdin was closed, before it is killed. The `Start` may kill it
+/// sooner.
 const LAST_WILL: Duration = Duration::from_secs(10);

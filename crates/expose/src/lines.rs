@@ -1,20 +1,20 @@
-//! The lines of a child, cut out of a stream of bytes. Never holds more of one than its limit.
+//! The lines of a child, cut out of a stream of bytes. It never holds more of a line than its limit.
 
 use std::convert::Infallible;
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// What a child writes, line by line.
+/// Reads what a child writes, line by line.
 pub(crate) struct Lines<R> {
     source: R,
     unread: BytesMut,
-    /// How much of `unread` is known to hold no line end.
+    /// The length of the beginning of `unread` that has no line end.
     searched: usize,
     limit: usize,
 }
 
-/// The line is longer than any that is taken.
+/// The line is longer than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
@@ -23,8 +23,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { source, unread: BytesMut::new(), searched: 0, limit }
     }
 
-    /// The next line that is not blank, without its end; `None` when no more can come. A line without
-    /// an end was not finished and is none. Nothing is lost if the future is dropped.
+    /// Waits for the next line that is not blank, without its end; `None` at the end of the stream. A last
+    /// line without an end is incomplete and is dropped. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, TooLong> {
         loop {
             while let Some(at) = memchr::memchr(b'\n', &self.unread[self.searched..]) {
@@ -45,8 +45,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Takes a line of this length, and its end, out of what is unread. Lines are kept for long, so that a
-    /// short one must not hold the buffer, nor a long one's buffer what comes behind it.
+    /// Takes a line of this length, and its end, out of the buffer. Lines are kept for long, so a short one
+    /// must not hold the whole buffer, nor a long one the bytes behind it.
     fn cut(&mut self, length: usize) -> Bytes {
         self.searched = 0;
         if length < CHUNK {
@@ -54,7 +54,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.unread.advance(length + 1);
             return line;
         }
-        // A buffer grows by doubling itself, and half of it may be empty.
+        // A buffer grows by doubling, so half of it may be empty.
         let is_roomy = self.unread.capacity() > length + length / 4;
         let rest = BytesMut::from(&self.unread[length + 1..]);
         let mut line = std::mem::replace(&mut self.unread, rest);
@@ -62,7 +62,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if is_roomy { Bytes::copy_from_slice(&line) } else { line.freeze() }
     }
 
-    /// Reads whatever comes, and keeps none of it.
+    /// Reads and drops everything.
     pub(crate) async fn drain(&mut self) -> Infallible {
         self.unread = BytesMut::with_capacity(CHUNK);
         self.searched = 0;

@@ -1,7 +1,7 @@
-//! The event store of one stream: what was sent on it, kept in case that it must be sent again.
+//! The event store of one stream: the events that were sent on it, kept for a resume.
 //!
-//! Bounded in events and bytes: the oldest go, notifications before questions. Answers always stay, however
-//! big, and so does the newest event; there are no more answers than calls.
+//! It is bounded in events and bytes: the oldest go first, notifications before questions. Answers, of any
+//! size, and the newest event always stay; there are no more answers than calls.
 
 use std::collections::VecDeque;
 
@@ -23,14 +23,14 @@ pub(crate) struct Entry {
     pub(crate) weight: Weight,
 }
 
-/// What it costs to lose an event.
+/// What kind of message an event is, which says what losing it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// A client waits for it, and nobody else can give it.
+    /// A client waits for it, and it cannot be made again.
     Answer,
-    /// Nobody waits for it.
+    /// No one waits for it.
     Notification,
-    /// The child waits for what is said to it.
+    /// The child waits for the client's answer to it.
     Question,
 }
 
@@ -49,7 +49,7 @@ impl Log {
         }
     }
 
-    /// Lets go of what nobody waits for. Returns whether there was anything.
+    /// Drops all notifications. Returns whether there were any.
     pub(crate) fn forget_notifications(&mut self) -> bool {
         let before = self.events.len();
         self.events.retain(|entry| entry.weight != Weight::Notification);
@@ -57,7 +57,7 @@ impl Log {
         self.events.len() < before
     }
 
-    /// The place of the event that costs least to lose.
+    /// The position of the event that costs least to lose.
     fn expendable(&self) -> Option<usize> {
         let oldest = |weight| {
             let mut older = self.events.iter().take(self.events.len() - 1);
@@ -66,12 +66,12 @@ impl Log {
         oldest(Weight::Notification).or_else(|| oldest(Weight::Question))
     }
 
-    /// The first event behind this number. What is gone is passed over.
+    /// The first event behind this number that is still kept.
     pub(crate) fn after(&self, number: u64) -> Option<&Entry> {
         self.events.get(self.place_after(number))
     }
 
-    /// Whether so much is unread behind this number that one more could push an unread one out.
+    /// Whether so many events behind this number are unread that one more could push an unread one out.
     pub(crate) fn is_crowded_after(&self, number: u64) -> bool {
         let unread = self.events.range(self.place_after(number)..);
         let (mut count, mut bytes) = (0, 0);

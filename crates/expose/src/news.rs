@@ -1,9 +1,10 @@
-//! What is worth telling the person who exposes a server.
+//! Events for the person who runs `expose`.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Something that happened. It prints as a line without secrets; nothing of it can move a terminal.
+/// Something that happened. It prints as one line, without secrets and without control sequences for a
+/// terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum News {
@@ -23,20 +24,20 @@ pub enum News {
     Ended {
         /// Its number.
         session: u64,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// A child could not be started.
     NotStarted {
-        /// Why.
+        /// The reason.
         what: String,
     },
-    /// Children die young: the next one is started after this pause.
+    /// Children die soon after their start: the next one is started after this pause.
     Paused {
-        /// How long.
+        /// The length of the pause.
         pause: Duration,
     },
-    /// A child wrote a line to its stdout that is no message.
+    /// A child wrote a line to stdout that is not a message.
     Rubbish {
         /// Its session's number.
         session: u64,

@@ -1,4 +1,4 @@
-//! How often a child may be started: children that die young make the next one wait.
+//! How soon a child may be started again: children that die young make the next one wait.
 //!
 //! ```text
 //!   died young ──▶ 250 ms ──again──▶ 500 ms ──▶ ... ──▶ 30 s        one that did well ──▶ no wait
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The wait before the next start.
+/// The pause before the next start.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// How many died young in a row.
+    /// How many children died young in a row.
     strikes: u32,
     not_before: Option<Instant>,
 }
@@ -22,13 +22,14 @@ impl Pace {
         self.not_before.map_or(Duration::ZERO, |then| then.saturating_duration_since(now))
     }
 
-    /// A child ended by itself, this long after its start, or could not be started at all.
+    /// Records a child that ended by itself, this long after its start, or that could not be started.
     pub(crate) fn died(&mut self, now: Instant, lived: Duration) {
         if lived >= LONG {
             return self.did_well();
         }
         if !self.wait(now).is_zero() {
-            // Started before the pause began, as everything that runs in it: one crash of all, not many.
+            // It was started before the pause began, as all children that run during it: a crash of several
+            // counts once.
             return;
         }
         let wait = FIRST.saturating_mul(1 << self.strikes.min(16)).min(LONGEST);
@@ -36,13 +37,13 @@ impl Pace {
         self.not_before = Some(now + wait);
     }
 
-    /// A child was of use until it was asked to end.
+    /// Records a child that worked until it was asked to end.
     pub(crate) fn did_well(&mut self) {
         *self = Self::default();
     }
 }
 
-/// A child that lived for so long did not die of how it was started.
+/// A child that lived for this long did not die of the way it was started.
 const LONG: Duration = Duration::from_secs(10);
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(30);

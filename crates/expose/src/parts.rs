@@ -1,39 +1,39 @@
-//! Messages with the bytes they are made of: one, or those of a batch, each fit for one line.
+//! Messages with their bytes: a single one, or the members of a batch, each ready to be written as a line.
 
 use bytes::Bytes;
 use ridethrough_core::message::{Elements, Incoming, Json, Message};
 
-/// A message and its bytes, which hold no line end.
+/// A message and its bytes, which contain no line end.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) message: Message,
     pub(crate) text: Bytes,
 }
 
-/// The messages that came together.
+/// The messages of one body.
 #[derive(Debug)]
 pub(crate) enum Parts {
     Batch(Vec<Part>),
     One(Part),
 }
 
-/// Why bytes are no messages.
+/// Why bytes cannot be read as messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     NotJson,
     NotJsonRpc,
-    /// A batch has more messages than any may have.
+    /// The batch has more messages than the limit.
     TooMany,
 }
 
 impl Parts {
-    /// Reads a body. Of a batch that has too many messages nothing is looked at behind the first of those.
+    /// Reads a body. A batch above the limit is refused before its members are parsed.
     pub(crate) fn read(text: &Bytes) -> Result<Self, Unreadable> {
         let Some(elements) = Elements::of(text) else {
             let json = Json::new(text.clone()).map_err(|_| Unreadable::NotJson)?;
             return part(&json).map(Self::One);
         };
-        // Before a single one is copied.
+        // Checked before the first one is copied.
         if elements.clone().take(MOST_PARTS + 1).count() > MOST_PARTS {
             return Err(Unreadable::TooMany);
         }
@@ -51,7 +51,7 @@ impl Parts {
     }
 }
 
-/// A part of something larger. Whoever keeps one must not keep all.
+/// A part of something larger, copied, so that keeping it does not keep the whole.
 pub(crate) fn part_alone(element: &Json) -> Result<Part, Unreadable> {
     let alone = Json::new(element.as_str().to_owned());
     part(&alone.map_err(|_| Unreadable::NotJson)?)
@@ -65,8 +65,8 @@ pub(crate) fn part(json: &Json) -> Result<Part, Unreadable> {
     }
 }
 
-/// The same JSON without line ends, which stand between its tokens only. A carriage return alone would
-/// end a line of an event stream.
+/// The JSON without line ends, which can only be between its tokens. A carriage return alone would end a line
+/// of an event stream.
 fn on_one_line(text: &Bytes) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', text).is_none() {
         return text.clone();

@@ -1,7 +1,7 @@
-//! What a client posted, read to the end.
+//! The messages of a client's POST.
 //!
-//! All that takes time in proportion to a body is done here: outside of every lock, and for a large body
-//! on a thread where it holds up nobody.
+//! Work in proportion to the size of a body is done here: outside of every lock, and for a large body on a
+//! thread where it delays no other request.
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
@@ -16,11 +16,11 @@ pub(crate) struct Posted {
     pub(crate) is_batch: bool,
     /// The calls among them.
     pub(crate) asked: NewCalls,
-    /// The room that it takes, until it is handed over.
+    /// The room that a large body takes, until it is passed on.
     room: Option<OwnedSemaphorePermit>,
 }
 
-/// Why a body is not taken.
+/// Why a body is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     NotTaken(NotTaken),
@@ -37,7 +37,7 @@ impl Posted {
             return Self::read_now(&body, room);
         }
         let reading = tokio::task::spawn_blocking(move || Self::read_now(&body, room));
-        // It fails only if the runtime is being ended, and then nobody is answered.
+        // It fails only if the runtime shuts down, and then no request is answered.
         reading.await.unwrap_or(Err(Refused::Unreadable(Unreadable::NotJson)))
     }
 
@@ -49,16 +49,16 @@ impl Posted {
         Ok(Self { parts, is_batch, asked, room })
     }
 
-    /// Whether it takes room that others may need.
+    /// Whether it takes room that other bodies may need.
     pub(crate) const fn is_large(&self) -> bool {
         self.room.is_some()
     }
 
-    /// Whether anything in it is answered.
+    /// Whether it contains a request.
     pub(crate) const fn has_calls(&self) -> bool {
         self.asked.len() > 0
     }
 }
 
-/// So much is read in a fraction of a millisecond.
+/// A body of this size is parsed in a fraction of a millisecond.
 const LARGE: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Whoever reads a stream: a connection that is open for it, and the events as they are written there.
+//! A reader of a stream: one connection, and the events as they are written to it.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::log::Entry;
 use crate::session::Visit;
 use crate::streams::{Next, Ticket};
 
-/// Reads one stream of a session. Dropping it leaves the stream to whoever comes next.
+/// Reads one stream of a session. When it is dropped, another connection can read the stream.
 pub(crate) struct Reader {
     visit: Visit,
     stream: u64,
     ticket: Ticket,
-    /// The last event that was read.
+    /// The number of the last event that was read.
     cursor: u64,
-    /// Whether the first thing to come is an event without data.
+    /// Whether to begin with an event without data.
     primes: bool,
 }
 
-/// What comes on a stream.
+/// One thing that is written on a stream.
 pub(crate) enum Piece {
     Event(Entry),
-    /// Nothing, which says that we are there.
+    /// A comment, which keeps the connection alive.
     Nothing,
-    /// An event without data, for its id: a connection that breaks now can be resumed.
+    /// An event with an id and without data, so that the stream can be resumed from its beginning.
     Priming,
 }
 
@@ -40,8 +40,8 @@ impl Reader {
         Self { visit, stream, ticket, cursor, primes }
     }
 
-    /// The next piece; `None` at the end of the stream, or if somebody else reads it. Nothing is lost
-    /// if the future is dropped.
+    /// Waits for the next piece; `None` at the end of the stream, or when another reader has taken it over.
+    /// Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Option<Piece> {
         if std::mem::take(&mut self.primes) {
             return Some(Piece::Priming);
@@ -65,7 +65,8 @@ impl Reader {
         }
     }
 
-    /// The text of the next event; `None` at the end of the stream, or if somebody else reads it.
+    /// Waits for the text of the next event; `None` at the end of the stream, or when another reader has
+    /// taken it over.
     pub(crate) async fn next_event(&mut self) -> Option<Bytes> {
         loop {
             if let Piece::Event(entry) = self.next().await? {
@@ -74,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// The same piece as it is written on the wire. A large text is not copied: it is there once, however
+    /// The piece as it is written on the wire. A large text is not copied: it is in memory once, however
     /// slowly it is read.
     pub(crate) fn write(&self, piece: &Piece) -> Vec<Bytes> {
         let stream = self.stream;
@@ -100,24 +101,24 @@ impl Drop for Reader {
     fn drop(&mut self) {
         let session = &self.visit.0;
         session.lock().streams.detach(self.stream, &self.ticket);
-        // Whoever waited for this reader waits for nothing.
+        // Wakes the task that waits for this reader.
         session.room.notify_one();
     }
 }
 
-/// Stream and event of an id that `Reader::write` wrote.
+/// The stream and the event of an id that `Reader::write` wrote.
 pub(crate) fn place_of(event_id: &str) -> Option<(u64, u64)> {
     let (stream, event) = event_id.split_once('-')?;
     let number = |text: &str| text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().ok());
     Some((number(stream)??, number(event)??))
 }
 
-/// After so long without an event a comment is sent: it shows a dead connection, and keeps one alive
-/// through whatever stands between.
+/// After this time without an event a comment is sent: it reveals a dead connection, and keeps proxies from
+/// closing a quiet one.
 const SILENCE: Duration = Duration::from_secs(15);
-/// What is cheaper to copy than to write in pieces.
+/// Below this size a copy is cheaper than a write in pieces.
 const SMALL: usize = 16 * 1024;
-/// How soon a client is asked to come back after its connection broke.
+/// How soon a client is asked to resume after its connection broke.
 const RETRY: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What becomes of a body, without a client and without a child.
+//! Handles a body without a client and without a child, for tests.
 
 use bytes::Bytes;
 use ridethrough_core::message::Message;
@@ -7,20 +7,21 @@ use crate::calls::NewCalls;
 use crate::parts::{Part, Parts};
 use crate::streams::{Carries, Next, Streams};
 
-/// What becomes of a body that a client posts. It is for checks outside of this crate and no API.
+/// The result of handling a body that a client posts. It is for checks outside of this crate, and not part of
+/// the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rehearsal {
-    /// What the child is given, each on a line.
+    /// The lines that the child gets.
     pub lines: Vec<Bytes>,
     /// How many of them are calls.
     pub calls: usize,
-    /// What the client is given if the child answers each call, the last one first.
+    /// What the client gets if the child answers each call, the last one first.
     pub answers: Vec<Bytes>,
-    /// Whether the client's stream has ended then.
+    /// Whether the client's stream has ended by then.
     pub is_over: bool,
 }
 
-/// Says what becomes of a body that a client posts, or why nothing does.
+/// Handles a body as if a client had posted it; returns the reason if it is refused.
 pub fn rehearse(body: &Bytes) -> Result<Rehearsal, String> {
     let parts = Parts::read(body).map_err(|why| format!("{why:?}"))?.into_vec();
     let asked = NewCalls::read(&parts).map_err(|why| format!("{why:?}"))?;

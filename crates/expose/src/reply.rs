@@ -1,4 +1,4 @@
-//! Answers in the words of HTTP.
+//! The HTTP answers of the server.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::posted::Refused;
 use crate::reader::{Piece, Reader};
 use crate::sessions::Unavailable;
 
-/// What a request is answered with.
+/// An HTTP answer.
 pub(crate) type Reply = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// An answer without a body.
@@ -29,17 +29,17 @@ pub(crate) fn empty(status: StatusCode) -> Reply {
     reply(status, Empty::new().boxed_unsync())
 }
 
-/// A JSON body.
+/// An answer with a JSON body.
 pub(crate) fn json(status: StatusCode, body: Bytes) -> Reply {
     with(reply(status, Full::new(body).boxed_unsync()), CONTENT_TYPE, JSON)
 }
 
-/// A JSON-RPC error that is about no request in particular.
+/// An answer with a JSON-RPC error that belongs to no request in particular.
 pub(crate) fn refusal(status: StatusCode, code: i64, message: &str) -> Reply {
     json(status, error(None, code, message, None))
 }
 
-/// What was read already, then everything that comes.
+/// An event stream: the pieces that were read already, then everything that comes.
 pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
     let read: Vec<_> = read.iter().map(|piece| reader.write(piece)).collect();
     let rest = stream::unfold(reader, |mut reader| async {
@@ -50,13 +50,13 @@ pub(crate) fn events(read: Vec<Piece>, reader: Reader) -> Reply {
     let frames = frames.map(|bytes| Ok(Frame::data(bytes)));
     let reply = reply(StatusCode::OK, BodyExt::boxed_unsync(StreamBody::new(frames)));
     let reply = with(reply, CONTENT_TYPE, EVENTS);
-    // A proxy that collects the events until there are enough of them would hold them up.
+    // A proxy that buffers would delay events.
     let reply = with(reply, HeaderName::from_static("x-accel-buffering"), "no");
     with(reply, CACHE_CONTROL, "no-cache, no-transform")
 }
 
-/// A JSON array of this and of all that comes, each written when it is there: together they may be more
-/// than is kept.
+/// A JSON array of this answer and of all that follow, each written when it arrives: together they may be
+/// more than may be in memory.
 pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
     let rest = stream::unfold(reader, |mut reader| async {
         let answer = reader.next_event().await?;
@@ -70,13 +70,13 @@ pub(crate) fn array(first: Bytes, reader: Reader) -> Reply {
     with(reply(StatusCode::OK, body), CONTENT_TYPE, JSON)
 }
 
-/// There is no place right now, for this reason.
+/// 503: there is no place for the connection, for this reason.
 pub(crate) fn no_place(why: &str) -> Reply {
     let why = Unavailable { what: why.to_owned(), retry_after: Duration::from_secs(1) };
     unavailable(None, &why)
 }
 
-/// Whoever asks is not let in.
+/// The answer to a request that the access policy refuses.
 pub(crate) fn closed(why: Closed) -> Reply {
     let (status, message) = match why {
         Closed::Host => {
@@ -98,8 +98,8 @@ pub(crate) fn closed(why: Closed) -> Reply {
     }
 }
 
-/// There is no session right now. A part of a second is a second, and so is none: a wait is never told
-/// shorter than it is.
+/// 503: no session can begin now. `Retry-After` is rounded up, and is at least a second, so that a client
+/// never comes back too early.
 pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     let Unavailable { what, retry_after } = why;
     let seconds = whole_seconds(*retry_after).max(1);
@@ -108,7 +108,7 @@ pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     with(reply, RETRY_AFTER, &seconds.to_string())
 }
 
-/// There is no such session, for this reason if it is known.
+/// 404: there is no such session, for this reason if it is known.
 pub(crate) fn no_session(why: Option<&str>) -> Reply {
     let message = match why {
         Some(why) => format!("Session not found: {why}; begin a new one with `initialize`"),
@@ -117,25 +117,25 @@ pub(crate) fn no_session(why: Option<&str>) -> Reply {
     refusal(StatusCode::NOT_FOUND, NO_SESSION, &message)
 }
 
-/// No session was named.
+/// 400: the request names no session.
 pub(crate) fn which_session() -> Reply {
     let message = "Mcp-Session-Id header is required; a session begins with `initialize`";
     refusal(StatusCode::BAD_REQUEST, NO_ANSWER, message)
 }
 
-/// The path is another one.
+/// 404: the path is wrong.
 pub(crate) fn nothing_here() -> Reply {
     let body = Full::new(Bytes::from_static(b"there is nothing here; the server is at /mcp\n"));
     with(reply(StatusCode::NOT_FOUND, body.boxed_unsync()), CONTENT_TYPE, "text/plain")
 }
 
-/// The method is another one.
+/// 405: the method is wrong.
 pub(crate) fn not_that_way() -> Reply {
     let reply = refusal(StatusCode::METHOD_NOT_ALLOWED, NO_ANSWER, "only GET, POST and DELETE");
     with(reply, ALLOW, "GET, POST, DELETE")
 }
 
-/// What was posted is not taken. Nothing of it was run.
+/// The answer to a body that is refused. Nothing of it was run.
 pub(crate) fn not_taken(why: Refused) -> Reply {
     match why {
         Refused::NotTaken(NotTaken::InUse) => {
@@ -162,12 +162,12 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
     }
 }
 
-/// What was sent cannot be read.
+/// The answer to a body that cannot be read.
 pub(crate) fn unreadable(status: StatusCode, message: &str) -> Reply {
     refusal(status, NOT_JSON, message)
 }
 
-/// What was sent is no request that can be answered.
+/// 400: the request cannot be answered, for this reason.
 pub(crate) fn wrong(message: &str) -> Reply {
     refusal(StatusCode::BAD_REQUEST, NOT_A_REQUEST, message)
 }

@@ -1,10 +1,10 @@
-//! Makes room for what a child says, when more is kept than its session may have.
+//! Makes room for what a child writes, when its session holds as much as it may.
 //!
 //! ```text
 //!   full ──▶ forget what ended and nobody reads ──▶ wait for who reads ──10 s──▶ close who does not
 //!                                                        └── nobody is read to ──▶ no room
 //! ```
-//! Only the session's own child is held up meanwhile.
+//! Only the session's own child waits meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use crate::budget::{Full, Reservation};
 use crate::connections::Connections;
 use crate::session::Session;
 
-/// Makes room for what the child of one session says.
+/// Makes room for what the child of one session writes.
 pub(crate) struct Reserve {
     pub(crate) session: Arc<Session>,
     pub(crate) connections: Arc<Connections>,
-    /// Forgets something of any session that nobody reads. Returns whether there was anything.
+    /// Drops something, of any session, that no connection reads. Returns whether there was anything.
     pub(crate) forget: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Reserve {
-    /// Reserve for so many bytes; `None` if there is none, and nobody takes anything.
+    /// Takes room for this many bytes; `None` if there is none, and no client reads.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Reservation> {
         let mut deadline = None;
         loop {
-            // Before it is looked at, so that nothing is missed that is let go of meanwhile.
+            // Taken before the check, so that room given back meanwhile is not missed.
             let room = self.session.share.room();
             let full = match self.session.share.take(bytes) {
                 Ok(reservation) => return Some(reservation),
@@ -42,7 +42,7 @@ impl Reserve {
             let until = *deadline.get_or_insert_with(|| Instant::now() + patience);
             let is_late = tokio::select! {
                 () = room => false,
-                // A reader has gone, so that there may be more to forget.
+                // A reader has gone, so there may be more to drop.
                 () = self.session.room.notified() => false,
                 () = sleep_until(until) => true,
             };
@@ -61,7 +61,7 @@ impl Reserve {
         }
     }
 
-    /// Whether somebody is about to take something, or takes it.
+    /// Whether a client reads, or is about to read, something that is kept.
     fn is_read(&self, whose: Option<u64>) -> bool {
         self.session.lock().streams.is_awaited() || self.connections.is_writing(whose)
     }
@@ -76,5 +76,5 @@ impl Reserve {
 
 /// How long a child waits for a client that does not read.
 pub(crate) const LONGEST_LAG: Duration = Duration::from_secs(10);
-/// What was just handed to a connection is not being written yet.
+/// The time between handing an event to a connection and the begin of its write.
 const HANDING_OVER: Duration = Duration::from_secs(1);

@@ -1,28 +1,28 @@
-//! Whether two ids, or two progress tokens, mean the same, however they are spelled.
+//! Whether two ids, or two progress tokens, mean one thing in different spellings.
 //!
-//! Payloads pass byte for byte, but a child may write what it was given in its own way: `"a/b"` comes
-//! back as `"a\/b"` from one JSON library, and 7 as `7.0` or `"7"` from some servers.
+//! Payloads pass byte for byte, but a child may write what it was given in its own way: `"a/b"` comes back as
+//! `"a\/b"` from one JSON library, and 7 as `7.0` or `"7"` from some servers.
 
 use bytes::Bytes;
 use ridethrough_core::message::Json;
 
-/// What an id or a token means. Two are equal if they are the same spelling, or two spellings of one text.
+/// The meaning of an id or a token. Two are equal if their spelling is equal, or if both spell one text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     meaning: Meaning,
-    /// The whole number that it is, or that stands in it.
+    /// The whole number that it is, or that the text spells.
     number: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Meaning {
-    /// As it is spelled.
+    /// Anything but a text, as it is spelled.
     Spelled(Bytes),
     Text(String),
 }
 
 impl Key {
-    /// Reads a key. It holds no bytes but its own.
+    /// Reads a key. It does not keep the message in memory that it came in.
     pub(crate) fn of(json: &Json) -> Self {
         let number = number(json);
         let meaning = match text(json) {
@@ -32,7 +32,8 @@ impl Key {
         Self { meaning, number }
     }
 
-    /// The one of these whose key is meant: an equal one or, if it is the only such one, the same number.
+    /// Finds the item that is meant by a key: an equal one or, if there is only one such, one with an equal
+    /// number.
     pub(crate) fn meant<'a, T>(
         &self,
         all: &'a [T],

@@ -1,4 +1,4 @@
-//! One session: what its client and its child share. The task in `life` runs it.
+//! One session: the state that its client's requests and its child share. The task in `life` runs it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::posted::Posted;
 use crate::reader::Reader;
 use crate::streams::{Carries, GREETING, Streams};
 
-/// A session with a client.
+/// A session of one client.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) number: u64,
-    /// What may be kept for it.
+    /// The memory that may be used for it.
     pub(crate) share: SessionBudget,
     state: Mutex<SessionState>,
-    /// To the child, one line each.
+    /// Lines for the child.
     letters: mpsc::Sender<Bytes>,
-    /// A reader has taken something.
+    /// Wakes the task that waits for a reader, when one has taken something.
     pub(crate) room: Notify,
-    /// Why it is to end.
+    /// The reason why the session is asked to end.
     pub(crate) asked_to_end: watch::Sender<Option<&'static str>>,
 }
 
@@ -36,29 +36,29 @@ pub(crate) struct SessionState {
     /// The revision that was agreed on, once it is known.
     pub(crate) version: Option<String>,
     pub(crate) over: Option<Over>,
-    /// Requests and streams that are open.
+    /// How many requests and streams are open.
     visits: usize,
-    /// When somebody was here last, or got an answer that he may come back for.
+    /// When the last request or stream ended, or a call was last answered.
     last_use: Instant,
 }
 
-/// Why a message did not get through to the child.
+/// Why a message did not reach the child.
 #[derive(Debug)]
 pub(crate) enum Undelivered {
     NotTaken(NotTaken),
     Over,
-    /// The child takes nothing, and there is no room to wait in.
+    /// The child reads nothing, and the time to wait for it is over.
     TooLate,
 }
 
 impl Session {
-    /// A session, and where the messages for its child come out.
+    /// Creates a session, and the channel with the messages for its child.
     pub(crate) fn new(
         id: String,
         number: u64,
         share: SessionBudget,
     ) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
-        // The queue is in those who wait: it is bounded by the connections.
+        // The senders that wait are the queue, which the number of connections bounds.
         let (letters, inbox) = mpsc::channel(1);
         let state = SessionState {
             streams: Streams::new(),
@@ -80,18 +80,18 @@ impl Session {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
-        // Nothing in here panics halfway through a change.
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the session from being idle while it lives.
+    /// Keeps the session in use until the guard is dropped.
     pub(crate) fn visit(self: &Arc<Self>) -> Visit {
         self.lock().visits += 1;
         Visit(self.clone())
     }
 
-    /// When nobody has used it for `idle`. One that is being visited is asked again later, and so is one
-    /// with a call under way whose client is gone, for a day.
+    /// When the session will have been unused for `idle`. For a session in use, this is a time to ask again;
+    /// so it is, for a day, for one with a call under way whose client is gone.
     pub(crate) fn idle_at(&self, now: Instant, idle: Duration) -> Instant {
         let state = self.lock();
         match (state.visits, state.streams.is_busy()) {
@@ -101,16 +101,16 @@ impl Session {
         }
     }
 
-    /// Since when nobody is here and nothing is under way; `None` if somebody is, something is, or it is
-    /// to end anyway.
+    /// Since when the session is unused; `None` if a request, a stream or a call is open, or if it is about
+    /// to end.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
         let state = self.lock();
         let is_used = state.visits > 0 || state.streams.is_busy() || state.over.is_some();
         (!is_used && self.asked_to_end.borrow().is_none()).then_some(state.last_use)
     }
 
-    /// Sends a request, or several of a batch with whatever else is in it, and opens the stream for the
-    /// answers. Nothing is sent and nothing opened if the future is dropped.
+    /// Sends a request, or the requests of a batch with the other messages in it, and opens the stream for
+    /// the answers. Nothing is sent and no stream is opened if the future is dropped.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         posted: Posted,
@@ -131,7 +131,7 @@ impl Session {
         Ok(reader)
     }
 
-    /// Sends what nobody answers: notifications, and answers to the child's questions.
+    /// Sends messages that have no answer: notifications, and answers to the child's questions.
     pub(crate) async fn tell(&self, posted: Posted) -> Result<(), Undelivered> {
         let place = self.place(&posted).await?;
         self.note(&posted.parts);
@@ -139,8 +139,8 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until the child takes one more. What is large does not wait for long: it takes room that
-    /// others may need.
+    /// Waits until the child reads another message. A large message waits for a limited time only, because it
+    /// takes room that others may need.
     async fn place(&self, posted: &Posted) -> Result<mpsc::Permit<'_, Bytes>, Undelivered> {
         let place = self.letters.reserve();
         let place = if posted.is_large() {
@@ -151,7 +151,7 @@ impl Session {
         place.map_err(|_| Undelivered::Over)
     }
 
-    /// Lets a reader have a stream.
+    /// Attaches a reader to a stream.
     pub(crate) fn attach(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
         let visit = self.visit();
         let mut state = self.lock();
@@ -161,7 +161,7 @@ impl Session {
         Some(Reader::new(visit, stream, ticket, cursor, primes))
     }
 
-    /// Asks it to end. The first reason counts.
+    /// Asks the session to end. The first reason counts.
     pub(crate) fn end(&self, why: &'static str) {
         self.asked_to_end.send_if_modified(|reason| {
             let is_first = reason.is_none();
@@ -170,19 +170,19 @@ impl Session {
         });
     }
 
-    /// It is over: calls that are under way are answered so.
+    /// Marks the session as over: its calls under way are answered with the reason.
     pub(crate) fn is_over(&self, over: Over) {
         let mut state = self.lock();
         state.streams.end(|id| over.answer(id));
         state.over = Some(over);
     }
 
-    /// Whether a request may name this revision: one that has sessions, or the one agreed on.
+    /// Whether a request may name this revision: any revision with sessions, or the one agreed on.
     pub(crate) fn speaks(&self, version: &str) -> bool {
         LEGACY.contains(&version) || self.lock().version.as_deref() == Some(version)
     }
 
-    /// Messages of the client are on their way to the child.
+    /// Records messages of the client that are on their way to the child.
     fn note(&self, parts: &[Part]) {
         for Part { message, .. } in parts {
             if let Message::Notification { method, params: Some(params) } = message
@@ -196,7 +196,7 @@ impl Session {
 }
 
 impl SessionState {
-    /// Puts a message of the child where it belongs.
+    /// Puts a message of the child into the stream it belongs to.
     pub(crate) fn hear(&mut self, part: &Part) {
         if let Message::Response { answer, .. } = &part.message
             && let Some(stream) = self.streams.target(&part.message)
@@ -211,7 +211,7 @@ impl SessionState {
     }
 }
 
-/// All messages in one piece, each on a line, so that they are sent together or not at all.
+/// All messages in one buffer, each on a line, so that they are sent together or not at all.
 fn letter(parts: &[Part]) -> Bytes {
     let mut letter = BytesMut::with_capacity(parts.iter().map(|part| part.text.len() + 1).sum());
     for part in parts {
@@ -221,7 +221,7 @@ fn letter(parts: &[Part]) -> Bytes {
     letter.freeze()
 }
 
-/// Somebody is here: a request that is being answered, or an open stream.
+/// A use of the session: a request that is being answered, or an open stream.
 pub(crate) struct Visit(pub(crate) Arc<Session>);
 
 impl Drop for Visit {
@@ -232,10 +232,10 @@ impl Drop for Visit {
     }
 }
 
-/// How long a large message waits for a child that takes nothing.
+/// How long a large message waits for a child that reads nothing.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How long a call may be under way without its client.
+/// How long a call may run without its client.
 const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);
-/// An event with an id and no data was no part of the revisions before, whose clients stumble over it.
+/// The first revision with events that have an id and no data; clients of earlier ones cannot read them.
 const PRIMING_SINCE: &str = "2025-11-25";
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

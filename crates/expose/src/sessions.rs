@@ -1,4 +1,4 @@
-//! All sessions: how one begins, is found and is forgotten, and how many there may be.
+//! All sessions: how one begins, is found and is removed, and how many there may be.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,16 +27,16 @@ pub(crate) struct Sessions {
     tell: Arc<dyn Fn(News) + Send + Sync>,
     table: Mutex<BTreeMap<String, Arc<Session>>>,
     pace: Mutex<Pace>,
-    /// What children said and nobody has fetched yet.
+    /// The memory for what children wrote and clients have not read yet.
     store: Arc<MemoryBudget>,
     connections: Arc<Connections>,
-    /// One for each child that may live.
+    /// One permit for each child that may run.
     places: Arc<Semaphore>,
     counter: AtomicU64,
     is_closing: AtomicBool,
 }
 
-/// There is no session to be had right now.
+/// Why no session can begin now, and when to try again.
 #[derive(Debug)]
 pub(crate) struct Unavailable {
     pub(crate) what: String,
@@ -90,7 +90,7 @@ impl Sessions {
         let ears = Ears { session: session.clone(), name, tell, room };
         let life = Life::new(ears, self.settings.idle, child, inbox);
         tokio::spawn(self.clone().live(session.clone(), life, place));
-        // Whoever closes everything may have looked at the table just before.
+        // `close` may have read the table just before this session was added.
         if self.is_closing.load(Ordering::Relaxed) {
             session.end(CLOSING);
         }
@@ -102,7 +102,7 @@ impl Sessions {
         self.table().get(id).cloned()
     }
 
-    /// What is exposed, as clients may see it.
+    /// The name of the exposed server that clients may see.
     pub(crate) fn name(&self) -> &str {
         self.start.name()
     }
@@ -112,17 +112,17 @@ impl Sessions {
         self.pace().wait(Instant::now())
     }
 
-    /// Ends all sessions, and waits until nothing is left of their children.
+    /// Ends all sessions, and waits until their children have ended.
     pub(crate) async fn close(&self) {
         self.is_closing.store(true, Ordering::Relaxed);
         self.table().values().for_each(|session| session.end(CLOSING));
         let all = u32::try_from(self.settings.sessions).expect("bounded by the settings");
-        // It fails only if it was closed, which nobody does.
+        // It fails only if the semaphore is closed, which never happens.
         let _ = self.places.acquire_many(all).await;
     }
 
-    /// A place for one more. If there is none, that of the session which has been unused for longest: many
-    /// clients leave without a word, and one that comes back begins anew.
+    /// Takes a place for one more session. If there is none, ends the session that was unused for longest:
+    /// many clients leave without `DELETE`, and one that comes back begins a new session.
     async fn place(&self) -> Result<OwnedSemaphorePermit, Unavailable> {
         if let Ok(place) = self.places.clone().try_acquire_owned() {
             return Ok(place);
@@ -144,7 +144,7 @@ impl Sessions {
         (since.elapsed() >= UNUSED).then(|| longest.clone())
     }
 
-    /// Waits out a short pause; a long one is the client's to wait.
+    /// Waits out a short pause; for a long one, the client is told when to come again.
     async fn keep_pace(&self) -> Result<(), Unavailable> {
         loop {
             let wait = self.wait();
@@ -167,7 +167,7 @@ impl Sessions {
     ) {
         let born = Instant::now();
         let over = life.listen().await;
-        // Before anybody hears of it, and comes again.
+        // Set before clients hear of the end, and begin a new session.
         let pause = match &over {
             Over::Closed(_) => {
                 self.pace().did_well();
@@ -183,12 +183,12 @@ impl Sessions {
         self.table().remove(&session.id);
     }
 
-    /// Forgets something that nobody reads, whosever it is. Returns whether there was anything.
+    /// Drops something, of any session, that no connection reads. Returns whether there was anything.
     fn forget_something(&self) -> bool {
         self.table().values().any(|session| session.lock().streams.forget_something())
     }
 
-    /// Returns how long the next start has to wait.
+    /// Records a child that died, and returns how long the next start has to wait.
     fn died(&self, lived: Duration) -> Duration {
         let now = Instant::now();
         let mut pace = self.pace();
@@ -203,7 +203,7 @@ impl Sessions {
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {
-        // Nothing in here panics halfway through a change.
+        // No code panics in the middle of a change, so a poisoned lock is still valid.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -217,13 +217,13 @@ const fn unavailable(what: String, retry_after: Duration) -> Unavailable {
 }
 
 const CLOSING: &str = "the server is being stopped";
-/// A pause up to here is waited out: not every client knows how to come again.
+/// The longest pause that `initialize` waits out: not every client knows how to come again.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// When to come again if there is no place.
+/// The `Retry-After` when there is no place.
 const FULL: Duration = Duration::from_secs(5);
-/// How long a session must have been unused for its place to be given away.
+/// How long a session must have been unused before its place is given away.
 const UNUSED: Duration = Duration::from_secs(10);
-/// How long the child of such a session is waited for. A supervisor needs three seconds for the worst.
+/// How long to wait for the end of such a session's child. A supervisor needs three seconds at most.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How long the streams of a session that is over can be resumed.
 const GRAVE: Duration = Duration::from_secs(60);

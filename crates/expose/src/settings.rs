@@ -1,8 +1,8 @@
-//! How much is allowed at once, and for how long.
+//! The bounds that a person may choose.
 
 use std::time::Duration;
 
-/// The bounds that a person may choose. The others are fixed, each beside what it bounds.
+/// The bounds that a person may choose. The other bounds are constants, each beside what it bounds.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Settings {
@@ -18,13 +18,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The most sessions at once, at least one. Whoever comes then is asked to come again.
+    /// Sets the most sessions at once, at least one. Beyond it, a client is told to come again.
     pub fn sessions(mut self, most: usize) -> Self {
         self.sessions = most.clamp(1, 1 << 16);
         self
     }
 
-    /// How long a session lives without any request and any open stream.
+    /// Sets how long a session lives without a request, an open stream or a call under way.
     pub const fn idle(mut self, idle: Duration) -> Self {
         self.idle = idle;
         self

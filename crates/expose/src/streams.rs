@@ -6,11 +6,11 @@
 //!                   ├─ else: a call's stream is read ──────▶ there, to the newest such call
 //!                   └─ else ──────────────────────────────▶ kept for the standing stream
 //! ```
-//! On stdio nothing but the progress token says what a message is about. Sending the rest to a call while
-//! nobody has the standing stream open lets questions be answered by clients that never open it.
+//! On stdio only an id or a progress token says which call a message belongs to. While the standing stream is
+//! not open, other messages go to a call, so that clients that never open it can answer questions, too.
 //!
-//! A stream outlives its connection: it collects what belongs to it until it is over, and is kept for a
-//! while then. Who attaches takes it over from whoever read it before. No I/O and no time in here.
+//! A stream outlives its connection: it collects its messages until it is over, and is then kept for a while.
+//! A reader that attaches takes it over from the reader before. This module has no I/O and knows no time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -32,10 +32,10 @@ pub(crate) struct Streams {
     next: u64,
 }
 
-/// What a stream can carry.
+/// Which messages a stream can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
-    /// Its answers only: the client takes no event stream.
+    /// Answers only: the client accepts no event stream.
     Answers,
     Everything,
 }
@@ -43,16 +43,16 @@ pub(crate) enum Carries {
 struct Stream {
     log: Log,
     carries: Carries,
-    /// How many calls are answered on it.
+    /// How many calls are still to be answered on it.
     unanswered: usize,
     is_over: bool,
-    /// Whoever reads it, to be woken.
+    /// The reader, to be woken.
     reader: Option<Ticket>,
-    /// The last event that was given to a reader.
+    /// The number of the last event that was given to a reader.
     taken: u64,
 }
 
-/// Who reads a stream; two are the same only if they are one.
+/// The identity of a reader, compared by pointer.
 pub(crate) type Ticket = Arc<Notify>;
 
 /// What a reader gets.
@@ -78,7 +78,7 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Where a message of the child goes; `None` if nobody can use it.
+    /// The stream that a message of the child goes to; `None` if no client can use it.
     pub(crate) fn target(&self, message: &Message) -> Option<u64> {
         match message {
             Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
@@ -94,7 +94,7 @@ impl Streams {
         }
     }
 
-    /// Puts a message of the child where it belongs. Returns whether anybody could use it.
+    /// Puts a message of the child into its stream. Returns whether there was one.
     pub(crate) fn push(&mut self, part: &Part) -> bool {
         let Some(target) = self.target(&part.message) else { return false };
         match &part.message {
@@ -112,14 +112,14 @@ impl Streams {
         true
     }
 
-    /// The client takes a call back: nobody waits for its answer.
+    /// Removes a call that the client cancels: its answer is not waited for.
     pub(crate) fn cancel(&mut self, id: &Json) {
         if let Some(call) = self.calls.remove(id) {
             self.settle(call.stream);
         }
     }
 
-    /// The child wrote something in place of an answer to the call of this id: `error` makes one.
+    /// Answers the call of this id with `error`, because the child wrote something that is not an answer.
     pub(crate) fn fail(&mut self, id: &Json, error: impl Fn(&Id) -> Bytes) {
         if let Some(id) = self.calls.of_id(id).map(|call| call.id.clone()) {
             let text = error(&id);
@@ -127,8 +127,8 @@ impl Streams {
         }
     }
 
-    /// Forgets something that nobody reads, to make room: the oldest stream that is over, or else what nobody
-    /// waits for. Returns whether there was anything.
+    /// Drops something that no connection reads, to make room: the oldest stream that is over, or else
+    /// notifications. Returns whether there was anything.
     pub(crate) fn forget_something(&mut self) -> bool {
         let unread = |number: &u64| self.streams.get(number).is_none_or(|it| it.reader.is_none());
         if let Some(at) = self.finished.iter().position(unread) {
@@ -139,7 +139,7 @@ impl Streams {
         unread.any(|stream| stream.log.forget_notifications())
     }
 
-    /// Whether somebody reads a stream and has not taken all of it.
+    /// Whether a stream has a reader that has not taken all of it.
     pub(crate) fn is_awaited(&self) -> bool {
         let is_unread = |stream: &Stream| stream.log.after(stream.taken).is_some();
         self.streams.values().any(|stream| stream.reader.is_some() && is_unread(stream))
@@ -150,7 +150,7 @@ impl Streams {
         !self.calls.is_empty()
     }
 
-    /// No more comes: every call is answered with what `error` makes, and every stream is over.
+    /// Answers every call with what `error` makes, and ends every stream.
     pub(crate) fn end(&mut self, error: impl Fn(&Id) -> Bytes) {
         for id in self.calls.ids() {
             let text = error(&id);
@@ -159,9 +159,10 @@ impl Streams {
         self.finish(STANDING);
     }
 
-    /// Lets a reader have a stream, from behind this event on; without one, from where the last reader
-    /// stopped. `None` if there is no such stream, or no such event ever was, or if nothing is and nothing
-    /// will be behind it: whoever were answered with an empty stream would come again for ever.
+    /// Attaches a reader to a stream, behind this event; without one, behind the last event that was read.
+    ///
+    /// `None` if there is no such stream, if there never was such an event, or if nothing is behind it and
+    /// nothing will be: a client that got an empty stream would resume it for ever.
     pub(crate) fn attach(&mut self, stream: u64, after: Option<u64>) -> Option<(Ticket, u64)> {
         let stream = self.streams.get_mut(&stream)?;
         let cursor = after.unwrap_or(stream.taken);
@@ -177,7 +178,7 @@ impl Streams {
         Some((ticket, cursor))
     }
 
-    /// What this reader gets behind this event.
+    /// What the reader gets behind this event.
     pub(crate) fn next(&mut self, stream: u64, ticket: &Ticket, cursor: u64) -> Next {
         let Some(stream) = self.streams.get_mut(&stream) else { return Next::Over };
         if !stream.is_read_by(ticket) {
@@ -193,7 +194,7 @@ impl Streams {
         }
     }
 
-    /// This reader is gone, if it was the one.
+    /// Detaches the reader, if it still has the stream.
     pub(crate) fn detach(&mut self, stream: u64, ticket: &Ticket) {
         if let Some(stream) = self.streams.get_mut(&stream)
             && stream.is_read_by(ticket)
@@ -202,15 +203,14 @@ impl Streams {
         }
     }
 
-    /// The last event that the reader of this stream took, if it lags so far behind that it would lose
-    /// something.
+    /// The last event that the reader of this stream took, if it lags so far behind that it would lose one.
     pub(crate) fn lags_at(&self, stream: u64) -> Option<u64> {
         let stream = self.streams.get(&stream)?;
         let lags = stream.reader.is_some() && stream.log.is_crowded_after(stream.taken);
         lags.then_some(stream.taken)
     }
 
-    /// Takes a stream away from its reader, who can come back.
+    /// Takes a stream away from its reader, which can resume it.
     pub(crate) fn cut(&mut self, stream: u64) {
         if let Some(stream) = self.streams.get_mut(&stream) {
             stream.cut();
@@ -246,7 +246,7 @@ impl Streams {
         }
     }
 
-    /// One call of this stream is over.
+    /// Counts one call of this stream as answered or cancelled.
     fn settle(&mut self, number: u64) {
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.unanswered = stream.unanswered.saturating_sub(1);
@@ -271,7 +271,7 @@ impl Streams {
         while self.finished.len() > 1
             && (self.finished.len() > MOST_FINISHED || bytes > MOST_FINISHED_BYTES)
         {
-            // One that is still being read goes later.
+            // A stream that is still being read is dropped later.
             let is_unread = |number: &u64| {
                 self.streams.get(number).is_none_or(|stream| stream.reader.is_none())
             };
@@ -307,9 +307,9 @@ impl Stream {
     }
 }
 
-/// The number of the stream that a GET opens.
+/// The number of the standing stream, which a GET opens.
 pub(crate) const STANDING: u64 = 0;
-/// The number of the stream that is opened first: a session begins with `initialize`.
+/// The number of the first stream: a session begins with `initialize`.
 pub(crate) const GREETING: u64 = 1;
 const PROGRESS: &str = "notifications/progress";
 /// How many streams are kept after their end, for clients whose connection broke just then.

@@ -1,4 +1,4 @@
-//! The secret that lets a client in. It never prints itself and is compared in constant time.
+//! The secret that clients must show. It is never printed by accident, and is compared in constant time.
 
 use std::fmt;
 
@@ -20,11 +20,11 @@ impl Token {
         if is_token { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
     }
 
-    /// A fresh one that nobody can guess: 256 bits from the operating system.
+    /// Creates a token of 256 random bits from the operating system.
     ///
     /// # Errors
     ///
-    /// If the system has no randomness to give, which leaves nothing to do but to give up.
+    /// If the operating system has no randomness.
     pub fn random() -> std::io::Result<Self> {
         random_hex::<32>().map(Self)
     }
@@ -34,7 +34,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether this is what was shown, in a time that says nothing about the secret.
+    /// Whether the client has shown this token, in a time that does not depend on the secret.
     pub fn is(&self, shown: &str) -> bool {
         verify_slices_are_equal(self.0.as_bytes(), shown.as_bytes()).is_ok()
     }
@@ -54,7 +54,7 @@ impl fmt::Display for NotAToken {
 
 impl std::error::Error for NotAToken {}
 
-/// So many bytes of chance, as text.
+/// Returns this many random bytes, as hexadecimal text.
 pub(crate) fn random_hex<const BYTES: usize>() -> std::io::Result<String> {
     let mut bytes = [0; BYTES];
     rand::fill(&mut bytes).map_err(|_| std::io::Error::other("the system gives no randomness"))?;

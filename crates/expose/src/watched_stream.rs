@@ -1,4 +1,4 @@
-//! A connection whose writes are watched: whether its client takes them.
+//! A connection that reports whether its client reads what is written.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connections::Connection;
 
-/// A byte stream, and what is known about it.
+/// A byte stream whose writes are reported to its connection.
 pub(crate) struct WatchedStream<T> {
     pub(crate) stream: T,
     pub(crate) connection: Arc<Connection>,
@@ -60,7 +60,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for WatchedStream<T> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Who flushes has written all that there is.
+        // A flush that succeeds has written everything.
         let flushed = ready!(Pin::new(&mut self.stream).poll_flush(cx));
         self.connection.wrote_all();
         Poll::Ready(flushed)

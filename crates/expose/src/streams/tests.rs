@@ -257,7 +257,7 @@ fn read(streams: &mut Streams, stream: u64) -> (Vec<String>, bool) {
     let (ticket, mut cursor) = streams
         .attach(stream, Some(0))
         .or_else(|| {
-            // One that carries answers only cannot be resumed.
+            // A stream that carries answers only cannot be resumed.
             streams.attach(stream, None)
         })
         .unwrap();
