@@ -1,8 +1,8 @@
-//! Worlds of faults, drawn from a seed: around the recovery machine alone, and around the whole
-//! client; and torture, which leaves nothing to chance.
+//! Simulations of the recovery machine alone and of the whole client, under faults drawn from a seed; and
+//! torture, which cuts a connection at every byte.
 //!
-//! Nothing in them is real but our own code. Time is paused and jumps, bytes go through memory,
-//! chance comes from a seed: an hour costs milliseconds, and every world can be lived through again.
+//! Only our own code is real in them. Time is paused and jumps, bytes go through memory, randomness comes
+//! from a seed: an hour costs milliseconds, and every world can be run again.
 
 pub mod machine;
 pub mod net;

@@ -1,4 +1,4 @@
-//! `ridethrough-sim`: lives through worlds of faults and reports broken promises.
+//! `ridethrough-sim`: runs simulations under faults and reports broken promises.
 
 mod command;
 

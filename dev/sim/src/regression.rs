@@ -1,11 +1,11 @@
-//! Worlds that once broke a promise, written down one to a line: `SEED CALLS FAULTS # what it was`.
+//! Worlds that once broke a promise, one to a line: `SEED CALLS FAULTS # what it was`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::world::World;
 
-/// A world that is lived through again by every test run.
+/// A world that every test run runs again.
 #[derive(Clone, Debug)]
 pub struct Regression {
     /// The world.
@@ -36,7 +36,7 @@ impl FromStr for Regression {
     }
 }
 
-/// All that were kept.
+/// Returns all worlds that were kept.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Many worlds, on all processors, and what came of them.
+//! Runs many worlds on all processors, and adds up the results.
 //!
-//! Each world lives on one thread and is the same whatever the others do; results are added up in the
-//! order of their seeds.
+//! Each world runs on one thread and does not depend on the others; results are added up in the order of
+//! their seeds.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,30 +22,30 @@ pub struct Plan {
     pub first_seed: u64,
     /// How many worlds.
     pub seeds: u64,
-    /// How many calls in the chaos of each.
+    /// How many calls are made in the chaos of each.
     pub calls: u64,
-    /// Whether the first broken world is enough.
+    /// Whether to stop at the first broken world.
     pub is_over_when_broken: bool,
 }
 
-/// What came of all worlds.
+/// The results of all worlds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Worlds lived through.
+    /// The number of worlds.
     pub seeds: u64,
     /// Calls made.
     pub calls: u64,
     /// Faults that calls met on servers.
     pub faults: u64,
-    /// Runs of a tool.
+    /// How often servers ran a tool.
     pub executions: u64,
-    /// Runs that a server denied.
+    /// How many runs a server denied.
     pub lies: u64,
     /// Connections made.
     pub connections: u64,
     /// Virtual time, in milliseconds.
     pub millis: u64,
-    /// How many calls ended how.
+    /// How many calls ended in which way.
     pub endings: BTreeMap<String, u64>,
     /// Broken promises.
     #[serde(serialize_with = "as_text")]
@@ -101,7 +101,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Lives through all worlds of the plan; `progress` hears the worlds and calls done so far.
+/// Runs all worlds of the plan; `progress` gets the numbers of worlds and calls so far.
 pub fn run(plan: Plan, progress: impl Fn(u64, u64) + Sync) -> Summary {
     let (next, calls) = (AtomicU64::new(0), AtomicU64::new(0));
     let is_over = AtomicBool::new(false);

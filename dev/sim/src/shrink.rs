@@ -2,17 +2,17 @@
 
 use crate::world::World;
 
-/// What a broken world came down to.
+/// The result of shrinking a world.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
-    /// The simplest world found that breaks the same promise.
+    /// The simplest world found that breaks the promise.
     pub world: World,
-    /// The promise.
+    /// The promise that is broken.
     pub promise: &'static str,
 }
 
-/// Looks for a simpler world that breaks the same promise first; `None` if this one breaks none. `told` hears
-/// each world that is still broken.
+/// Looks for a simpler world that breaks the promise that this one breaks first; `None` if it breaks none.
+/// `told` gets each world that is still broken.
 pub fn shrink(world: &World, mut told: impl FnMut(&World)) -> Option<Shrunk> {
     let promise = broken(world)?;
     let mut least = world.clone();
@@ -23,12 +23,12 @@ pub fn shrink(world: &World, mut told: impl FnMut(&World)) -> Option<Shrunk> {
     Some(Shrunk { world: least, promise })
 }
 
-/// A world that is simpler by one step and breaks the same promise.
+/// A world that is simpler by one step and still breaks the promise.
 fn smaller(world: &World, promise: &'static str) -> Option<World> {
     steps(world).find(|world| broken(world) == Some(promise))
 }
 
-/// The first promise that is broken.
+/// The first promise that a world breaks.
 fn broken(world: &World) -> Option<&'static str> {
     world.live().violations.first().map(|violation| violation.promise)
 }

@@ -1,8 +1,8 @@
-//! A broken promise, and where to find it again.
+//! A broken promise, and the world in which it was broken.
 
 use std::fmt;
 
-/// What was promised, and what happened instead.
+/// A promise, and what happened instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The world it happened in.

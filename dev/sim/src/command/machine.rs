@@ -1,4 +1,4 @@
-//! `machine` and `story`: the recovery machine alone.
+//! The commands `machine` and `story`, which run the recovery machine alone.
 
 use std::io::{self, Write};
 

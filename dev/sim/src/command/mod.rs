@@ -24,7 +24,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Plays it. Whether every promise was kept.
+    /// Runs the command. Returns whether every promise was kept.
     pub(crate) fn play(self) -> Result<bool> {
         match self {
             Self::Run(args) => args.play(),

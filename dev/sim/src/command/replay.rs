@@ -1,4 +1,4 @@
-//! `replay`: one world again, line by line.
+//! The command `replay`: runs one world again and prints what happens, line by line.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `run`: many worlds, and a summary.
+//! The command `run`: runs many worlds and prints a summary.
 
 use std::io::{self, Write};
 

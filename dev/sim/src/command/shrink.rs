@@ -1,4 +1,4 @@
-//! `shrink`: the simplest world that breaks the same promise.
+//! The command `shrink`: finds the simplest world that breaks the promise that a given world breaks.
 
 use std::io::{self, Write};
 

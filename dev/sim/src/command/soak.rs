@@ -1,4 +1,4 @@
-//! `soak`: many sessions, many hours, and memory that must not grow.
+//! The command `soak`: many sessions over many hours, with memory that must not grow.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl SoakArgs {
     }
 }
 
-/// What the system says that this process occupies; zero where it does not say.
+/// The resident memory of this process as the system reports it; zero where it reports none.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok());
@@ -87,9 +87,9 @@ fn megabytes(bytes: usize) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Counts what is in use, everywhere in this program.
+/// Counts the memory in use of the whole program.
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// In percent.
+/// The most growth that is allowed, in percent.
 const MOST_GROWTH: f64 = 5.0;

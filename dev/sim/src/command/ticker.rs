@@ -1,10 +1,10 @@
-//! Tells how far a long run has come: a bar on a terminal, a line twice a minute in a log.
+//! Shows the progress of a long run: a bar on a terminal, a line twice a minute in a log.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Says nothing in the first two seconds.
+/// Shows progress, after the first two seconds.
 pub(super) struct Ticker {
     is_terminal: bool,
     began: Instant,
@@ -17,12 +17,12 @@ impl Ticker {
         Self { is_terminal, began: Instant::now(), told: Mutex::new(None) }
     }
 
-    /// So many of so many are done; `what` says of what.
+    /// Shows that `done` of `of` are done; `what` describes them.
     pub(super) fn tell(&self, done: u64, of: u64, what: impl FnOnce() -> String) {
         self.say(|| progress(done, of, self.began.elapsed(), &what()));
     }
 
-    /// The same of work without a known end.
+    /// Shows the progress of work without a known end.
     pub(super) fn say(&self, what: impl FnOnce() -> String) {
         let (elapsed, pause) = if self.is_terminal {
             (Duration::from_secs(2), Duration::from_secs(1))
@@ -45,7 +45,7 @@ impl Ticker {
         let _ = io::stderr().flush();
     }
 
-    /// Makes room for what is printed next, and says how long it took.
+    /// Clears the line for what is printed next, and returns how long the run took.
     pub(super) fn end(self) -> f64 {
         if self.is_terminal && self.told.into_inner().is_ok_and(|told| told.is_some()) {
             eprintln!();

@@ -1,4 +1,4 @@
-//! `torture`: plays the points, tells what was broken and how to see it again.
+//! The command `torture`: plays the points, prints what was broken and the command that shows it again.
 
 use std::io::{self, Write};
 
@@ -110,5 +110,5 @@ fn names(names: impl IntoIterator<Item = &'static str>) -> PossibleValuesParser 
     PossibleValuesParser::new(names.into_iter().collect::<Vec<_>>())
 }
 
-/// How many violations are told one by one.
+/// How many violations are printed one by one.
 const MOST_TOLD: usize = 20;

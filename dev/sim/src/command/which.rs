@@ -1,4 +1,4 @@
-//! One world, as the words of a command name it.
+//! The arguments that name one world.
 
 use anyhow::{Result, anyhow};
 use ridethrough_sim::world::{Faults, World};

@@ -1,4 +1,4 @@
-//! Who speaks which era in a world, and how that changes.
+//! The eras that the machine and its servers speak in a world, and how they change.
 
 use ridethrough_core::rng::Rng;
 use ridethrough_core::{Era, Eras};
@@ -6,31 +6,31 @@ use ridethrough_core::{Era, Eras};
 /// The eras of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What the machine may speak.
+    /// The eras that the machine may speak.
     pub client: Eras,
-    /// What stands behind the address at first.
+    /// The servers behind the address at first.
     pub fleet: Fleet,
-    /// Changes of the fleet in a run of 100 calls.
+    /// How often the fleet changes in a run of 100 calls.
     pub changes: u64,
-    /// Of a thousand stateless calls that are about to run: the server needs input first.
+    /// Out of a thousand stateless calls that are about to run: how many need input first.
     pub rounds: u64,
-    /// Whether the application listens to what it did not ask for.
+    /// Whether the application opens the standing stream.
     pub listens: bool,
 }
 
-/// What stands behind one address.
+/// The servers behind one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fleet {
     /// Servers of one era.
     All(Era),
     /// Servers that answer in the era they are asked in.
     Both,
-    /// Some of each; so many of a thousand requests meet a modern one.
+    /// Servers of both eras; this many of a thousand requests meet a modern one.
     Mixed(u64),
 }
 
 impl Setting {
-    /// Sessions only, on both sides, for ever.
+    /// Sessions only, on both sides, without a change.
     pub const fn legacy() -> Self {
         let (client, fleet) = (Eras::Only(Era::Legacy), Fleet::All(Era::Legacy));
         Self { client, fleet, changes: 0, rounds: 0, listens: false }
@@ -49,7 +49,7 @@ impl Setting {
         Self { client, fleet, changes, rounds, listens }
     }
 
-    /// What stands there once nothing goes wrong any more: something that the machine may speak to.
+    /// The fleet after the healing: one that the machine may speak to.
     pub(crate) fn healed(&self, rng: &mut Rng) -> Fleet {
         match self.client {
             Eras::Only(era) if self.changes == 0 && self.fleet == Fleet::All(era) => self.fleet,
@@ -63,7 +63,7 @@ impl Setting {
 }
 
 impl Fleet {
-    /// Any of them.
+    /// Draws any fleet.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         match rng.below(8) {
             0 => Self::Both,
@@ -73,7 +73,7 @@ impl Fleet {
         }
     }
 
-    /// The era of whoever takes a request in.
+    /// The era of the server that takes a request in.
     pub(crate) fn meets(self, asked: Era, rng: &mut Rng) -> Era {
         match self {
             Self::All(era) => era,

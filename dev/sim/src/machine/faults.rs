@@ -1,11 +1,11 @@
-//! Which faults a seed's world has, and how often.
+//! The faults of a seed's world, and how often each happens.
 //!
-//! Each seed draws a subset: a world where everything happens at once hides what two faults do
-//! together, because calls rarely live long enough to meet both.
+//! Each seed draws a subset: a world with all faults at once hides what two of them do together, because
+//! calls rarely live long enough to meet both.
 
 use ridethrough_core::rng::Rng;
 
-/// Chances in a thousand, each per request unless said otherwise.
+/// Chances in a thousand, each for one request unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineFaults {
     /// The transport proves that nothing was sent.
@@ -14,23 +14,23 @@ pub struct MachineFaults {
     pub cut_before: u64,
     /// Reset after the server ran it.
     pub cut_after: u64,
-    /// 429, 425 or 503 with `Retry-After`, honestly.
+    /// 429, 425 or 503 with `Retry-After`, and not run.
     pub deferral: u64,
-    /// The same after it was run: a lie.
+    /// 429, 425 or 503 with `Retry-After` after it was run: a lie.
     pub lying_deferral: u64,
-    /// A session dialect after it was run: a lie.
+    /// Words of a lost session after it was run: a lie.
     pub lying_loss: u64,
-    /// Bare 502, 503, 504 or 408, not run.
+    /// A bare 502, 503, 504 or 408, not run.
     pub gateway_before: u64,
-    /// The same, run.
+    /// A bare 502, 503, 504 or 408, run.
     pub gateway_after: u64,
-    /// Status 500, run.
+    /// 500, run.
     pub broken: u64,
-    /// A body that is no answer.
+    /// A body that is not an answer.
     pub nonsense: u64,
     /// The body is cut, after it was run.
     pub cut_body: u64,
-    /// Nothing ever comes back; half of them run.
+    /// No answer ever; half of them run.
     pub black_hole: u64,
     /// 202, and the answer comes on the standing stream or never.
     pub accepted: u64,
@@ -38,41 +38,41 @@ pub struct MachineFaults {
     pub expiry: u64,
     /// The credentials expire just before the request.
     pub unauthorized: u64,
-    /// Of the answers: by a stream.
+    /// Of the answers: those in a stream.
     pub streams: u64,
-    /// Of the streams: with event ids.
+    /// Of the streams: those with event ids.
     pub resumable: u64,
-    /// Of the resumable streams: the server sends `retry:` and polls.
+    /// Of the resumable streams: those where the server sends `retry:` and is polled.
     pub polling: u64,
-    /// Per stream, also a resumed one: cut before its answer.
+    /// Of the streams, resumed ones included: those cut before the answer.
     pub cut_stream: u64,
-    /// Per resume: a transient status.
+    /// Of the resumes: those refused by a transient status.
     pub resume_busy: u64,
-    /// Per resume: 404 or a dialect.
+    /// Of the resumes: those refused by 404 or by words of a lost session.
     pub resume_gone: u64,
-    /// Per resume: a refusal that is about this stream only.
+    /// Of the resumes: those refused for this stream only.
     pub resume_refused: u64,
-    /// Per event: something odd before it (garbage, a foreign answer, a replay).
+    /// Of the events: those with something odd before them (garbage, a foreign answer, a replay).
     pub odd_event: u64,
-    /// Of the executions: slower than the silence that a call bears.
+    /// Of the executions: those slower than the silence that a call accepts.
     pub slow: u64,
-    /// Of the calls: the caller gives up.
+    /// Of the calls: those that the caller cancels.
     pub cancel: u64,
     /// Outages in a run of 100 calls.
     pub outages: u64,
     /// Restarts in a run of 100 calls.
     pub restarts: u64,
-    /// The server issues no session ids (all or nothing).
+    /// Whether the server issues no session ids at all.
     pub sessionless: bool,
 }
 
 impl MachineFaults {
-    /// A network and a server that do what they should.
+    /// A network and a server without faults.
     pub fn none() -> Self {
         Self { streams: 500, resumable: 500, ..Self::default() }
     }
 
-    /// The world of a seed.
+    /// Draws the faults of a seed's world.
     pub fn draw(rng: &mut Rng) -> Self {
         let mut rate = |most: u64| if rng.below(2) == 0 { 0 } else { 1 + rng.below(most) };
         Self {

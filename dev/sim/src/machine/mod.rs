@@ -1,8 +1,8 @@
-//! A world for the recovery machine alone: simulated servers, faults and time, drawn from a seed.
+//! Worlds for the recovery machine alone: simulated servers, faults and time, drawn from a seed.
 //!
-//! The machine stands on one side, a model server with an oracle on the other; the network
-//! between them delays, cuts, refuses and swallows. Time moves by hand from one happening to the
-//! next, so an hour costs milliseconds and a seed repeats itself exactly.
+//! The machine is on one side, a model server with an oracle on the other. The network between them delays,
+//! cuts, refuses and swallows. Time moves by hand from one event to the next, so an hour costs milliseconds
+//! and a seed repeats exactly.
 //!
 //! ```text
 //!   run ──▶ World ──▶ Link (ridethrough-core)         what is tested

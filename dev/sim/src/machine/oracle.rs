@@ -1,7 +1,7 @@
-//! What must hold, whatever the world does.
+//! Checks what must hold in every world of the machine.
 //!
-//! The oracle stands outside the machine: it sees what the server ran, what went over the wire and
-//! how each call ended, and knows nothing of how the machine decides.
+//! The oracle stands outside the machine: it sees what the server ran, what went over the wire and how each
+//! call ended, and knows nothing of how the machine decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,43 +18,42 @@ pub(crate) struct MachineOracle {
     seed: u64,
     calls: BTreeMap<u64, KnownCall>,
     pub(crate) violations: Vec<Violation>,
-    /// What the machine may speak.
+    /// The eras that the machine may speak.
     eras: Eras,
     wire_ids: BTreeSet<u64>,
-    /// Handshakes that are out, and since when.
-    /// First requests of handshakes that are out, and when each is given up on.
+    /// The first requests of handshakes that are out, and when each is given up.
     handshakes: BTreeMap<AttemptId, Moment>,
-    /// Handshakes in a row that followed each other at once, while no call began, was sent or ended.
+    /// How many handshakes followed each other at once, while no call began, was sent or ended.
     hurried: u32,
     handshake_over: Moment,
-    /// Executions that the server denied.
+    /// How many executions the server denied.
     pub(crate) lies: u64,
     pub(crate) executions: u64,
 }
 
-/// What is known of one call.
+/// The history of one call.
 #[derive(Debug)]
 struct KnownCall {
     is_safe: bool,
     began: Moment,
     deadline: Duration,
-    /// Each execution, by the session generation it was asked under.
+    /// The session generation of each execution.
     executions: Vec<u64>,
     lies: usize,
-    /// Times that it met a server of the other era.
+    /// How often it met a server of the other era.
     strangers: u32,
     arrivals: u32,
-    /// The newest session generation it arrived under.
+    /// The newest session generation under which it arrived.
     generation: u64,
     resumes: u32,
     last_resume: Option<Moment>,
-    /// The server asked to be left alone with this call until then.
+    /// The server asked not to be sent this call before this moment.
     not_before: Moment,
     /// The state that the server gave last, if it has asked for input.
     state: Option<Option<String>>,
     is_cancelled: bool,
     is_over: bool,
-    /// It ended with the claim that the server has not run it.
+    /// Whether the call ended with the claim that the server has not run it.
     is_denied: bool,
 }
 
@@ -96,7 +95,7 @@ impl MachineOracle {
         self.calls.insert(call, history);
     }
 
-    /// The machine sent something. `wire_id` is that of a request.
+    /// Records a request that the machine sent. `wire_id` is the request's id.
     pub(crate) fn sent(&mut self, request: &Outgoing, wire_id: Option<u64>) {
         if let Some(fault) = wire::fault(request) {
             self.broken("a request keeps to its era", fault);
@@ -112,18 +111,18 @@ impl MachineOracle {
         }
     }
 
-    /// The server asked for input, and the machine heard it: the call goes out again with this.
+    /// Records that the machine read a request for input: the call must go out again with this state.
     pub(crate) fn asked(&mut self, call: u64, state: Option<String>) {
         let Some(history) = self.calls.get_mut(&call) else { return };
         history.state = Some(state);
         history.arrivals = 0;
     }
 
-    /// A call went out in this era and sent this state back.
+    /// Records that a call went out in this era and sent this state back.
     pub(crate) fn echoed(&mut self, call: u64, era: Era, state: Option<String>) {
         let Some(history) = self.calls.get_mut(&call) else { return };
         if era == Era::Legacy {
-            // A session knows no rounds: the call begins anew in it.
+            // A session has no rounds: the call begins anew in it.
             history.state = None;
         }
         let given = history.state.clone().flatten();
@@ -133,7 +132,7 @@ impl MachineOracle {
         }
     }
 
-    /// The application gave a call up; `is_out` if its connection is still open.
+    /// Records that the application gave a call up; `is_out` if its connection is still open.
     pub(crate) fn cancelled(&mut self, call: u64, is_out: bool) {
         if is_out {
             self.broken("a cancel closes what is out", format!("call {call} is still out"));
@@ -143,14 +142,14 @@ impl MachineOracle {
         }
     }
 
-    /// The application is about to give a call up.
+    /// Records that the application is about to give a call up.
     pub(crate) fn cancels(&mut self, call: u64) {
         if let Some(history) = self.calls.get_mut(&call) {
             history.is_cancelled = true;
         }
     }
 
-    /// The machine sent the request of a call.
+    /// Records that the machine sent the request of a call.
     pub(crate) fn posted(&mut self, call: u64, now: Moment) {
         self.hurried = 0;
         let Some(history) = self.calls.get(&call) else { return };
@@ -166,18 +165,18 @@ impl MachineOracle {
         }
     }
 
-    /// A call met a server of the other era, which refused it.
+    /// Records that a server of the other era refused a call.
     pub(crate) fn misunderstood(&mut self, call: u64) {
         let Some(history) = self.calls.get_mut(&call) else { return };
         history.strangers += 1;
-        // The first refusal, the one that stays, and 3 that were lost on the way.
+        // The first refusal, the final one, and 3 that were lost on the way.
         if history.strangers > 5 {
             let what = format!("call {call} met the other era {} times", history.strangers);
             self.broken("a change of era is followed once", what);
         }
     }
 
-    /// The server took the request in, under this session generation.
+    /// Records that the server took the request in, under this session generation.
     pub(crate) fn arrived(&mut self, call: u64, generation: u64) {
         let Some(history) = self.calls.get_mut(&call) else { return };
         history.arrivals += 1;
@@ -189,15 +188,15 @@ impl MachineOracle {
                 format!("call {call} went from generation {before} to {generation}"),
             );
         }
-        // The first send, one each for a renewed session, for renewed credentials and for a stream that was
-        // gone, 3 re-sends, and more for half a minute with pauses that grow. A server that asked for input
-        // wants to be sent to again.
+        // The first send; one each for a renewed session, renewed credentials and a stream that was gone; 3
+        // re-sends; and more within half a minute, with growing pauses. After a request for input the call
+        // has to be sent again.
         if arrivals > 7 + 20 {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
     }
 
-    /// The server ran the call that last arrived.
+    /// Records that the server ran the call that arrived last.
     pub(crate) fn executed(&mut self, call: u64) {
         self.executions += 1;
         let Some(history) = self.calls.get_mut(&call) else { return };
@@ -213,7 +212,7 @@ impl MachineOracle {
         }
     }
 
-    /// The server ran a request and said that it did not.
+    /// Records that the server ran a request and said that it did not.
     pub(crate) fn lied(&mut self, call: u64) {
         self.lies += 1;
         if let Some(history) = self.calls.get_mut(&call) {
@@ -243,7 +242,8 @@ impl MachineOracle {
         }
     }
 
-    /// After `limit` the request is given up on, and only listened to, so as to delete its session.
+    /// Records the start of a handshake. After `limit` its request is given up; its answer is then read only
+    /// to delete the session.
     pub(crate) fn handshake_began(&mut self, attempt: AttemptId, now: Moment, limit: Duration) {
         self.handshakes.insert(attempt, now + limit);
         let out = self.handshakes.values().filter(|given_up| **given_up > now).count();
@@ -252,7 +252,7 @@ impl MachineOracle {
         }
         let is_hurried = now.since(self.handshake_over) < Duration::from_millis(50);
         self.hurried = if is_hurried { self.hurried + 1 } else { 0 };
-        // An era that was wrong, its question, credentials: each once. The rest waits between its tries.
+        // A wrong era, the question for the era, credentials: each once. Every other attempt follows a pause.
         if self.hurried > 8 {
             let what = format!("{} in a row that nobody asked for", self.hurried);
             self.broken("handshakes are bounded", what);
@@ -264,12 +264,12 @@ impl MachineOracle {
         self.handshake_over = now;
     }
 
-    /// What was taken for a handshake asks a stateless server whether it lives.
+    /// Corrects a record: this attempt was no handshake, but a ping of a stateless server.
     pub(crate) fn was_ping(&mut self, attempt: AttemptId) {
         self.handshakes.remove(&attempt);
     }
 
-    /// The call ended.
+    /// Records the end of a call.
     pub(crate) fn ended(&mut self, call: u64, now: Moment, outcome: &Outcome) {
         self.hurried = 0;
         let Some(history) = self.calls.get_mut(&call) else { return };
@@ -307,7 +307,7 @@ impl MachineOracle {
         }
     }
 
-    /// The world is over.
+    /// Checks what must hold at the end of the world.
     pub(crate) fn closed(&mut self) {
         let open: Vec<u64> =
             self.calls.iter().filter(|(_, call)| !call.is_over).map(|(call, _)| *call).collect();
@@ -320,7 +320,7 @@ impl MachineOracle {
         self.violations.push(Violation { seed: self.seed, promise, what });
     }
 
-    /// Whether a call that ended so may be tried again by the application while it heals.
+    /// Whether the application may try a call that ended like this again during the healing.
     pub(crate) const fn is_passing(kind: Kind) -> bool {
         !matches!(kind, Kind::Closed)
     }

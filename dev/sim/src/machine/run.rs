@@ -1,4 +1,4 @@
-//! Many worlds, one after the other, and what came of them.
+//! Runs many worlds one after the other, and adds up the results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct MachinePlan {
     pub calls: u64,
     /// How many of them in each world.
     pub calls_per_seed: u64,
-    /// Which worlds.
+    /// The eras of the worlds.
     pub worlds: Worlds,
 }
 
@@ -33,10 +33,10 @@ impl Default for MachinePlan {
     }
 }
 
-/// Which eras a seed's world may have.
+/// The eras that worlds may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worlds {
-    /// Both, on either side, and servers that change theirs at any point.
+    /// Both, on either side, with servers that change theirs at any point.
     Both,
     /// Sessions only.
     Legacy,
@@ -52,20 +52,20 @@ impl Worlds {
     }
 }
 
-/// What came of a simulation.
+/// The results of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineSummary {
-    /// Worlds lived through.
+    /// The number of worlds.
     pub seeds: u64,
     /// Calls made.
     pub calls: u64,
     /// Calls that were answered.
     pub answered: u64,
-    /// MachineFaults that the machine met: failures and refusals.
+    /// The failures and refusals that the machine met.
     pub faults: u64,
-    /// Runs of a tool on the server.
+    /// How often servers ran a tool.
     pub executions: u64,
-    /// Runs that the server denied.
+    /// How many runs a server denied.
     pub lies: u64,
     /// Virtual time, in seconds.
     pub seconds: u64,
@@ -104,7 +104,7 @@ impl fmt::Display for MachineSummary {
     }
 }
 
-/// Lives through as many worlds as the plan asks for; `progress` hears the calls done so far.
+/// Runs as many worlds as the plan asks for; `progress` gets the number of calls so far.
 pub fn run(plan: MachinePlan, mut progress: impl FnMut(u64)) -> MachineSummary {
     let mut summary = MachineSummary::default();
     let mut seed = plan.first_seed;
@@ -116,13 +116,13 @@ pub fn run(plan: MachinePlan, mut progress: impl FnMut(u64)) -> MachineSummary {
     summary
 }
 
-/// Lives through the world that a seed draws.
+/// Runs the world that a seed draws.
 pub fn run_seed(seed: u64, worlds: Worlds, calls: u64) -> MachineSummary {
     let faults = MachineFaults::draw(&mut Rng::new(seed ^ 0xfa17_5eed));
     run_world(seed, faults, worlds.setting(seed), calls)
 }
 
-/// Lives through one world: chaos, healing, and the end.
+/// Runs one world: chaos, healing, and the end.
 pub fn run_world(seed: u64, faults: MachineFaults, setting: Setting, calls: u64) -> MachineSummary {
     let mut world = MachineWorld::new(seed, faults, setting);
     world.listen();
@@ -134,7 +134,7 @@ pub fn run_world(seed: u64, faults: MachineFaults, setting: Setting, calls: u64)
     summarise(world)
 }
 
-/// With a server that heals, a link must come back by itself, within minutes and without help.
+/// Checks that the link recovers by itself within minutes, once the server works again.
 fn recover(world: &mut MachineWorld) {
     let began = world.now;
     let mut last = String::new();

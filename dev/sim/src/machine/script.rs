@@ -1,4 +1,4 @@
-//! What the network will say about one request, and when.
+//! The news that the network will give about one request, and when.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) enum News {
 }
 
 impl News {
-    /// Tells the machine.
+    /// Gives the news to the machine.
     pub(crate) fn report(self, link: &mut Link, now: Moment, attempt: AttemptId) {
         match self {
             Self::Body(body) => link.handle_body(now, attempt, &body),
@@ -33,12 +33,12 @@ impl News {
     }
 }
 
-/// The news of one attempt, each with its delay from the request.
+/// The news of one attempt, each with its delay after the request.
 #[derive(Debug, Default)]
 pub(crate) struct Script(pub(crate) Vec<(Duration, News)>);
 
 impl Script {
-    /// Never a word: a black hole.
+    /// No news at all: a black hole.
     pub(crate) const fn silence() -> Self {
         Self(Vec::new())
     }
@@ -52,7 +52,7 @@ impl Script {
         Self::failure(after, Failure::not_sent(cause))
     }
 
-    /// The connection broke; nobody can know what arrived.
+    /// The connection broke; what arrived is unknown.
     pub(crate) fn reset(after: Duration) -> Self {
         Self::failure(after, Failure::unknown(Cause::Reset))
     }

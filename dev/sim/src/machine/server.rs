@@ -1,7 +1,7 @@
 //! The model server: sessions, executions, and the fate of every request.
 //!
-//! It decides what became of a request at the moment it is sent, and returns all that the network
-//! will ever say about it. It tells the oracle the truth, also when it lies to the client.
+//! It decides the fate of a request when the request is sent, and returns all that the network will ever say
+//! about it. It tells the oracle the truth, also when it lies to the client.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::machine::oracle::MachineOracle;
 use crate::machine::script::{News, Script, head};
 use crate::machine::streams::Streams;
 
-/// A server behind a network, both of them faulty.
+/// A server behind a network, both with faults.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) faults: MachineFaults,
@@ -32,11 +32,11 @@ pub(crate) struct Server {
     /// Answers that were promised by a 202 and wait for the standing stream.
     pub(crate) elsewhere: Vec<(Moment, u64, String)>,
     pub(crate) fleet: Fleet,
-    /// Of a thousand stateless calls: input is needed first.
+    /// Out of a thousand stateless calls: how many need input first.
     pub(crate) rounds: u64,
-    /// How it refuses what it does not understand.
+    /// How it refuses requests that it does not understand.
     pub(crate) manner: u64,
-    /// States that were given out.
+    /// The number of states that were given out.
     pub(crate) states: u64,
     /// Stateless calls that will run, unless their connection is closed before.
     pub(crate) runs: Vec<(Duration, u64)>,
@@ -80,7 +80,7 @@ impl Server {
         }
     }
 
-    /// The process dies and comes back: what was in memory is gone.
+    /// Restarts the process: what was in memory is gone.
     pub(crate) fn restart(&mut self) {
         self.sessions.clear();
         self.streams.forget();
@@ -192,7 +192,7 @@ impl Server {
         Script::answer(latency, head, answer(wire_id, result).into())
     }
 
-    /// Notifications and answers: taken, or lost on the way.
+    /// Takes in a notification or an answer, or loses it on the way.
     pub(crate) fn control(&mut self, latency: Duration) -> Script {
         if self.hits(self.faults.gateway_before) {
             return Script::status(latency, 502);
@@ -203,7 +203,7 @@ impl Server {
         Script::status(latency, 202)
     }
 
-    /// Says in one of the dialects that the session is gone.
+    /// Says in one of the known dialects that the session is gone.
     fn lost(&mut self, latency: Duration, wire_id: u64) -> Script {
         let error = |message: &str| {
             format!(
@@ -220,7 +220,7 @@ impl Server {
         }
     }
 
-    /// A call of the application: the heart of the model.
+    /// Decides the fate of a call of the application.
     pub(crate) fn call(
         &mut self,
         now: Moment,
@@ -264,7 +264,7 @@ impl Server {
         self.answer_call(now, (latency, work), call)
     }
 
-    /// Runs a call: at once, or, where closing is the cancel, if nobody closes before.
+    /// Runs a call: at once, or, where closing is the cancel, if the connection is not closed before.
     fn run(&mut self, call: ReceivedCall, after: Duration, oracle: &mut MachineOracle) {
         match call.era {
             Era::Legacy => oracle.executed(call.number),
@@ -272,7 +272,7 @@ impl Server {
         }
     }
 
-    /// The call was run; whether the client hears of it is another matter.
+    /// Answers a call that was run; the answer may be lost.
     fn answer_call(
         &mut self,
         now: Moment,
@@ -356,7 +356,7 @@ impl Server {
         }
     }
 
-    /// Accepts the resume and drops it: the server of the first report.
+    /// Accepts the resume and drops it, as the server of the first bug report did.
     fn drop_resume(&mut self, latency: Duration) -> Script {
         let mut script = Script::stream(latency);
         let lasts = self.rng.between(Duration::ZERO, Duration::from_secs(8));
@@ -394,7 +394,7 @@ pub(crate) fn answer(wire_id: u64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"result":{result}}}"#)
 }
 
-/// The number that follows `key` in a text that the machine wrote.
+/// The number behind `key` in a text that the machine wrote.
 pub(crate) fn number_after(text: &str, key: &str) -> Option<u64> {
     let rest = &text[text.find(key)? + key.len()..];
     let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());

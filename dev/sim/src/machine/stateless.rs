@@ -1,8 +1,8 @@
-//! The model server of the stateless era: no sessions, closing is the cancel, and a call may need input
-//! first. And what each era says to requests of the other.
+//! The model server of the stateless era, which has no sessions, where closing is the cancel and a call may
+//! need input first; and what each era answers to requests of the other.
 //!
-//! A server that does not understand a request never runs it, with one exception from the field: a legacy
-//! server without sessions takes a stateless call for one of its own.
+//! A server that does not understand a request never runs it, with one exception that real servers show: a
+//! legacy server without sessions takes a stateless call for one of its own.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::machine::script::{News, Script, event};
 use crate::machine::server::{ReceivedCall, Server, answer, number_after};
 
 impl Server {
-    /// A stateless request that reached a server of its era.
+    /// Handles a stateless request at a server of its era.
     pub(crate) fn stateless(
         &mut self,
         now: Moment,
@@ -70,7 +70,7 @@ impl Server {
         Script::json(latency, 200, answer(wire_id, result))
     }
 
-    /// The standing stream: acknowledged, and open until it is cut.
+    /// Handles the standing stream: acknowledged, and open until it is cut.
     fn subscribe(&mut self, latency: Duration, wire_id: u64) -> Script {
         if self.rng.below(3) == 0 {
             return Script::json(latency, 404, error(wire_id, -32601, "Method not found"));
@@ -96,7 +96,7 @@ impl Server {
         let mut members = vec![r#""resultType":"input_required""#.to_owned()];
         let questions = self.rng.below(3);
         if questions == 0 || self.rng.below(2) == 0 {
-            // Escapes and numbers that a reader would write otherwise.
+            // With escapes and numbers that a reader would write differently, so that a change is noticed.
             let state = self.states;
             members.push(match self.rng.below(3) {
                 0 => format!(r#""requestState":"{state}\u004a\/ ==""#),
@@ -118,7 +118,7 @@ impl Server {
         script
     }
 
-    /// A stateless request at a server of sessions.
+    /// Handles a stateless request at a server with sessions.
     pub(crate) fn too_new(
         &mut self,
         now: Moment,
@@ -159,12 +159,12 @@ impl Server {
         }
     }
 
-    /// The status of a server that says nothing else.
+    /// The status of a server that gives no other reason.
     fn refusal(&self) -> u16 {
         [400, 404, 405, 406, 415][(self.manner / 64 % 5) as usize]
     }
 
-    /// What legacy servers say to `server/discover`.
+    /// The answers of legacy servers to `server/discover`.
     fn unknown_question(&mut self, latency: Duration, wire_id: u64) -> Script {
         if self.hits(self.faults.gateway_before) {
             return Script::status(latency, 503);
@@ -184,7 +184,7 @@ impl Server {
         }
     }
 
-    /// A request of a session at a server that has none.
+    /// Handles a request of a session at a server that has none.
     pub(crate) fn too_old(&mut self, request: &Outgoing, oracle: &mut MachineOracle) -> Script {
         let latency = self.latency();
         let Verb::Post { body } = &request.verb else { return Script::status(latency, 405) };
@@ -212,7 +212,7 @@ impl Server {
     }
 }
 
-/// The state that a request sends back, as it was written.
+/// The state that a request sends back, byte for byte.
 pub(crate) fn echoed_state(text: &str) -> Option<String> {
     let body = Json::new(text.to_owned()).ok()?;
     let state = body.member("params")?.member("requestState")?;
@@ -233,7 +233,7 @@ fn error(wire_id: u64, code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{wire_id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// An error of a server that did not read far enough to know whom it answers.
+/// An error without an id, of a server that did not read the request that far.
 fn nameless(code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#)
 }

@@ -1,7 +1,7 @@
-//! A fault story, told step by step: what a call meets, and what the machine does about it.
+//! A story of faults, told step by step: what a call meets, and what the machine does about it.
 //!
-//! Each chapter is one call or a few, and a server that behaves as the chapter says. Nothing is
-//! staged but the server: the machine is the real one, and the times are those it chose.
+//! Each chapter has one call or a few, and a server that behaves as the chapter says. Only the server is
+//! scripted: the machine is the real one, and it chose the times.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -26,11 +26,11 @@ enum Does {
     Drop,
     /// Has forgotten the session.
     ForgetSession,
-    /// A load balancer answers 502; whether the tool ran, nobody can say.
+    /// A load balancer answers 502; whether the tool ran is unknown.
     Gateway,
     /// Runs it, sends one event with an id, and the connection breaks.
     StreamThenReset,
-    /// Asks for two seconds.
+    /// Asks for a pause of two seconds.
     TooBusy,
 }
 
@@ -39,9 +39,9 @@ struct Chapter {
     moral: &'static str,
     tools: &'static [&'static str],
     does: &'static [Does],
-    /// Every request after those in `does`.
+    /// What the server does with every request after those in `does`.
     then: Does,
-    /// The server cannot be reached for so long.
+    /// How long the server cannot be reached.
     down_for: Duration,
 }
 
@@ -106,7 +106,7 @@ pub fn tell(out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One chapter as it is played.
+/// One chapter while it is played.
 struct StoryStage<'a, W> {
     chapter: &'a Chapter,
     out: &'a mut W,
@@ -119,11 +119,11 @@ struct StoryStage<'a, W> {
     dials: BTreeMap<(Moment, u64), AttemptId>,
     order: u64,
     sessions: u64,
-    /// The last session that the server forgot.
+    /// The last session that the server has forgotten.
     forgotten: u64,
     ran: u32,
     open: BTreeMap<ExchangeId, &'static str>,
-    /// The request that each resumable stream will answer in the end.
+    /// The request that each resumable stream will finally answer.
     asked: u64,
 }
 
@@ -175,7 +175,7 @@ impl<'a, W: Write> StoryStage<'a, W> {
         self.say("oracle", &format!("the server ran {ran} of {calls} calls"))
     }
 
-    /// Moves time to the next thing that happens.
+    /// Moves time to the next event.
     fn advance(&mut self) -> io::Result<()> {
         let news = self.news.first_key_value().map(|(key, _)| key.0);
         let dial = self.dials.first_key_value().map(|(key, _)| key.0);
@@ -254,7 +254,7 @@ impl<'a, W: Write> StoryStage<'a, W> {
         }
     }
 
-    /// Writes what will come of a request.
+    /// Plans the answer to a request.
     fn serve(&mut self, request: &Outgoing) {
         let script = match &request.verb {
             Verb::Delete => Script::status(LATENCY, 200),
@@ -281,7 +281,7 @@ impl<'a, W: Write> StoryStage<'a, W> {
             return Script::answer(LATENCY, head, answer(id, result).into());
         }
         if !text.contains(r#""method":"tools/call""#) {
-            // A question of the machine has an id, and is refused like a call in a session that is gone.
+            // A question of the machine has an id, and is refused as a call of a lost session is.
             return match session_number(request) {
                 _ if id == 0 => Script::status(LATENCY, 202),
                 Some(session) if session <= self.forgotten => Script::status(LATENCY, 404),

@@ -1,4 +1,4 @@
-//! Event streams of the model server, as its event store remembers them.
+//! The event streams of the model server, as its event store keeps them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) struct Streams {
     next: u64,
 }
 
-/// What one request's stream says, from its first event to its answer.
+/// The events of one request's stream, from the first to its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     number: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Stream {
     pub(crate) session: Option<u64>,
     has_ids: bool,
     retry: Option<Duration>,
-    /// When each event becomes known; the last one is the answer.
+    /// When each event happens; the last one is the answer.
     events: Vec<(Moment, String)>,
 }
 
@@ -54,7 +54,7 @@ impl Streams {
         self.next
     }
 
-    /// The stream and the place in it that an event id names.
+    /// The stream, and the place in it, that an event id names.
     pub(crate) fn find(&self, event_id: &str) -> Option<(&Stream, usize)> {
         let (number, place) = event_id.split_once('-')?;
         let stream = self.stored.get(&number.parse().ok()?)?;
@@ -65,14 +65,14 @@ impl Streams {
         self.stored.get(&number)
     }
 
-    /// The server restarts: its store was in memory.
+    /// Forgets all streams: a restarted server has lost its memory.
     pub(crate) fn forget(&mut self) {
         self.stored.clear();
     }
 }
 
 impl Stream {
-    /// What a connection hears of this stream from event `from` on, and perhaps not to its end.
+    /// What a connection gets of this stream from event `from` on, perhaps not to its end.
     pub(crate) fn play(
         &self,
         now: Moment,
@@ -96,7 +96,7 @@ impl Stream {
             script.push(at, event(id.as_deref(), data, self.retry.filter(|_| place == 0)));
         }
         if self.has_ids && heard == 0 && from == 0 {
-            // A server that polls primes its stream before it closes it.
+            // A server that is polled sends a priming event before it closes the stream.
             let id = format!("{}-1", self.number);
             script.push(at, event(Some(&id), "", self.retry));
         }
@@ -105,13 +105,13 @@ impl Stream {
         script
     }
 
-    /// Something that a stream should not say, and that must change nothing.
+    /// Something that a stream should not contain, and that must change nothing.
     fn oddity(&self, place: usize, rng: &mut Rng) -> News {
         match rng.below(4) {
             0 => event(None, "this is not JSON", None),
             1 => event(None, r#"{"jsonrpc":"2.0","id":99999999,"result":{}}"#, None),
             2 => News::Comment,
-            // A replay of what this connection, or an earlier one, has heard.
+            // A replay of an event that this connection, or an earlier one, has had.
             _ => {
                 let id = self.has_ids.then(|| format!("{}-{}", self.number, place.max(1)));
                 event(id.as_deref(), &notification(self.call, 0), None)

@@ -1,9 +1,9 @@
-//! What a request may say in its era: the machine's own words, read by somebody else.
+//! Checks that each request has the form of its era, independently of the code that wrote it.
 
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Outgoing, Verb};
 
-/// What is wrong with a request; nothing, as a rule.
+/// What is wrong with a request, if anything.
 pub(crate) fn fault(request: &Outgoing) -> Option<String> {
     match request.to.era() {
         Era::Legacy => legacy_fault(request),

@@ -1,4 +1,4 @@
-//! One world: a machine, a server, and time that jumps from one happening to the next.
+//! One world: a machine, a server, and time that jumps from one event to the next.
 
 mod application;
 mod happening;
@@ -24,7 +24,7 @@ use crate::machine::script::{News, event};
 use crate::machine::server::{Outage, Server, number_after, session_number};
 use crate::machine::stateless::{echoed_state, wanted_state};
 
-/// A machine and everything around it.
+/// A machine, its server and its application.
 pub(crate) struct MachineWorld {
     pub(crate) link: Link,
     pub(crate) now: Moment,
@@ -32,7 +32,7 @@ pub(crate) struct MachineWorld {
     server: Server,
     setting: Setting,
     rng: Rng,
-    /// The newest session generation that something was sent under.
+    /// The newest session generation of a request that was sent.
     generation: u64,
     happenings: BinaryHeap<Reverse<(Moment, u64)>>,
     pending: BTreeMap<u64, DueHappening>,
@@ -77,7 +77,7 @@ impl MachineWorld {
         }
     }
 
-    /// Lives until nothing is left to happen and every call has ended.
+    /// Runs until no event is left and every call has ended.
     pub(crate) fn live(&mut self) {
         while (!self.pending.is_empty() || !self.calls.is_empty()) && self.step() {
             if self.now > HORIZON {
@@ -88,7 +88,7 @@ impl MachineWorld {
         }
     }
 
-    /// From now on nothing goes wrong.
+    /// Ends all faults.
     pub(crate) fn heal(&mut self) {
         self.is_healed = true;
         let sessionless = self.server.faults.sessionless;
@@ -98,7 +98,7 @@ impl MachineWorld {
         self.server.fleet = self.setting.healed(&mut self.rng);
     }
 
-    /// Makes one call and lives until it has ended.
+    /// Makes one call and runs until it has ended.
     pub(crate) fn call_and_wait(&mut self) -> Outcome {
         self.begin();
         let call = self.next_call;
@@ -120,7 +120,7 @@ impl MachineWorld {
         self.now = end;
     }
 
-    /// Closes the link; nothing may be left of it.
+    /// Closes the link, and checks that nothing is left of it.
     pub(crate) fn close(&mut self) {
         self.link.close(self.now);
         self.pump();
@@ -131,7 +131,7 @@ impl MachineWorld {
         self.oracle.closed();
     }
 
-    /// Lets time jump to the next happening. Returns false if there is none.
+    /// Lets time jump to the next event. Returns false if there is none.
     fn step(&mut self) -> bool {
         let next = self.happenings.peek().map(|Reverse((at, _))| *at);
         let timeout = self.link.poll_timeout().map(|(at, _)| at);
@@ -181,7 +181,7 @@ impl MachineWorld {
                 self.cut_all();
             }
             DueHappening::Run(attempt, call) => {
-                // Who is closed upon may stop, or hear of it too late.
+                // A server whose connection is closed may stop, or notice it too late.
                 if self.open.contains_key(&attempt) || self.rng.below(2) == 0 {
                     self.oracle.executed(call);
                 }
@@ -189,7 +189,7 @@ impl MachineWorld {
         }
     }
 
-    /// The server's side of every connection is gone.
+    /// Cuts the server's side of every connection.
     fn cut_all(&mut self) {
         for (attempt, connection) in std::mem::take(&mut self.open) {
             if connection.is_handshake {
@@ -203,7 +203,7 @@ impl MachineWorld {
 
     fn news(&mut self, attempt: AttemptId, news: News) {
         if !self.open.contains_key(&attempt) {
-            // Late news, of an attempt that was given up: legal, and must change nothing.
+            // Late news, of an attempt that was given up, is legal and must change nothing.
             if self.rng.below(2) == 0 {
                 return;
             }
@@ -270,7 +270,7 @@ impl MachineWorld {
         }
     }
 
-    /// The state of an answer that asks for input.
+    /// The state in an answer that asks for input.
     fn wanted(&self, news: &News) -> Option<Option<String>> {
         let has_rounds = self.setting.rounds > 0;
         match news {
@@ -330,7 +330,7 @@ impl MachineWorld {
         self.flush_elsewhere();
     }
 
-    /// Whether a request begins a handshake: one that asks for the era is in a generation of its own.
+    /// Whether a request begins a handshake; one that asks for the era does so in a generation of its own.
     fn opens(&mut self, request: &Outgoing, text: &str) -> bool {
         let generation = request.to.generation.number();
         let is_new = generation > self.generation;
@@ -338,7 +338,8 @@ impl MachineWorld {
         text.contains(r#""method":"initialize""#) || (is_new && text.contains(ERA_QUESTION))
     }
 
-    /// A call of this generation goes out, and so there is no handshake of it: what asks for its era is a ping.
+    /// Notes that requests for the era in this generation are pings, because a call goes out in it, so its
+    /// handshake is over.
     fn know_pings(&mut self, generation: u64) {
         for (attempt, connection) in &mut self.open {
             if connection.asks_era_of == Some(generation) && connection.is_handshake {
@@ -348,7 +349,7 @@ impl MachineWorld {
         }
     }
 
-    /// Answers that were promised by a 202 come on the standing stream of their session.
+    /// Sends answers that were promised by a 202 on the standing stream of their session.
     fn flush_elsewhere(&mut self) {
         for (at, session, text) in std::mem::take(&mut self.server.elsewhere) {
             let listener = self.open.iter().find(|(_, each)| each.listens == Some(session));
@@ -374,11 +375,11 @@ impl MachineWorld {
     }
 }
 
-/// A world that is still busy then will never rest.
+/// A world that is still busy at this moment would never end.
 const HORIZON: Moment = Moment::secs(100_000);
-/// How a request that asks for the era says so.
+/// The text by which a request asks for the era.
 const ERA_QUESTION: &str = r#""method":"server/discover""#;
-/// How long the machine waits for it: there is another way to find out.
+/// How long the machine waits for that answer: there is another way to find out.
 const ERA_QUESTION_LIMIT: Duration = Duration::from_secs(3);
 /// How long it waits for any other first request of a handshake.
 const INITIALIZE_LIMIT: Duration = Duration::from_secs(15);

@@ -1,4 +1,4 @@
-//! One connection's cable: it carries bytes both ways, until something happens to it.
+//! One connection's cable: it carries bytes both ways, until it is broken.
 
 use std::future::ready;
 use std::io;
@@ -11,50 +11,50 @@ use tokio::sync::Notify;
 
 use super::meter::{Tally, Way};
 
-/// What a cable does to what passes through it.
+/// What a cable does to the bytes that it carries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cable {
     /// How long a burst of bytes takes, either way.
     pub delay: Duration,
     /// The most bytes that arrive at once; zero for as many as there are.
     pub slice: usize,
-    /// What happens to it, if anything does.
+    /// How it breaks, if it does.
     pub harm: Option<Harm>,
 }
 
-/// Something that happens to a cable, once.
+/// A break of a cable, which happens once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Harm {
-    /// Which way the bytes go that are counted.
+    /// The direction in which bytes are counted.
     pub way: Way,
-    /// After so many of them have arrived.
+    /// How many of them arrive before it.
     pub after: u64,
-    /// What happens.
+    /// The kind of break.
     pub breaks: Break,
 }
 
 /// How a cable breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
-    /// Both ends find it closed. What arrived before can be read.
+    /// Both ends find it closed. Bytes that arrived before can be read.
     Fin,
-    /// Nothing passes for so long, then everything goes on.
+    /// Nothing passes for this long, then everything goes on.
     Pause(Duration),
     /// Both ends find it reset, once they have read what arrived before.
     Reset,
-    /// Both ends find it reset, and what they had not read is lost.
+    /// Both ends find it reset, and unread bytes are lost.
     ResetAtOnce,
-    /// Nothing ever passes again, and nobody is told.
+    /// Nothing ever passes again, and neither end is told.
     Stall,
 }
 
 impl Cable {
-    /// Whether nothing ever happens on it.
+    /// Whether it carries bytes without delay, slices or break.
     pub fn is_perfect(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Carries bytes between the client's pipe and the server's until both ways have ended, and counts
+    /// Carries bytes between the client's pipe and the server's until both directions have ended, and counts
     /// them.
     pub(super) async fn carry(self, near: Pipe, far: Pipe, tally: Tally) {
         let (near_control, far_control) = (near.control(), far.control());
@@ -64,7 +64,7 @@ impl Cable {
         let back = self.one_way(Way::ToClient, from_server, to_client, &ends);
         tokio::select! {
             biased;
-            // Dropping the halves is the FIN; in a black hole nobody sees it.
+            // Dropping the halves is the FIN; in a black hole neither end sees it.
             () = ends.over.notified() => {}
             _ = async { tokio::join!(there, back) } => {}
         }
@@ -109,10 +109,10 @@ impl Cable {
     }
 }
 
-/// Reads what is there, or waits for it: bytes that follow each other closely are late once, not each.
+/// Reads with a delay: bytes that follow each other closely are delayed once, not each.
 struct Late {
     delay: Duration,
-    /// Something was carried, and nothing has been waited for since.
+    /// Whether something was carried since the last wait.
     is_in_burst: bool,
 }
 
@@ -135,7 +135,7 @@ impl Late {
     }
 }
 
-/// Both ends of a cable, to be broken together.
+/// Both ends of a cable, which break together.
 struct Ends {
     near: Control,
     far: Control,
@@ -158,7 +158,7 @@ impl Ends {
             }
             Break::Pause(time) => tokio::time::sleep(time).await,
             Break::Reset => {
-                // With paused time it passes only once both ends have nothing left to do.
+                // With paused time this passes only once both ends have nothing left to do.
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 self.reset();
             }
@@ -166,7 +166,7 @@ impl Ends {
             Break::Stall => {
                 self.near.stall();
                 self.far.stall();
-                // Nothing will ever wake this cable again.
+                // Nothing else would ever wake this cable again.
                 self.over.notify_one();
                 std::future::pending().await
             }

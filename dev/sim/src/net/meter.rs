@@ -1,4 +1,4 @@
-//! Counts what passes on each line of a network, and notices when a line breaks.
+//! Counts the bytes on each line of a network, and notices when a line breaks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,25 +12,25 @@ pub enum Way {
     ToServer,
 }
 
-/// What passed on every line of a network, by the number of its dial. Clones are the same meter.
+/// The byte counts of every line of a network, by the number of its dial. Clones share one meter.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     lines: Arc<Mutex<Vec<Tally>>>,
 }
 
-/// What passed on one line.
+/// The byte counts of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Bytes from the server.
     pub to_client: u64,
     /// Bytes from the client.
     pub to_server: u64,
-    /// Whether its harm has happened.
+    /// Whether it has broken.
     pub is_broken: bool,
 }
 
 impl Passed {
-    /// How many bytes went this way.
+    /// How many bytes went in this direction.
     pub const fn bytes(&self, way: Way) -> u64 {
         match way {
             Way::ToClient => self.to_client,
@@ -40,13 +40,13 @@ impl Passed {
 }
 
 impl Meter {
-    /// What passed so far. Dials that led to no connection passed nothing.
+    /// The counts so far. A dial that led to no connection counts nothing.
     pub fn passed(&self) -> Vec<Passed> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().map(Tally::passed).collect()
     }
 
-    /// The count of this dial.
+    /// The counter of this dial.
     pub(super) fn tally(&self, dial: u64) -> Tally {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let place = usize::try_from(dial).unwrap_or(usize::MAX);
@@ -57,7 +57,7 @@ impl Meter {
     }
 }
 
-/// The count of one line.
+/// The counter of one line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally(Arc<Counts>);
 

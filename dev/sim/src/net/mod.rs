@@ -6,8 +6,8 @@
 //!                        └ delay, slices, a pause, or its end at an exact byte
 //! ```
 //!
-//! What each new connection is like is for whoever makes the [`Network`] to say. A connection that
-//! nothing happens to is the server's own pipe, without a cable.
+//! The creator of a [`Network`] says what each new connection is like. A connection without faults is the
+//! server's own pipe, without a cable.
 
 mod cable;
 mod meter;
@@ -24,10 +24,10 @@ use tokio::task::JoinSet;
 pub use cable::{Break, Cable, Harm};
 pub use meter::{Meter, Passed, Way};
 
-/// What becomes of one attempt to connect.
+/// The result of one attempt to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A connection, with whatever this cable does to it.
+    /// A connection over this cable.
     Connected(Cable),
     /// No answer to the SYN, for ever.
     Hangs,
@@ -35,7 +35,7 @@ pub enum Line {
     Refused,
 }
 
-/// A client's way to one server. Clones are the same network.
+/// A client's way to one server. Clones share one network.
 #[derive(Clone)]
 pub struct Network {
     server: Arc<Mutex<Server>>,
@@ -46,21 +46,21 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network in which `lines` says what the n-th dial leads to; the first is number 0.
+    /// Creates a network in which `lines` says what the n-th dial leads to; the first is number 0.
     pub fn new(server: Server, lines: impl Fn(u64) -> Line + Send + Sync + 'static) -> Self {
         let server = Arc::new(Mutex::new(server));
         let (lines, dialled, cables) = (Arc::new(lines), Arc::default(), Arc::default());
         Self { server, lines, dialled, cables, meter: None }
     }
 
-    /// Counts what passes on every line; each is a cable then, whatever happens on it.
+    /// Counts the bytes on every line; each line is then a cable, even without faults.
     #[must_use]
     pub fn metered(mut self, meter: Meter) -> Self {
         self.meter = Some(meter);
         self
     }
 
-    /// From now on dials lead to this server: the old one is gone, and another stands in its place.
+    /// Leads further dials to this server, which replaces the old one.
     pub fn lead_to(&self, server: Server) {
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = server;
     }
@@ -69,12 +69,12 @@ impl Network {
         self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often somebody dialled.
+    /// How often a client has dialled.
     pub fn dialled(&self) -> u64 {
         self.dialled.load(Ordering::Relaxed)
     }
 
-    /// Ends every cable, those too on which nothing passes any more.
+    /// Ends every cable, stalled ones included.
     pub fn hang_up(&self) {
         self.cables().abort_all();
     }
@@ -101,7 +101,7 @@ impl Network {
         }
         let (client, near) = pipe(CAPACITY);
         let mut cables = self.cables();
-        // A set remembers those that have ended until they are asked for.
+        // A join set keeps finished tasks until they are joined.
         while cables.try_join_next().is_some() {}
         cables.spawn(cable.carry(near, far, tally.unwrap_or_default()));
         Ok(client)

@@ -1,5 +1,5 @@
-//! What a script consists of: how the server behaves, how the client is set up, and what the application
-//! asks for.
+//! What a script consists of: how the server behaves, how the client is configured, and what the application
+//! does.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use super::stage::Stage;
 /// One script.
 #[derive(Clone, Copy)]
 pub struct Exchange {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What kind of server it is.
+    /// The carrier that the server speaks.
     pub(super) kind: ServerKind,
     /// How the server behaves.
     pub(super) serve: fn(&Mcp),
-    /// How the client is set up.
+    /// How the client is configured.
     pub(super) dress: fn(ClientBuilder) -> ClientBuilder,
     /// What the application does.
     pub(super) play: Play,
-    /// The time of a call.
+    /// The deadline of a call.
     pub(super) deadline: Duration,
     /// What the contract leaves open in this script.
     pub(super) leeway: &'static [Leeway],
@@ -31,7 +31,7 @@ pub struct Exchange {
 /// What an application does.
 pub(super) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>;
 
-/// What kind of server it is.
+/// The carrier that a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKind {
     /// HTTP+SSE, 2024-11-05.
@@ -40,18 +40,18 @@ pub(super) enum ServerKind {
     Streamable,
 }
 
-/// What a call of a script may end with besides its answer or, if it is unsafe, a doubt.
+/// An end of a call that a script allows besides its answer or, if it is unsafe, a doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leeway {
-    /// The kind of the error, or the code of the server's.
+    /// The error that is allowed.
     pub(super) ending: Lenient,
-    /// After which breaks.
+    /// The breaks after which it is allowed.
     pub(super) after: After,
-    /// Which sentence of the contract allows it.
+    /// The sentence of the contract that allows it.
     pub(super) why: &'static str,
 }
 
-/// What is let pass.
+/// An error that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lenient {
     /// A JSON-RPC error of this code.
@@ -60,17 +60,17 @@ pub(super) enum Lenient {
     Kind(ridethrough::error::Kind),
 }
 
-/// After which breaks something is let pass.
+/// The breaks after which an error is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// After each of them.
+    /// After every break.
     Any,
     /// After a connection went silent.
     Stall,
 }
 
 impl Exchange {
-    /// A server of sessions that answers in JSON, and a client that knows it.
+    /// A server with sessions that answers in JSON, and a client that knows its era.
     pub(super) const PLAIN: Self = Self {
         name: "",
         kind: ServerKind::Streamable,
@@ -82,8 +82,9 @@ impl Exchange {
     };
 }
 
-/// The time of a call.
+/// The deadline of a call.
 const CALL: Duration = Duration::from_secs(60);
-/// The time of a call whose stream can be resumed: a live server's silence is waited out for 2 minutes before
-/// it is (row 19). Over HTTP+SSE all calls share one stream, which is found dead as late as that.
+/// The deadline of a call whose stream can be resumed: the silence of a live server is waited out for 2
+/// minutes before a resume (row 19). Over HTTP+SSE all calls share one stream, which is found dead as late as
+/// that.
 pub(super) const RESUMABLE: Duration = Duration::from_secs(240);

@@ -11,22 +11,22 @@ use super::exchange::{Exchange, ServerKind};
 use super::stage::{Ended, Stage};
 use crate::net::{Cable, Harm, Line, Meter, Network, Passed};
 
-/// What was seen of one run.
+/// What was observed in one run.
 #[derive(Debug)]
 pub(super) struct RunRecord {
-    /// The application's calls, and two after them.
+    /// The application's calls, and two further calls after the script.
     pub(super) ended: Vec<Ended>,
     /// Every run of a tool.
     pub(super) runs: Vec<Run>,
-    /// What had passed on each connection when the script was over.
+    /// The byte counts of each connection at the end of the script.
     pub(super) scripted: Vec<Passed>,
-    /// What has passed in all.
+    /// The byte counts at the end of the run.
     pub(super) passed: Vec<Passed>,
-    /// The tasks that were left when everything was over.
+    /// How many tasks were left at the end.
     pub(super) tasks: usize,
 }
 
-/// Plays an exchange with the connection of this dial harmed, if any is.
+/// Plays an exchange, with the connection of this dial broken, if any is.
 pub(super) fn live(
     exchange: &Exchange,
     protocol: Protocol,
@@ -79,23 +79,22 @@ fn stage(
     let network = Network::new(server.clone(), lines).metered(meter.clone());
     let builder =
         Client::builder("http://server.test/mcp").dial(network).seed(7).retry_policy(policy());
-    // The real clocks would see that simulated time is faster.
+    // The real clocks would notice that simulated time is faster.
     let builder = builder.sleep_clock(|| Duration::ZERO);
     let client = (exchange.dress)(builder).build().expect("every script's settings are right");
     Stage::new(client, mcp, server, exchange.deadline)
 }
 
-/// The default policy, but for the patience before the first connect: a handshake that meets silence takes
-/// 15 s, and the default of 10 s takes that for a wrong address. Only an outage shorter than the patience
-/// is promised to be ridden through.
+/// The default policy, except for the patience before the first connect: a handshake that meets silence takes
+/// 15 s, and after the default of 10 s it would count as a wrong address. Only an outage shorter than the
+/// patience is promised to be ridden through.
 fn policy() -> RetryPolicy {
     let patience = Duration::from_secs(30);
     let policy = RetryPolicy::interactive().builder().first_patience(patience).build();
     policy.expect("within its bounds")
 }
 
-/// Waits until everything that was started has ended: a drain takes 2 s, and whoever sweeps idle connections
-/// looks up every 5 s.
+/// Waits until every task has ended: a drain takes 2 s, and the sweep of idle connections runs every 5 s.
 async fn tasks_left() -> usize {
     let alive = || Handle::current().metrics().num_alive_tasks();
     for _ in 0..3 {
@@ -107,13 +106,13 @@ async fn tasks_left() -> usize {
     alive()
 }
 
-/// Keys cost milliseconds to make, and nothing here asks for one.
+/// One authority for all runs, because keys cost milliseconds to make.
 fn authority() -> Authority {
     static SHARED: OnceLock<Authority> = OnceLock::new();
     SHARED.get_or_init(Authority::new).clone()
 }
 
-/// The calls that follow each script, to see whether the client has come back.
+/// The calls that follow each script, to see whether the client has recovered.
 pub(super) const AFTERWARDS: [&str; 2] = ["afterwards", "and again"];
-/// How long a connection of HTTP/2 may be silent before it is known to be dead, and a little more.
+/// How long an HTTP/2 connection may be silent before it is known to be dead, and a little more.
 const NOTICED: Duration = Duration::from_secs(30);

@@ -39,13 +39,13 @@ use crate::net::Harm;
 /// Which points are played.
 #[derive(Clone, Debug)]
 pub struct TorturePlan {
-    /// Every so-manieth point; a prime meets them all in turn.
+    /// Plays every N-th point; a prime meets every kind in turn.
     pub every: usize,
-    /// This script only.
+    /// Plays this script only.
     pub exchange: Option<String>,
-    /// This protocol only.
+    /// Plays over this protocol only.
     pub protocol: Option<Protocol>,
-    /// How many points are played at the same time.
+    /// How many points are played at once.
     pub threads: usize,
 }
 
@@ -56,14 +56,14 @@ impl Default for TorturePlan {
     }
 }
 
-/// What came out.
+/// The results of a torture run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TortureSummary {
     /// How many scripts were played.
     pub exchanges: usize,
-    /// How many points.
+    /// How many points were played.
     pub points: usize,
-    /// What was broken.
+    /// The promises that were broken.
     pub violations: Vec<TortureViolation>,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for TortureSummary {
     }
 }
 
-/// Plays every point of a plan. `progress` hears how many are done, and of how many.
+/// Plays every point of a plan. `progress` gets how many are done, and of how many.
 pub fn run(plan: &TorturePlan, progress: impl Fn(usize, usize) + Sync) -> TortureSummary {
     let scenes = scenes(plan);
     let mut violations = Vec::new();
@@ -128,7 +128,7 @@ pub fn run_point(point: &Point) -> TortureSummary {
     TortureSummary { exchanges: scenes.len(), points: scenes.len(), violations }
 }
 
-/// The next few points.
+/// Takes the next few points.
 fn take(next: &AtomicUsize, all: usize) -> std::ops::Range<usize> {
     let begin = next.fetch_add(CHUNK, Ordering::Relaxed).min(all);
     begin..(begin + CHUNK).min(all)
@@ -144,7 +144,7 @@ fn scenes(plan: &TorturePlan) -> Vec<Scene> {
     each.collect()
 }
 
-/// A script over one protocol, and how it goes when nothing happens.
+/// A script over one protocol, with its record when nothing breaks.
 struct Scene {
     exchange: Exchange,
     protocol: Protocol,

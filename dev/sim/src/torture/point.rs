@@ -11,11 +11,11 @@ use crate::net::{Break, Harm, Way};
 pub struct Point {
     /// The script.
     pub exchange: &'static str,
-    /// Over what.
+    /// The protocol that it is played over.
     pub protocol: Protocol,
     /// Which connection; the first is 0.
     pub dial: u64,
-    /// What happens to it, and where.
+    /// How it breaks, and where.
     pub harm: Harm,
 }
 
@@ -34,12 +34,12 @@ impl fmt::Display for Point {
     }
 }
 
-/// The protocols that are tortured. Under TLS a cut falls into a record, which is one more layer that
-/// loses the same bytes.
+/// The protocols that are tortured. TLS is left out: under it a cut falls into a record, which is one more
+/// layer that loses the bytes behind the cut.
 pub const PROTOCOLS: [(&str, Protocol); 2] =
     [("http1", Protocol::Http1), ("http2", Protocol::Http2)];
 
-/// Both ways.
+/// Both directions.
 pub const WAYS: [(&str, Way); 2] = [("to-client", Way::ToClient), ("to-server", Way::ToServer)];
 
 /// Every way to break a connection for good.

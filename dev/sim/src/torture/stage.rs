@@ -1,4 +1,4 @@
-//! Where an exchange is played: a server, a client, and the application's calls with how each ended.
+//! The stage of an exchange: a server, a client, and the application's calls with how each ended.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,9 +15,9 @@ pub(super) struct Stage {
     pub(super) client: Client,
     /// The server behind it.
     pub(super) mcp: Mcp,
-    /// How it is reached.
+    /// The server's connections and life.
     pub(super) server: Server,
-    /// The time of a call.
+    /// The deadline of a call.
     deadline: Duration,
     ended: Mutex<Vec<Ended>>,
     is_closed: Mutex<bool>,
@@ -26,9 +26,9 @@ pub(super) struct Stage {
 /// A call of the application, and how it ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ended {
-    /// What it is known by in its script.
+    /// Its name in the script.
     pub(super) name: String,
-    /// What may be expected of it.
+    /// What must hold for it.
     pub(super) nature: Nature,
     /// How it ended.
     pub(super) ending: Ending,
@@ -36,25 +36,25 @@ pub(super) struct Ended {
     pub(super) took: Duration,
 }
 
-/// What may be expected of a call.
+/// What must hold for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Nature {
-    /// A tool that only acts once for each key; dropped by its caller.
+    /// A tool that acts once for each key; the caller drops the call.
     Dropped {
         /// The key.
         key: String,
     },
-    /// News that the server pushed, in the order in which they came.
+    /// Notifications that the server pushed, in the order in which they came.
     News,
-    /// A notification of ours.
+    /// A notification of the client.
     Notice,
-    /// It may be sent twice, and so it must succeed.
+    /// It may be sent twice, so it must succeed.
     Safe,
     /// It must not run twice.
     Unsafe {
         /// The tool that it runs.
         tool: &'static str,
-        /// What its runs are known by.
+        /// The key by which its runs are found.
         key: String,
     },
 }
@@ -64,18 +64,18 @@ pub(super) enum Nature {
 pub(super) enum Ending {
     /// With this result, or this JSON-RPC error.
     Answer(String),
-    /// Without an answer.
+    /// With an error instead of an answer.
     Error {
-        /// How, in a word.
+        /// The kind of the error.
         kind: Option<Kind>,
         /// Whether the server may have run it.
         may_have_run: bool,
-        /// In words.
+        /// The message.
         words: String,
     },
-    /// Not within a second after its deadline.
+    /// It did not end within a second after its deadline.
     Hung,
-    /// Its caller did not wait.
+    /// The caller did not wait for it.
     Unheard,
 }
 
@@ -104,7 +104,7 @@ impl Stage {
         self.until(&format!("deploy {key}"), Nature::deploy(key), call).await;
     }
 
-    /// Asks for something by a method that only reads.
+    /// Makes a request of a method that only reads.
     pub(super) async fn ask(&self, method: &str, params: Value) {
         let call = self.client.request(method, params).fresh();
         self.until(method, Nature::Safe, call).await;
@@ -127,17 +127,17 @@ impl Stage {
         self.record(name, nature, ending, began);
     }
 
-    /// Begins `deploy` and drops it after so long.
+    /// Begins `deploy` and drops it after this time.
     pub(super) async fn drop_after(&self, key: &str, time: Duration) {
         let began = Instant::now();
         let call = self.client.request("tools/call", tool("deploy", key)).answer();
-        // Whichever comes first: nobody hears of it.
+        // Whichever comes first, the outcome is not used.
         let _ = timeout(time, call).await;
         let nature = Nature::Dropped { key: key.to_owned() };
         self.record(&format!("drop {key}"), nature, Ending::Unheard, began);
     }
 
-    /// Tells the server something.
+    /// Sends the server a notification.
     pub(super) async fn tell(&self, method: &str, params: Value) {
         let began = Instant::now();
         let ending = match timeout(PATIENCE + GRACE, self.client.notify(method, params)).await {
@@ -152,7 +152,7 @@ impl Stage {
         self.record(method, Nature::Notice, ending, began);
     }
 
-    /// Closes the link; nothing can be asked after that.
+    /// Closes the link; no request can be made after that.
     pub(super) async fn close(&self) {
         let began = Instant::now();
         let ending = match timeout(CLOSE + GRACE, self.client.close()).await {
@@ -163,7 +163,7 @@ impl Stage {
         self.record("close", Nature::Notice, ending, began);
     }
 
-    /// Notes the news that came.
+    /// Records the notifications that came.
     pub(super) fn heard(&self, news: &[u64]) {
         let ending = Ending::Answer(json!(news).to_string());
         self.record("news", Nature::News, ending, Instant::now());
@@ -190,7 +190,7 @@ pub(super) fn tool(name: &str, key: &str) -> Value {
     json!({ "name": name, "arguments": { "key": key } })
 }
 
-/// What a tool of the lab answers to these arguments in the era of sessions.
+/// The answer of a lab's tool to these arguments in the era of sessions.
 pub(super) fn text_of(arguments: &Value) -> Value {
     json!({ "content": [{ "type": "text", "text": arguments.to_string() }] })
 }
@@ -201,7 +201,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// How late an outcome may be.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long a notification is tried, by the default policy.
+/// How long the default policy tries to send a notification.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a close takes at most.
 const CLOSE: Duration = Duration::from_secs(5);

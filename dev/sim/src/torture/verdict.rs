@@ -1,10 +1,10 @@
-//! The promise, checked after a run: what each call may end with, what may have run, what may be left.
+//! Checks the promises after a run: what each call may end with, what may have run, what may be left.
 //!
-//! The network breaks once and is perfect ever after. So a safe call must succeed, an unsafe one must
-//! succeed or be in doubt, and whatever comes after must succeed. One thing is beyond any client on
-//! HTTP/1.1: a connection that went silent without a sign, while the server answers on others, looks just
-//! like a slow tool. The contract has the call wait for its deadline then (row 19). It is one call at
-//! most, since a connection of HTTP/1.1 carries one at a time and is never used again after that.
+//! The network breaks once and then works. So a safe call must succeed, an unsafe one must succeed or be in
+//! doubt, and every later call must succeed. No client on HTTP/1.1 can do more in one case: a connection that
+//! goes silent without a sign, while the server answers on others, looks exactly like a slow tool. The
+//! contract then has the call wait for its deadline (row 19). That is one call at most, since an HTTP/1.1
+//! connection carries one at a time and is not used again after that.
 
 use ridethrough::error::Kind;
 use ridethrough_lab::{Protocol, Run};
@@ -16,7 +16,7 @@ use super::point::Point;
 use super::stage::{Ended, Ending, Nature};
 use crate::net::Break;
 
-/// Everything that is wrong with a run, compared with one that nothing happened to.
+/// Everything that is wrong with a run, compared with one without a break.
 pub(super) fn judge(
     exchange: &Exchange,
     point: &Point,
@@ -42,7 +42,7 @@ pub(super) fn judge(
     wrong
 }
 
-/// What is wrong with a run that nothing happened to.
+/// Everything that is wrong with a run without a break.
 pub(super) fn judge_unharmed(life: &RunRecord) -> Vec<String> {
     let mut wrong: Vec<String> = life.ended.iter().filter_map(|it| fault(it, life)).collect();
     let failed = life
@@ -94,7 +94,7 @@ fn complaint(
     }
 }
 
-/// Whether the contract leaves this open.
+/// Whether the contract allows this end.
 fn lets_pass(leeway: &Leeway, point: &Point, ending: &Ending) -> bool {
     let is_after = leeway.after == After::Any || point.harm.breaks == Break::Stall;
     is_after
@@ -108,7 +108,7 @@ fn lets_pass(leeway: &Leeway, point: &Point, ending: &Ending) -> bool {
         }
 }
 
-/// What is wrong with it whatever happened.
+/// What is wrong with a call in any case.
 fn fault(ended: &Ended, life: &RunRecord) -> Option<String> {
     if ended.ending == Ending::Hung {
         return Some(format!("{} hangs: no outcome after {:?}", ended.name, ended.took));
@@ -122,7 +122,7 @@ fn fault(ended: &Ended, life: &RunRecord) -> Option<String> {
     }
 }
 
-/// How often a call ran that must not run twice; `None` for one that may.
+/// How often an unsafe call ran; `None` for a safe one.
 fn runs_of(ended: &Ended, life: &RunRecord) -> Option<usize> {
     let (tool, key) = match &ended.nature {
         Nature::Dropped { key } => ("deploy", key),
@@ -134,14 +134,15 @@ fn runs_of(ended: &Ended, life: &RunRecord) -> Option<usize> {
     Some(life.runs.iter().filter(is_run).count())
 }
 
-/// News come in order and once. What was pushed long after the cut comes, unless the stream went silent.
+/// Notifications come in order and once. One that was pushed long after the cut must come, unless the stream
+/// went silent.
 fn news_fault(news: &str, all: &str, point: &Point) -> Option<String> {
     let read = |text: &str| serde_json::from_str::<Vec<u64>>(text).unwrap_or_default();
     let (news, all) = (read(news), read(all));
     if !news.windows(2).all(|pair| pair[0] < pair[1]) {
         return Some(format!("news came twice or out of order: {news:?}"));
     }
-    // A stream that went silent is open for the server, and a session has one at most (row 11).
+    // A stream that went silent is still open for the server, and a session has one at most (row 11).
     let is_deaf = news.last() != all.last() && point.harm.breaks != Break::Stall;
     is_deaf.then(|| format!("the last of the news never came: {news:?} of {all:?}"))
 }

@@ -1,4 +1,4 @@
-//! How a call is answered: well, badly, or not at all.
+//! The server's answers to calls: correct, faulty, or none.
 
 use std::time::Duration;
 
@@ -14,20 +14,20 @@ use super::host::Host;
 use super::order::Order;
 use super::streams::{Recorded, event_id, read_event_id};
 
-/// Before the tool has run.
+/// Applies a fault that comes before the tool runs.
 pub(super) async fn before(host: &Host, fault: Fault, ask: Ask, order: Order) {
     match fault {
         Fault::ResetBefore => ask.reply().1.reset(),
         Fault::CloseBefore => ask.reply().1.close().await,
         Fault::Deferral => defer(host, ask, order).await,
         Fault::GatewayBefore => gateway(host, ask).await,
-        // Only HTTP/2 can say so; on HTTP/1.1 it is a reset.
+        // Only HTTP/2 can refuse a stream; on HTTP/1.1 this is a reset.
         Fault::RefusedStream => ask.reply().1.reset_with(Reason::REFUSED_STREAM),
         _ => ask.reply().1.hold().await,
     }
 }
 
-/// After it has run.
+/// Applies a fault that comes after the tool has run.
 pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
     match fault {
         Fault::ResetAfter => ask.reply().1.reset(),
@@ -54,7 +54,7 @@ pub(super) async fn after(host: &Host, fault: Fault, ask: Ask, order: Order) {
     }
 }
 
-/// As a server should.
+/// Answers correctly.
 pub(super) async fn well(host: &Host, ask: Ask, order: Order) {
     if host.happens(Fault::Streams) {
         return stream(host, ask, order).await;
@@ -75,7 +75,7 @@ async fn gateway(host: &Host, ask: Ask) {
     ask.status(status, &[], "<html>bad gateway</html>").await;
 }
 
-/// Refuses what was run, in a way that means nothing by itself.
+/// Refuses a call that was run, by a status and words that prove nothing.
 async fn refuse_oddly(host: &Host, ask: Ask, order: Order) {
     const STATUSES: [u16; 20] = [
         400, 402, 404, 406, 409, 410, 412, 416, 418, 422, 423, 424, 451, 499, 500, 501, 505, 507,
@@ -99,7 +99,7 @@ async fn refuse_oddly(host: &Host, ask: Ask, order: Order) {
     }
 }
 
-/// Promises a body and breaks off in the middle of it.
+/// Promises a body and breaks it off in the middle.
 async fn cut_body(host: &Host, ask: Ask, order: Order) {
     let body = order.response(&ask.id());
     let mut head = Response::new(());
@@ -111,7 +111,7 @@ async fn cut_body(host: &Host, ask: Ask, order: Order) {
     stream.cut().await;
 }
 
-/// Says 202, and the answer later on the standing stream, if at all.
+/// Answers 202, and sends the answer later on the standing stream, if at all.
 async fn accept(host: &Host, ask: Ask, order: Order) {
     let (id, session) = (ask.id(), ask.entry.session.clone());
     ask.status(202, &[], "").await;
@@ -121,7 +121,7 @@ async fn accept(host: &Host, ask: Ask, order: Order) {
     }
 }
 
-/// An event without end, for as long as somebody reads it.
+/// Writes an endless event for as long as the client reads it.
 async fn flood(host: &Host, ask: Ask, order: Order) {
     let mut sse = ask.sse().await;
     let (mut sent, piece) = (0, Bytes::from_static(&[b'x'; 8 << 10]));
@@ -160,7 +160,7 @@ async fn stream(host: &Host, ask: Ask, order: Order) {
     finish(host, sse, None, &order.response(&id)).await;
 }
 
-/// Says what there is from this place on, if nothing comes between.
+/// Plays a stream from this event on, if no fault intervenes.
 async fn play(host: &Host, mut sse: Sse, number: usize, from: usize) {
     let Some(Recorded { order, events }) = super::host::lock(&host.streams).get(number).cloned()
     else {
@@ -170,7 +170,7 @@ async fn play(host: &Host, mut sse: Sse, number: usize, from: usize) {
         let wait = Duration::from_millis(100 + host.below(3000));
         host.oracle().met(order.call, Fault::Polling);
         host.oracle().deferred(order.call, wait);
-        // What was seen before, and nothing new.
+        // An event that the client has seen before, and nothing new.
         sse.prime(&event_id(number, from.saturating_sub(1))).await;
         sse.retry(wait).await;
         return sse.finish().await;
@@ -192,7 +192,7 @@ async fn play(host: &Host, mut sse: Sse, number: usize, from: usize) {
     end_badly(host, sse).await;
 }
 
-/// Goes on with a stream.
+/// Resumes a stream.
 pub(super) async fn resume(host: &Host, ask: Ask) {
     let seen = ask.entry.last_event_id.as_deref().and_then(read_event_id);
     let Some((number, place)) = seen else { return ask.pass().await };
@@ -248,8 +248,8 @@ fn progress(token: &Value, step: u32) -> String {
     )
 }
 
-/// What a client may take in of an answer without end: what it holds at most, and what pipes and
-/// cables hold on the way.
+/// What a client may read of an endless answer: what it holds at most, and what pipes and cables hold on the
+/// way.
 const MOST_TAKEN_IN: u64 = 3 * super::MESSAGE_LIMIT as u64 + (1 << 20);
 const JSON: (&str, &str) = ("content-type", "application/json");
 const TEXT: (&str, &str) = ("content-type", "text/plain");

@@ -1,4 +1,4 @@
-//! One call of a world: made, waited for, perhaps taken back, and told to the oracle.
+//! One call of a world: made, awaited, perhaps cancelled, and reported to the oracle.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) struct CallPlan {
 impl CallPlan {
     pub(super) async fn play(self) -> Told {
         let Self { caller, number, order, deadline, wants_progress, .. } = &self;
-        // Progress that a host asked for gives its call more time.
+        // Progress that a host asked for extends its call.
         let most = if self.is_bridged && *wants_progress { *deadline * 4 } else { *deadline };
         lock(&self.oracle).begun(order.call, *number, order.is_safe, most);
         let calling = caller.call(*order, *deadline, *wants_progress);

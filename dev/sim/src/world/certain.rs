@@ -1,7 +1,7 @@
-//! What an oracle can be certain of, by what may happen in its world.
+//! What an oracle can be certain of in its world, depending on the world's faults.
 //!
-//! The network may hide what was said. A promise is judged only where nothing of this world could excuse
-//! its being broken.
+//! The network may hide what was said. A promise is judged only where no fault of the world could excuse a
+//! breach.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use super::faults::{Fault, Faults};
 /// What can be judged in this world.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Certain {
-    /// An answer that was sent arrives.
+    /// Whether an answer that was sent always arrives.
     pub(super) answers_arrive: bool,
-    /// How long a request can be under way; `None` if nobody can tell.
+    /// How long a request can be under way; `None` if there is no bound.
     pub(super) lag: Option<Duration>,
-    /// What is sent may vanish without a trace.
+    /// Whether bytes may vanish without a trace.
     pub(super) is_swallowed: bool,
-    /// Outages are all that happens, and they are short.
+    /// Whether short outages are the only faults.
     pub(super) is_mild: bool,
-    /// Nothing happens that a call has to notice.
+    /// Whether no fault affects a call.
     pub(super) is_calm: bool,
-    /// Nothing breaks a connection.
+    /// Whether no fault breaks a connection.
     pub(super) connections_last: bool,
 }
 
@@ -34,14 +34,14 @@ impl Certain {
         most_at_once: Option<u32>,
     ) -> Self {
         let is_delayed = faults.has(&[Fault::Delay, Fault::Slices]);
-        // Who may have few connections does not wait long for the end of a stream.
+        // A client with few connections does not wait long for the end of a stream.
         let gives_up_the_slow = most_at_once.is_some() && faults.has(&[Fault::Apart]);
         // A call that is polled for over a slow line takes more than half a second, and has a minute. Fifty
-        // of them one after the other are served in time, and so are fifty for each place.
+        // of them one after the other end in time, and so do fifty for each place.
         let line_moves = most_at_once.is_none_or(|most| u64::from(most) >= calls.div_ceil(50));
         // Outages take more of that minute.
         let line_moves_on = line_moves && most_at_once.is_none_or(|most| most >= 8);
-        // GOAWAY may take along what is under way, and a FIN that is under way cannot be seen.
+        // GOAWAY may end requests under way, and a FIN that is under way cannot be seen.
         let closes_in_sight = !protocol.is_http2() && !faults.has(&[Fault::Delay]);
         Self {
             answers_arrive: !faults.has(BREAKING) && !faults.has(&[Fault::Cancels]),
@@ -60,7 +60,7 @@ impl Certain {
     }
 }
 
-/// Whoever meets one of these may lose what was on its way.
+/// Faults after which messages under way may be lost.
 const BREAKING: &[Fault] = &[
     Fault::Cut,
     Fault::Stall,
@@ -73,9 +73,9 @@ const BREAKING: &[Fault] = &[
     Fault::ClockJumps,
     Fault::ShortDeadlines,
 ];
-/// In these black holes a server can write for ever.
+/// Faults that make black holes, into which a server can write for ever.
 const SWALLOWING: &[Fault] = &[Fault::Stall, Fault::StallAll, Fault::Sleeps];
-/// After one of these a connection cannot be used again, or should not be.
+/// Faults after which a connection cannot be used again, or should not be.
 const ENDING_A_CONNECTION: &[Fault] = &[
     Fault::Cancels,
     Fault::Refused,
@@ -97,7 +97,7 @@ const ENDING_A_CONNECTION: &[Fault] = &[
     Fault::Accepted,
     Fault::Outages,
 ];
-/// A world with nothing but these is one where patience is enough.
+/// Faults that a patient call survives.
 const MILD: &[Fault] = &[
     Fault::Delay,
     Fault::Slices,
@@ -108,7 +108,7 @@ const MILD: &[Fault] = &[
     Fault::Progress,
     Fault::Large,
 ];
-/// A world with nothing but these is one where every call is answered.
+/// Faults under which every call is answered.
 pub(super) const CALM: &[Fault] = &[
     Fault::Delay,
     Fault::Slices,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Clones are the same computer.
+/// A computer with a wall clock. Clones share one computer.
 #[derive(Clone, Debug)]
 pub(super) struct Computer {
-    /// What its wall clock is ahead of its time awake, in seconds.
+    /// The difference between its wall clock and its time awake, in seconds.
     ahead: Arc<AtomicU64>,
 }
 
@@ -20,7 +20,7 @@ impl Computer {
         self.ahead.fetch_add(time.as_secs(), Ordering::Relaxed);
     }
 
-    /// Somebody sets the clock: by a second, by an hour, forwards or back.
+    /// Sets the clock by a second or an hour, forwards or back.
     pub(super) fn sets_its_clock(&self, how: u64) {
         let ahead = self.ahead.load(Ordering::Relaxed);
         let set = match how {
@@ -32,7 +32,7 @@ impl Computer {
         self.ahead.store(set, Ordering::Relaxed);
     }
 
-    /// The clock that a client looks at.
+    /// The clock that a client reads.
     pub(super) fn clock(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
         let ahead = self.ahead.clone();
         move || Duration::from_secs(ahead.load(Ordering::Relaxed))

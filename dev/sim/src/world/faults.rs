@@ -1,8 +1,8 @@
-//! Which faults a world has, and how often.
+//! The faults of a world, and how often each happens.
 //!
-//! Each seed draws a subset: a world where everything happens at once hides what two faults do
-//! together, because calls rarely live long enough to meet both. Faults have names, so that a world can
-//! be written down, and lived through again without one of them.
+//! Each seed draws a subset: a world with all faults at once hides what two of them do together, because
+//! calls rarely live long enough to meet both. Faults have names, so that a world can be written down, and
+//! run again without one of them.
 
 use std::fmt;
 use std::ops::Index;
@@ -12,7 +12,7 @@ use ridethrough_core::rng::Rng;
 
 macro_rules! faults {
     ($($(#[$meta:meta])* $name:ident $word:literal $most:literal,)*) => {
-        /// Something that can go wrong.
+        /// A fault that a world may have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Fault {
             $($(#[$meta])* $name,)*
@@ -45,7 +45,7 @@ faults! {
     Refused "refused" 200,
     /// The dial is never answered.
     Hangs "hangs" 60,
-    /// Everything takes up to 200 ms, each way.
+    /// Everything is delayed by up to 200 ms, each way.
     Delay "delay" 1000,
     /// Bytes arrive a few at a time.
     Slices "slices" 500,
@@ -53,7 +53,7 @@ faults! {
     Cut "cut" 500,
     /// A black hole after some kilobytes.
     Stall "stall" 100,
-    /// Nothing passes for up to 40 s, then all goes on.
+    /// Nothing passes for up to 40 s, then everything goes on.
     Pause "pause" 100,
 
     // Of the server, in a thousand calls, before the tool runs.
@@ -61,7 +61,7 @@ faults! {
     ResetBefore "reset-before" 100,
     /// Closed before the tool ran.
     CloseBefore "close-before" 100,
-    /// 429, 425 or 503 with `Retry-After`, honestly.
+    /// 429, 425 or 503 with `Retry-After`, and not run.
     Deferral "deferral" 150,
     /// A bare 502, 503, 504 or 408, not run.
     GatewayBefore "gateway-before" 80,
@@ -83,7 +83,7 @@ faults! {
     GatewayAfter "gateway-after" 80,
     /// 500, run.
     Broken "broken" 40,
-    /// A body that is no answer, run.
+    /// A body that is not an answer, run.
     Nonsense "nonsense" 30,
     /// A body that ends before its length, run.
     CutBody "cut-body" 60,
@@ -99,13 +99,13 @@ faults! {
     Accepted "accepted" 40,
 
     // How it answers, in a thousand answers.
-    /// By a stream.
+    /// In a stream.
     Streams "streams" 1000,
     /// Of the streams: with event ids.
     Resumable "resumable" 1000,
     /// Of the resumable streams: the server sends `retry:` and is polled.
     Polling "polling" 600,
-    /// Per stream, also a resumed one: closed before its answer.
+    /// Of the streams, resumed ones included: closed before the answer.
     CutStream "cut-stream" 500,
     /// Of the streams: with comments, foreign answers and garbage before the answer.
     OddEvents "odd-events" 200,
@@ -117,7 +117,7 @@ faults! {
     Slow "slow" 30,
     /// An answer of some hundred kilobytes.
     Large "large" 30,
-    /// An answer without end.
+    /// An endless answer.
     Flood "flood" 10,
 
     // Per resume.
@@ -125,15 +125,15 @@ faults! {
     ResumeBusy "resume-busy" 300,
     /// 404, or a dialect of a lost session.
     ResumeGone "resume-gone" 150,
-    /// A refusal that is about this stream only.
+    /// A refusal of this stream only.
     ResumeRefused "resume-refused" 100,
 
     // Per request of the link itself.
     /// A handshake is cut, or answered by a 5xx.
     Handshakes "handshakes" 200,
 
-    // Happenings in a world of a hundred calls.
-    /// The server cannot be connected to for a while; what is open stays open.
+    // Events in a world of a hundred calls.
+    /// The server cannot be connected to for a while; open connections stay open.
     Outages "outages" 4,
     /// The server is killed, and comes back after a while.
     Restarts "restarts" 4,
@@ -153,13 +153,14 @@ faults! {
     ClockJumps "clock-jumps" 3,
 
     // Of the application, in a thousand calls.
-    /// The caller gives up.
+    /// The caller cancels.
     Cancels "cancels" 80,
-    /// The caller has little time.
+    /// The caller has a short deadline.
     ShortDeadlines "short-deadlines" 100,
 }
 
-/// Those that happen to a server over time, whoever asks it: so often in a world of a hundred calls.
+/// The faults that happen to a server over time, independent of requests; their rates are for a hundred
+/// calls.
 pub const HAPPENINGS: &[Fault] = &[
     Fault::Outages,
     Fault::Restarts,
@@ -172,17 +173,17 @@ pub const HAPPENINGS: &[Fault] = &[
     Fault::ClockJumps,
 ];
 
-/// How often each fault happens.
+/// The rate of each fault.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Faults(Vec<u64>);
 
 impl Faults {
-    /// A network and a server that do what they should.
+    /// A network and a server without faults.
     pub fn none() -> Self {
         Self(vec![0; Fault::ALL.len()])
     }
 
-    /// The subset of a seed.
+    /// Draws the subset of a seed.
     pub fn draw(rng: &mut Rng) -> Self {
         // Some worlds have few faults and some have many.
         let density = 1 + rng.below(5);
@@ -191,31 +192,31 @@ impl Faults {
         Self(Fault::ALL.iter().map(rate).collect())
     }
 
-    /// These and one more.
+    /// Adds a fault.
     #[must_use]
     pub fn with(mut self, fault: Fault, rate: u64) -> Self {
         self.0[fault as usize] = rate;
         self
     }
 
-    /// These without one of them.
+    /// Removes a fault.
     #[must_use]
     pub fn without(self, fault: Fault) -> Self {
         self.with(fault, 0)
     }
 
-    /// Those that happen here.
+    /// The faults with a rate above zero.
     pub fn present(&self) -> impl Iterator<Item = Fault> + '_ {
         Fault::ALL.iter().copied().filter(|fault| self[*fault] > 0)
     }
 
-    /// Whether this one happens now. A number is drawn in any case, so that a world without one of its faults
-    /// goes on much like the one with it.
+    /// Whether this fault happens now. A number is drawn in any case, so that a world without one of its
+    /// faults goes on much like the one with it.
     pub fn happens(&self, fault: Fault, rng: &mut Rng) -> bool {
         rng.below(1000) < self[fault]
     }
 
-    /// Whether any of these happens here.
+    /// Whether the world has any of these faults.
     pub fn has(&self, faults: &[Fault]) -> bool {
         faults.iter().any(|fault| self[*fault] > 0)
     }

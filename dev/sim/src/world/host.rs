@@ -1,7 +1,7 @@
-//! The server of a world: what it does with each request, by what its random numbers say.
+//! The server of a world, whose random numbers decide what it does with each request.
 //!
-//! It is the lab's well-behaved MCP server with one rule that takes everything: a request that meets no fault
-//! is passed on to it, a call of a tool is answered here.
+//! It is the lab's correct MCP server with one rule for every request: a request that meets no fault is
+//! passed on to that server, and a call of a tool is answered here.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::order::Order;
 use super::streams::ServerStreams;
 use super::vault::Vault;
 
-/// Everything that the handlers of one server share. Clones are the same server.
+/// The state that the handlers of one server share. Clones share one server.
 #[derive(Clone)]
 pub(super) struct Host {
     pub(super) mcp: Mcp,
@@ -27,10 +27,10 @@ pub(super) struct Host {
     chance: Shared<Chance>,
 }
 
-/// Something that all of a world look at.
+/// State that several parts of a world share.
 pub(super) type Shared<T> = Arc<Mutex<T>>;
 
-/// The faults that may happen, and what decides whether they do.
+/// The faults that may happen, and the random numbers that decide.
 #[derive(Debug)]
 pub(super) struct Chance {
     pub(super) rng: Rng,
@@ -48,7 +48,7 @@ impl Chance {
 }
 
 impl Host {
-    /// Puts the rule into the server.
+    /// Creates the host and puts its rule into the server.
     pub(super) fn new(
         mcp: Mcp,
         vault: Vault,
@@ -61,7 +61,7 @@ impl Host {
         host
     }
 
-    /// Leaves the server, whose rule would otherwise keep it for ever.
+    /// Removes the rule, which would otherwise keep the host alive for ever.
     pub(super) fn retire(&self) {
         self.mcp.clear_rules();
     }
@@ -120,7 +120,7 @@ impl Host {
         }
     }
 
-    /// What the caller is known by may be gone when the call arrives.
+    /// Lets the session or the token expire just before the call arrives, by chance.
     fn lose_standing(&self, ask: &Ask, order: Order) {
         if self.happens(Fault::Unauthorized) {
             self.oracle().met(order.call, Fault::Unauthorized);
@@ -132,7 +132,7 @@ impl Host {
         }
     }
 
-    /// Forgets who it talked to, and says so in any dialect.
+    /// Forgets all sessions, and chooses the dialect in which to say so.
     pub(super) fn forget_sessions(&self) {
         let dialect = Dialect::draw(&mut self.chance().rng);
         self.mcp.lost_session(dialect.status, dialect.body("null"));
@@ -170,12 +170,12 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Which client of the world asks.
+/// The client that a request comes from.
 fn client_of(ask: &Ask) -> usize {
     ask.entry.header(CLIENT_HEADER).and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// By which clients are told apart.
+/// The header that tells clients apart.
 pub(super) const CLIENT_HEADER: &str = "x-client";
 const HANDSHAKES: [&str; 2] = ["initialize", "server/discover"];
 const BEFORE: &[Fault] = &[

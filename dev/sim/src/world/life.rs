@@ -1,4 +1,4 @@
-//! How a world is lived through, from its first connection to the last task that ends.
+//! The life of a world, from its first connection to the last task that ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -28,7 +28,7 @@ use super::vault::Vault;
 use super::{Lived, MESSAGE_LIMIT, World};
 use crate::net::Network;
 
-/// A world while it is lived through.
+/// A world while it runs.
 pub(super) struct Life {
     faults: Faults,
     calls: u64,
@@ -89,7 +89,7 @@ impl Life {
             faults = faults.without(Fault::Unauthorized);
         }
         if !self.shape.has_sessions {
-            // Nobody could be told whose answer it is.
+            // The oracle could not tell whose answer it is.
             faults =
                 faults.without(Fault::Accepted).without(Fault::Expiry).without(Fault::LyingLoss);
         }
@@ -141,7 +141,7 @@ impl Life {
         self.end().await
     }
 
-    /// Calls are made, and whatever happens in this world happens.
+    /// The first age: calls are made, and the world's faults happen.
     async fn chaos(&mut self) {
         let starts: Vec<Duration> = (0..self.calls)
             .scan(Duration::ZERO, |at, _| {
@@ -169,7 +169,7 @@ impl Life {
         while calls.join_next().await.is_some() {}
     }
 
-    /// With a server that heals, every client comes back by itself, within minutes.
+    /// The second age: the server works again, and every client must recover by itself within minutes.
     async fn recover(&mut self) {
         for number in 0..self.callers.len() {
             let began = Instant::now();
@@ -190,7 +190,7 @@ impl Life {
         }
     }
 
-    /// Everybody leaves; nothing may be left.
+    /// The last age: all clients leave, and nothing may be left.
     async fn end(mut self) -> Lived {
         for caller in std::mem::take(&mut self.callers) {
             if let Some(wrong) = caller.leave().await {
@@ -272,10 +272,10 @@ impl Life {
     }
 }
 
-/// A server has one even without TLS; all of them share it.
+/// One authority for all servers; a server has one even without TLS.
 pub(super) static AUTHORITY: LazyLock<Authority> = LazyLock::new(Authority::new);
-/// The time of a call whose caller is patient.
+/// The deadline of a call whose caller is patient.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// After these a server may never hear that its client is gone.
+/// Faults after which a server may never notice that its client is gone.
 const SILENT: &[Fault] =
     &[Fault::Stall, Fault::Pause, Fault::StallAll, Fault::Sleeps, Fault::HoleAfter];

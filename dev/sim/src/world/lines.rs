@@ -9,7 +9,7 @@ use super::faults::{Fault, Faults};
 use super::host::{Host, lock};
 use crate::net::{Break, Cable, Harm, Line, Way};
 
-/// What each dial of a client leads to.
+/// Returns what each dial of a client leads to.
 pub(super) fn lines(host: Host, seed: u64) -> impl Fn(u64) -> Line + Send + Sync {
     let rng = Mutex::new(Rng::new(seed));
     move |number| {

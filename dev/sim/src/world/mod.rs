@@ -7,8 +7,8 @@
 //!     └───────────────────────────▶ oracle ◀───────────────────────────────────┘
 //! ```
 //!
-//! A world has three ages: chaos, in which its faults happen; healing, in which none do and every call must
-//! end; and the end, in which everybody leaves and nothing may be left behind.
+//! A world has three ages: chaos, in which its faults happen; healing, in which none happen and every call
+//! must end; and the end, in which all clients leave and nothing may be left behind.
 
 mod answers;
 mod call;
@@ -43,29 +43,29 @@ use life::Life;
 use shape::Shape;
 use trace::Trace;
 
-/// Which world to live through.
+/// One world, by what it is drawn from.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Everything else is drawn from it.
+    /// The seed; everything else is drawn from it.
     pub seed: u64,
-    /// What goes wrong in it.
+    /// The faults that may happen in it.
     pub faults: Faults,
     /// How many calls are made in its chaos.
     pub calls: u64,
 }
 
-/// What came of a world.
+/// The results of a world.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lived {
     /// Calls made, those after the healing included.
     pub calls: u64,
-    /// How many ended how.
+    /// How many calls ended in which way.
     pub endings: BTreeMap<String, u64>,
     /// Faults that calls met.
     pub faults: u64,
-    /// Runs of a tool on a server.
+    /// How often servers ran a tool.
     pub executions: u64,
-    /// Runs that a server denied.
+    /// How many runs a server denied.
     pub lies: u64,
     /// Connections that servers accepted.
     pub connections: u64,
@@ -73,16 +73,16 @@ pub struct Lived {
     pub millis: u64,
     /// Broken promises.
     pub violations: Vec<Violation>,
-    /// What happened, line by line, if it was asked for.
+    /// The trace, if it was asked for: what happened, line by line.
     pub trace: String,
 }
 
 impl World {
-    /// The world of a seed.
+    /// Creates the world of a seed.
     pub fn of_seed(seed: u64, calls: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0xfa17_5eed);
         let faults = match rng.below(8) {
-            // Patience alone is enough here, so everything that may be repeated must succeed.
+            // Patience alone is enough in such a world, so every safe call must succeed.
             0 => mild(&mut rng),
             1 => calm(&mut rng),
             _ => Faults::draw(&mut rng),
@@ -95,12 +95,12 @@ impl World {
         Shape::draw(&mut Rng::new(self.seed)).protocol.is_http2()
     }
 
-    /// Lives through it.
+    /// Runs the world.
     pub fn live(&self) -> Lived {
         self.live_with(Trace::default())
     }
 
-    /// Lives through it, and writes down what happens.
+    /// Runs the world, and writes a trace.
     pub fn traced(&self) -> Lived {
         self.live_with(Trace::kept())
     }
@@ -115,7 +115,7 @@ impl World {
     }
 }
 
-/// Faults that cost nobody a call.
+/// Faults that cost no call.
 fn mild(rng: &mut Rng) -> Faults {
     let none = Faults::none();
     none.with(Fault::Outages, 1 + rng.below(2))
@@ -125,12 +125,12 @@ fn mild(rng: &mut Rng) -> Faults {
         .with(Fault::Apart, rng.below(500))
 }
 
-/// Faults that a client rides through without anybody's noticing.
+/// Faults that no caller notices.
 fn calm(rng: &mut Rng) -> Faults {
     let drawn = Faults::draw(rng);
     let taken_away = Fault::ALL.iter().filter(|fault| !certain::CALM.contains(fault));
     taken_away.fold(drawn, |faults, fault| faults.without(*fault))
 }
 
-/// The largest message that the clients of a world take in.
+/// The largest message that the clients of a world accept.
 pub(crate) const MESSAGE_LIMIT: usize = 256 << 10;

@@ -1,8 +1,8 @@
-//! What must hold in a world of whole clients, whatever happens in it.
+//! Checks what must hold in every world of whole clients.
 //!
-//! The oracle stands outside: it hears from the server what arrived and what ran, from the applications what
-//! they asked and what they were told, and knows nothing of how the client decides. Where the network
-//! itself may hide what was said, it judges only what is certain.
+//! The oracle stands outside: the server tells it what arrived and what ran, the applications tell it what
+//! they asked and what they got, and it knows nothing of how the client decides. Where the network may hide
+//! what was said, it judges only what is certain.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -27,9 +27,9 @@ pub(super) struct Oracle {
     pub(super) violations: Vec<Violation>,
     pub(super) trace: Trace,
     pub(super) executions: u64,
-    /// Executions that the server denied.
+    /// How many executions the server denied.
     pub(super) lies: u64,
-    /// Faults that some request met.
+    /// How many faults requests met.
     pub(super) faults: u64,
     /// How often the server forgot its sessions.
     forgets: u64,
@@ -52,13 +52,13 @@ impl Oracle {
         }
     }
 
-    /// Writes a line of the trace.
+    /// Adds a line to the trace.
     pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
         let at = self.began.elapsed();
         self.trace.write(at, line);
     }
 
-    /// An application begins a call.
+    /// Records that an application begins a call.
     pub(super) fn begun(&mut self, call: u64, client: usize, is_safe: bool, deadline: Duration) {
         self.note(|| format!("client {client} begins call {call}"));
         let manners = self.clients.entry(client).or_default();
@@ -88,7 +88,7 @@ impl Oracle {
         self.calls.insert(call, history);
     }
 
-    /// The server has read a whole request of this call.
+    /// Records that the server has read a whole request of this call.
     pub(super) fn arrived(&mut self, call: u64) {
         self.note(|| format!("call {call} arrives"));
         let (now, certain) = (Instant::now(), self.certain);
@@ -101,8 +101,8 @@ impl Oracle {
         let not_before = history.not_before.take().filter(|_| certain.answers_arrive);
         let is_repeat = std::mem::take(&mut history.is_budgeted);
         let ended = history.ended;
-        // The first send, one each for a renewed session, for renewed credentials, for a stream that was
-        // gone and for another era, 3 re-sends, and more for half a minute with pauses that grow.
+        // The first send; one each for a renewed session, renewed credentials, a stream that was gone and
+        // another era; 3 re-sends; and more within half a minute, with growing pauses.
         if arrivals > 8 + 20 + excused {
             self.broken("attempts are bounded", format!("call {call} arrived {arrivals} times"));
         }
@@ -140,14 +140,14 @@ impl Oracle {
         }
     }
 
-    /// The server does not know who sent it.
+    /// Records that the server refused the session or the token of a call.
     pub(super) fn turned_away(&mut self, call: u64) {
         if let Some(history) = self.calls.get_mut(&call) {
             history.unknown += 1;
         }
     }
 
-    /// The server ran the tool.
+    /// Records that the server ran the tool.
     pub(super) fn executed(&mut self, call: u64) {
         self.note(|| format!("call {call} runs"));
         self.executions += 1;
@@ -163,7 +163,7 @@ impl Oracle {
         }
     }
 
-    /// The server said that it did not run what it ran.
+    /// Records that the server said that it did not run what it ran.
     pub(super) fn lied(&mut self, call: u64) {
         self.lies += 1;
         if let Some(history) = self.calls.get_mut(&call) {
@@ -171,10 +171,11 @@ impl Oracle {
         }
     }
 
-    /// The server called the session of a call lost that it ran, though it lives. If it is lost indeed before
-    /// anybody could ask, that was a lie after all.
+    /// Records that the server called the session of a call lost that it ran, though the session lives. If
+    /// the session is really lost before the client could ask, that was a lie after all.
     ///
-    /// So it is if the words may be lost on the way, and what is left is a status that says "not carried out".
+    /// It is a lie, too, if the words may be lost on the way, and what is left is a status that means "not
+    /// carried out".
     pub(super) fn called_lost(&mut self, call: u64, is_refusal_by_itself: bool) {
         let forgets = self.forgets;
         let is_certain = self.certain.answers_arrive || !is_refusal_by_itself;
@@ -182,13 +183,13 @@ impl Oracle {
         if history.forgets == forgets && is_certain {
             history.is_called_lost = true;
         } else {
-            // It was lost while the call ran, or the answer was.
+            // The session was lost while the call ran, or the answer was.
             history.lies += 1;
             self.lies += 1;
         }
     }
 
-    /// The server forgot its sessions, or became another one.
+    /// Records that the server forgot its sessions, or was replaced by another.
     pub(super) fn sessions_forgotten(&mut self) {
         self.forgets += 1;
         let open = self.calls.values_mut().filter(|history| history.ended.is_none());
@@ -199,7 +200,7 @@ impl Oracle {
         }
     }
 
-    /// This call met a fault.
+    /// Records that this call met a fault.
     pub(super) fn met(&mut self, call: u64, fault: Fault) {
         self.note(|| format!("call {call} meets {}", fault.name()));
         self.faults += 1;
@@ -208,14 +209,14 @@ impl Oracle {
         history.excused += u32::from(fault == Fault::RefusedStream);
     }
 
-    /// The server asked to be left alone with this call for so long.
+    /// Records that the server asked not to be sent this call for this long.
     pub(super) fn deferred(&mut self, call: u64, wait: Duration) {
         if let Some(history) = self.calls.get_mut(&call) {
             history.not_before = Some(Instant::now() + wait);
         }
     }
 
-    /// Somebody wants to go on with the stream of this call.
+    /// Records an attempt to resume the stream of this call.
     pub(super) fn resumed(&mut self, call: u64) {
         self.note(|| format!("call {call} is resumed"));
         let (now, certain) = (Instant::now(), self.certain);
@@ -239,7 +240,7 @@ impl Oracle {
         self.nothing_follows(call, ended, now);
     }
 
-    /// A client begins a handshake.
+    /// Records that a client begins a handshake.
     pub(super) fn shook_hands(&mut self, client: usize) {
         self.note(|| format!("client {client} shakes hands"));
         let times = &mut self.clients.entry(client).or_default().handshakes;
@@ -250,7 +251,7 @@ impl Oracle {
         }
     }
 
-    /// A client opens its standing stream.
+    /// Records that a client opens its standing stream.
     pub(super) fn listened(&mut self, client: usize) {
         self.note(|| format!("client {client} listens"));
         let manners = self.clients.entry(client).or_default();
@@ -263,7 +264,7 @@ impl Oracle {
         }
     }
 
-    /// The server flooded a client, which took so many bytes before it hung up.
+    /// Records how many bytes of an endless answer a client read before it closed the connection.
     pub(super) fn flooded(&mut self, call: u64, bytes: u64, most: u64) {
         if bytes > most && !self.certain.is_swallowed {
             let what = format!("{bytes} bytes of an answer to call {call} were taken in");
@@ -271,7 +272,7 @@ impl Oracle {
         }
     }
 
-    /// The application was told how its call ended.
+    /// Records how a call ended for the application.
     pub(super) fn ended(&mut self, call: u64, told: &Told, expected: &str) {
         self.note(|| format!("call {call} ends: {told}"));
         let now = Instant::now();
@@ -291,7 +292,7 @@ impl Oracle {
         }
         if let Some(manners) = self.clients.get_mut(&client) {
             manners.in_flight -= 1;
-            // The next one may try for itself.
+            // The next call may begin a handshake of its own.
             manners.handshakes.clear();
         }
         if is_late {
@@ -317,31 +318,31 @@ impl Oracle {
         }
     }
 
-    /// A bridge answered what nobody waits for.
+    /// Records that a bridge answered a request that is not open.
     pub(super) fn answered_unasked(&mut self, call: u64) {
-        // One that was taken back may cross its answer.
+        // A cancel may cross the answer.
         let is_over = self.calls.get(&call).is_some_and(|history| !history.is_taken_back);
         if is_over {
             self.broken("exactly one outcome", format!("call {call} was answered again"));
         }
     }
 
-    /// Forgets what is long over, in a world that lasts.
+    /// Forgets calls that ended long ago, in a world that lasts.
     pub(super) fn forget(&mut self) {
         let now = Instant::now();
         let is_recent = |ended: Instant| now.duration_since(ended) < Duration::from_secs(300);
         self.calls.retain(|_, call| call.ended.is_none_or(is_recent));
     }
 
-    /// The world is over. So many connections were made by these clients.
+    /// Checks what must hold at the end. These clients made this many connections.
     pub(super) fn closed(&mut self, connections: u64) {
         let open = self.calls.iter().filter(|(_, call)| call.ended.is_none());
         let open: Vec<u64> = open.map(|(call, _)| *call).collect();
         for call in open {
             self.broken("every call ends", format!("call {call} never did"));
         }
-        // A standing stream ends with its session, and its connection with it. One that rests for a minute is
-        // closed, so that calls which come together may need as many anew.
+        // A standing stream ends with its session, and its connection with it. A connection that is idle for
+        // a minute is closed, so that calls which come together may need as many new ones.
         let minutes = u32::try_from(self.began.elapsed().as_secs() / 60).unwrap_or(u32::MAX);
         let needed = |client: &Client| {
             client.most_in_flight.saturating_mul(minutes.saturating_add(2)) + 4 + client.streams
@@ -359,7 +360,7 @@ impl Oracle {
     }
 }
 
-/// How many of these were within the last second, the one of now included.
+/// How many of these times are within the last second, the present included.
 fn within_a_second(times: &mut VecDeque<Instant>) -> usize {
     let now = Instant::now();
     times.push_back(now);
@@ -374,12 +375,12 @@ fn beginning(text: &str) -> &str {
     &text[..end]
 }
 
-/// Timers tick in milliseconds.
+/// The tolerance for timers, which tick in milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
 const DOUBT_IS_TOLD: &str = "an error says whether the server may have run it";
 
-/// Repeats after these draw on the budget.
+/// Faults after which a repeat draws on the budget.
 const BUDGETED: &[Fault] = &[
     Fault::Deferral,
     Fault::GatewayBefore,

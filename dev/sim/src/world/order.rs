@@ -1,4 +1,4 @@
-//! What a call asks for, and the very bytes that must come back.
+//! What a call asks for, and the exact bytes that must come back.
 
 use ridethrough_lab::Ask;
 use serde_json::Value;
@@ -10,9 +10,9 @@ pub(super) struct Order {
     pub(super) call: u64,
     /// How long its arguments are, in bytes.
     pub(super) asks: usize,
-    /// How long the answer is to be.
+    /// How long the answer must be, in bytes.
     pub(super) wants: usize,
-    /// A second run does no harm.
+    /// Whether a second run does no harm.
     pub(super) is_safe: bool,
 }
 
@@ -30,7 +30,7 @@ impl Order {
         if self.is_safe { SAFE_TOOL } else { "write" }
     }
 
-    /// Its result, which nobody on the way may change by a byte.
+    /// Its result, of which no byte may change on the way.
     pub(super) fn result(self) -> String {
         let Self { call, wants, .. } = self;
         let text = filling(call, wants);
@@ -54,7 +54,7 @@ impl Order {
     }
 }
 
-/// So many bytes that are no other call's.
+/// A text of this length that belongs to this call only.
 fn filling(call: u64, length: usize) -> String {
     let word = format!("{call} ");
     let mut text = word.repeat(length.div_ceil(word.len()));

@@ -1,4 +1,4 @@
-//! Those who call: an application with a client, or a host with a bridge before it.
+//! The callers of a world: an application with a client, or a host with a bridge.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use super::oracle::Oracle;
 use super::order::{Order, SAFE_TOOL};
 use super::told::Told;
 
-/// One caller. Clones are the same.
+/// One caller. Clones share one caller.
 #[derive(Clone)]
 pub(super) enum Caller {
-    /// An application that holds the client.
+    /// An application that has a client.
     Direct(Client),
-    /// A host that speaks to a bridge in lines.
+    /// A host that talks to a bridge in lines.
     Host(Arc<BridgeHost>),
 }
 
 impl Caller {
-    /// Calls, and waits for as long as it takes.
+    /// Makes a call, and waits for its outcome.
     pub(super) async fn call(
         &self,
         order: Order,
@@ -50,7 +50,7 @@ impl Caller {
         }
     }
 
-    /// The host tells the bridge that it gave up; dropping a call of a client says it already.
+    /// Cancels a call of a host at its bridge; a client's call is cancelled by its drop.
     pub(super) async fn take_back(&self, order: Order) {
         if let Self::Host(host) = self {
             lock(&host.waiting).remove(&order.call);
@@ -62,7 +62,7 @@ impl Caller {
         }
     }
 
-    /// Leaves. Says what was wrong about it.
+    /// Leaves, and returns what was wrong about it.
     pub(super) async fn leave(self) -> Option<String> {
         match self {
             Self::Direct(client) => {
@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// A host: it writes lines, and finds out whom an answer is for.
+/// A host: it writes lines, and assigns answers to its calls.
 pub(super) struct BridgeHost {
     writer: AsyncMutex<Option<WriteHalf<DuplexStream>>>,
     waiting: Shared<BTreeMap<u64, oneshot::Sender<Told>>>,
@@ -82,7 +82,7 @@ pub(super) struct BridgeHost {
 }
 
 impl BridgeHost {
-    /// Starts a bridge before this client, and greets it.
+    /// Starts a bridge in front of this client, and initializes it.
     pub(super) async fn start(client: Client, limit: Duration, oracle: Shared<Oracle>) -> Self {
         let (host, ours) = tokio::io::duplex(256 << 10);
         let bridge = Bridge::new(client).time_limit(limit).repeatable([SAFE_TOOL]);
@@ -128,7 +128,7 @@ impl BridgeHost {
 
     async fn say(&self, line: &str) {
         if let Some(writer) = &mut *self.writer.lock().await {
-            // A bridge that is gone answers nothing, which the oracle sees.
+            // If the bridge is gone, no answer comes, which the oracle notices.
             let _ = writer.write_all(format!("{line}\n").as_bytes()).await;
         }
     }
@@ -145,7 +145,7 @@ impl BridgeHost {
     }
 }
 
-/// What the bridge says: an answer is for one call, and comes once.
+/// Handles a line of the bridge: an answer belongs to one call, and comes once.
 fn hear(
     line: &str,
     waiting: &Shared<BTreeMap<u64, oneshot::Sender<Told>>>,
@@ -157,7 +157,7 @@ fn hear(
     let Some(id) = message["id"].as_u64().filter(|_| message["method"].is_null()) else { return };
     let told = told_by(line, &message);
     match lock(waiting).remove(&id) {
-        // Whoever gave up does not listen any more.
+        // A caller that gave up does not listen any more.
         Some(waiter) => drop(waiter.send(told)),
         None => lock(oracle).answered_unasked(id),
     }

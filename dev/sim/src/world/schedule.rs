@@ -1,4 +1,4 @@
-//! What happens to a server over time, whoever asks it: outages, restarts, upgrades, sleep.
+//! What happens to a server over time, independent of requests: outages, restarts, upgrades, sleep.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::computer::Computer;
 use super::faults::{Fault, Faults, HAPPENINGS};
 use super::host::{Host, lock};
 
-/// Something that will happen.
+/// An event that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Happening {
     at: Duration,
     what: Fault,
 }
 
-/// Draws what happens within this time of a world with so many calls, in order.
+/// Draws the events within this time of a world with this many calls, in order.
 pub(super) fn draw_schedule(
     rng: &mut Rng,
     faults: &Faults,
@@ -37,18 +37,18 @@ pub(super) fn draw_schedule(
     happenings
 }
 
-/// One server, and everything that can happen to it.
+/// One server, with everything that events may change.
 #[derive(Clone)]
 pub(super) struct Site {
     pub(super) server: Server,
     pub(super) host: Host,
     pub(super) computer: Computer,
-    /// Which eras it spoke in the beginning.
+    /// The eras that it spoke at the beginning.
     pub(super) spoken: Spoken,
 }
 
 impl Site {
-    /// Lives through the schedule.
+    /// Carries out the schedule.
     pub(super) async fn play(self, schedule: Vec<Happening>) {
         let began = Instant::now();
         for Happening { at, what } in schedule {
@@ -86,7 +86,7 @@ impl Site {
         }
     }
 
-    /// Nobody can connect; what is open stays open.
+    /// Refuses new connections for a while; open ones stay open.
     async fn outage(&self) {
         self.server.set_mood(Mood::Down);
         tokio::time::sleep(self.host.millis(SHORT)).await;
@@ -106,7 +106,7 @@ impl Site {
         tokio::time::sleep(RESPITE).await;
     }
 
-    /// Everything is well again, and stays so.
+    /// Ends all faults for good.
     pub(super) async fn heal(&self) {
         self.host.chance().faults = Faults::none();
         self.host.mcp.speaks(self.spoken);
@@ -114,7 +114,7 @@ impl Site {
     }
 }
 
-/// Longest outage in milliseconds: shorter than the patience before the first connect.
+/// The longest outage in milliseconds: shorter than the patience before the first connect.
 const SHORT: u64 = 8_000;
-/// Two outages in a row would be one long one.
+/// The pause after an outage: two in a row would be one long one.
 const RESPITE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What a world is made of, apart from its faults: servers, clients, eras, and how calls are spaced.
+//! What a world consists of, apart from its faults: servers, clients, eras, and the pauses between calls.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use ridethrough::server::Eras;
 use ridethrough_core::rng::Rng;
 use ridethrough_lab::{Protocol, Spoken};
 
-/// Drawn from the seed alone, so that a world without one of its faults is still the same world.
+/// The parts of a world, drawn from the seed alone, so that they stay when one of its faults is taken away.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) protocol: Protocol,
     pub(super) servers: usize,
     pub(super) clients: usize,
-    /// The last of the clients stands behind a bridge.
+    /// Whether the last of the clients is behind a bridge.
     pub(super) has_bridge: bool,
     pub(super) eras: Eras,
     pub(super) spoken: Spoken,

@@ -1,4 +1,4 @@
-//! A long life: many sessions for many hours, a server that is restarted again and again, and memory that must
+//! A long run: many sessions for many hours, a server that is restarted again and again, and memory that must
 //! not grow.
 
 use std::collections::BTreeMap;
@@ -26,25 +26,25 @@ use super::vault::Vault;
 use crate::Violation;
 use crate::net::{Cable, Line, Network};
 
-/// How long, with how many.
+/// The settings of a soak.
 #[derive(Clone, Copy, Debug)]
 pub struct Soak {
-    /// Everything else is drawn from it.
+    /// The seed; everything else is drawn from it.
     pub seed: u64,
     /// Virtual hours.
     pub hours: u32,
     /// Clients, each with a session and a standing stream.
     pub sessions: usize,
-    /// The server is restarted this often.
+    /// The time between two restarts of the server.
     pub restart_every: Duration,
     /// How long a client waits between two calls, on average.
     pub pause: Duration,
 }
 
-/// What was seen at the end of an hour, between two restarts.
+/// What was measured at the end of an hour, between two restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hour {
-    /// Counted from one.
+    /// The number of the hour, counted from one.
     pub number: u32,
     /// Calls that have ended so far.
     pub calls: u64,
@@ -52,12 +52,12 @@ pub struct Hour {
     pub heap: usize,
 }
 
-/// What came of it.
+/// The results of a soak.
 #[derive(Clone, Debug)]
 pub struct Soaked {
-    /// One after the other.
+    /// The measurements, hour by hour.
     pub hours: Vec<Hour>,
-    /// How many calls ended how.
+    /// How many calls ended in which way.
     pub endings: BTreeMap<String, u64>,
     /// Restarts of the server.
     pub restarts: u64,
@@ -76,7 +76,7 @@ impl Soaked {
 }
 
 impl Soak {
-    /// Lives through it. `heap` tells how many bytes are in use, `told` hears every hour.
+    /// Runs the soak. `heap` returns how many bytes are in use, `told` gets every hour.
     pub fn live(&self, heap: impl Fn() -> usize, told: impl FnMut(Hour)) -> Soaked {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -87,7 +87,7 @@ impl Soak {
     }
 }
 
-/// A soak while it goes on.
+/// A soak while it runs.
 struct Soaking {
     soak: Soak,
     oracle: Shared<Oracle>,
@@ -181,7 +181,7 @@ impl Soaking {
         self.end(hours).await
     }
 
-    /// Another process stands in the place of the old one, and remembers nothing.
+    /// Replaces the server by a new process, which remembers nothing.
     async fn restart(&mut self) {
         self.restarts += 1;
         self.server.kill().await;
@@ -228,7 +228,7 @@ fn serve(vault: &Vault, oracle: &Shared<Oracle>, chance: &Shared<Chance>) -> (Se
     (server, host)
 }
 
-/// Somebody who calls now and then, all day long.
+/// A user who makes a call now and then, all day long.
 struct User {
     caller: Caller,
     number: usize,
@@ -272,7 +272,7 @@ impl User {
     }
 }
 
-/// What goes wrong beside restarts and tokens that expire.
+/// The faults besides restarts and tokens that expire.
 fn soaking() -> Faults {
     let faults = Faults::none().with(Fault::Streams, 500).with(Fault::Resumable, 300);
     let faults = faults.with(Fault::CutStream, 50).with(Fault::Apart, 200);

@@ -1,4 +1,4 @@
-//! Answers that can be taken up again: what was said on each stream, by event id.
+//! Streams that can be resumed: the events of each, by event id.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use super::order::Order;
 #[derive(Debug, Default)]
 pub(super) struct ServerStreams(Vec<Recorded>);
 
-/// One of them.
+/// One stream.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) order: Order,
-    /// A priming event, progress, and the answer as the last.
+    /// A priming event, progress, and the answer as the last event.
     pub(super) events: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl ServerStreams {
         self.0.get(stream)
     }
 
-    /// A server that is restarted may have kept nothing.
+    /// Forgets all streams, as a server that is restarted may.
     pub(super) fn forget(&mut self) {
         self.0.iter_mut().for_each(|stream| stream.events.clear());
     }
@@ -41,7 +41,7 @@ pub(super) fn event_id(stream: usize, place: usize) -> String {
     format!("s{stream}-{place}")
 }
 
-/// Stream and place of an event id, if it is one of ours.
+/// The stream and the place that an event id names, if this server wrote it.
 pub(super) fn read_event_id(id: &str) -> Option<(usize, usize)> {
     let (stream, place) = id.strip_prefix('s')?.split_once('-')?;
     Some((stream.parse().ok()?, place.parse().ok()?))

@@ -1,19 +1,19 @@
-//! What an application was told about its call, by a client or through a bridge.
+//! The outcome of a call as the application got it, from a client or through a bridge.
 
 use std::fmt;
 
 use ridethrough::Error;
 
-/// How a call ended, as whoever made it sees it.
+/// How a call ended for its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// With a result.
     Answered(String),
     /// With no answer.
     Failed { kind: String, may_have_run: bool },
-    /// With an error of the server's.
+    /// With an error of the server.
     ServerError(String),
-    /// Nobody waits for it any more.
+    /// The caller does not wait for it any more.
     TakenBack,
 }
 
@@ -29,7 +29,7 @@ impl Told {
         }
     }
 
-    /// By which it is counted.
+    /// The name by which it is counted.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Answered(_) => "answered".to_owned(),

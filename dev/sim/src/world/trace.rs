@@ -1,9 +1,9 @@
-//! What happened in a world, line by line: the same seed writes the same bytes.
+//! A trace of a world, line by line: a seed always writes identical bytes.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Lines, if somebody wants to read them.
+/// The lines, if a trace was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Trace(Option<String>);
 
@@ -15,7 +15,7 @@ impl Trace {
 
     pub(super) fn write(&mut self, at: Duration, line: impl FnOnce() -> String) {
         if let Some(text) = &mut self.0 {
-            // A `String` takes everything.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{:>10.3}  {}", at.as_secs_f64(), line());
         }
     }

@@ -1,4 +1,4 @@
-//! The tokens of a world: the server accepts one at a time, and whoever asks the vault gets that one.
+//! The tokens of a world: the server accepts one at a time, and the vault gives out that one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +8,12 @@ use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
 use ridethrough::transport::BoxFuture;
 use ridethrough_lab::Mcp;
 
-/// Clones are the same vault.
+/// The vault. Clones share one vault.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vault(Arc<AtomicU64>);
 
 impl Vault {
-    /// From now on the server accepts the next token only.
+    /// Makes the server accept the next token only.
     pub(super) fn expire(&self, mcp: &Mcp) {
         self.0.fetch_add(1, Ordering::Relaxed);
         mcp.require_bearer(Some(&self.current()));

@@ -1,4 +1,4 @@
-//! Each promise, broken on purpose: the oracle must see it.
+//! Breaks each promise on purpose: the oracle must see it.
 
 use ridethrough_core::message::Json;
 use ridethrough_core::{CallError, CallName, Reason};

@@ -1,4 +1,4 @@
-//! The application in a world: it calls, gives up, and answers what servers ask.
+//! The application in a world: it makes calls, gives them up, and answers questions of servers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ridethrough_core::{CallOptions, ExchangeId, QuestionId, Request};
 use super::{DueHappening, MachineWorld};
 
 impl MachineWorld {
-    /// Wants to hear what nobody asked for, if this application does.
+    /// Opens the standing stream, if this application does.
     pub(crate) fn listen(&mut self) {
         if self.setting.listens {
             self.link.listen(self.now);
@@ -35,7 +35,7 @@ impl MachineWorld {
         self.pump();
     }
 
-    /// Gives a call up: whatever is out for it must be closed by then.
+    /// Gives a call up: its connection must be closed by then.
     pub(super) fn cancel(&mut self, id: ExchangeId) {
         let Some(call) = self.calls.get(&id).copied() else { return };
         self.oracle.cancels(call);
@@ -45,7 +45,7 @@ impl MachineWorld {
         self.oracle.cancelled(call, is_out);
     }
 
-    /// Most questions are answered, some refused, some never looked at.
+    /// Handles a question: most are answered, some refused, some left open.
     pub(super) fn asked(&mut self, question: QuestionId) {
         let wait = self.rng.between(Duration::ZERO, Duration::from_secs(3));
         match self.rng.below(16) {
@@ -54,7 +54,7 @@ impl MachineWorld {
         }
     }
 
-    /// The application answers what the server asked in a round.
+    /// Answers, or refuses, what the server asked in a round.
     pub(super) fn answer(&mut self, question: QuestionId, is_given: bool) {
         let answer = if is_given {
             Answer::Result(Json::new(r#"{"roots":[]}"#).expect("valid"))

@@ -1,4 +1,4 @@
-//! What may happen in a world, and the requests that it happens to.
+//! The events of a world, and the requests that are out.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ridethrough_core::{AttemptId, CredentialsId, ExchangeId, QuestionId};
 use crate::machine::script::News;
 use crate::machine::server::Outage;
 
-/// Something that is due at a moment.
+/// An event that is due at a moment.
 #[derive(Debug)]
 pub(super) enum DueHappening {
     Answer(QuestionId, bool),
@@ -28,7 +28,7 @@ pub(super) enum DueHappening {
 pub(super) struct Connection {
     pub(super) call: Option<u64>,
     pub(super) is_handshake: bool,
-    /// The generation whose era is asked for, which pings of a stateless server do likewise.
+    /// The generation whose era is asked for; pings of a stateless server have that form, too.
     pub(super) asks_era_of: Option<u64>,
     pub(super) listens: Option<u64>,
 }

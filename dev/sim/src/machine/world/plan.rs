@@ -1,4 +1,4 @@
-//! What will happen to a world's server, drawn before it begins.
+//! Plans what will happen to a world's server, before the world begins.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::machine::eras::Fleet;
 use crate::machine::server::Outage;
 
 impl MachineWorld {
-    /// Spreads calls, outages and restarts over the chaos to come.
+    /// Spreads calls, outages and restarts over the time of chaos.
     pub(crate) fn plan(&mut self, calls: u64) {
         let length = Duration::from_millis(calls * 150);
         for _ in 0..calls {
@@ -36,7 +36,7 @@ impl MachineWorld {
         }
     }
 
-    /// An upgrade or a rollback, seamless or not.
+    /// Changes the fleet by an upgrade or a rollback, with or without a restart.
     pub(super) fn change_fleet(&mut self) {
         self.server.fleet = Fleet::draw(&mut self.rng);
         self.server.manner = self.rng.next_u64();

@@ -1,4 +1,4 @@
-//! What arrives, when, and how a cable ends.
+//! What arrives over a cable, when, and how the cable ends.
 
 use std::io::ErrorKind;
 
@@ -47,7 +47,7 @@ async fn a_cable_breaks_after_the_very_byte_and_the_rest_is_lost() {
 
         client.write_all(b"0123456789").await.unwrap();
         let heard = match breaks {
-            // A black hole takes what is under way along.
+            // A black hole also swallows the bytes under way.
             Break::Stall => Vec::new(),
             _ => read(&mut server, 4).await,
         };

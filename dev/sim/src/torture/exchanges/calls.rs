@@ -1,4 +1,4 @@
-//! Plain calls to a server of sessions that answers in JSON.
+//! Plain calls to a server with sessions that answers in JSON.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         },
         ..Exchange::PLAIN
     },
-    // The server's own word that a tool only reads makes it safe.
+    // A tool whose hint says that it only reads is safe.
     Exchange {
         name: "read-by-hint",
         play: |stage| {
@@ -134,7 +134,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         },
         ..Exchange::PLAIN
     },
-    // What a new session has to be told again.
+    // What a new session has to be told again: log level and subscriptions.
     Exchange {
         name: "log-level",
         play: |stage| {
@@ -159,7 +159,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         },
         ..Exchange::PLAIN
     },
-    // A JSON-RPC error is an answer: the tool ran, and it is not asked again.
+    // A JSON-RPC error is an answer: the tool ran, and the call is not sent again.
     Exchange {
         name: "error-answer",
         serve: |mcp| {
@@ -183,7 +183,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         },
         ..Exchange::PLAIN
     },
-    // Nothing is known of the server before.
+    // The client knows nothing of the server before.
     Exchange {
         name: "era-found-legacy",
         dress: |builder| builder.eras(Eras::Either),
@@ -212,6 +212,6 @@ async fn big(ask: Ask) {
     ask.json(body).await;
 }
 
-/// Bytes of a big message: more than a TCP segment, and not so many that each of them must wait its turn for
+/// The size of a big message: more than a TCP segment, but few enough bytes to cut at each of them within
 /// minutes.
 const BIG: usize = 2_000;

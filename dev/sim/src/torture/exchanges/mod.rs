@@ -1,4 +1,4 @@
-//! The scripts, by what they are about.
+//! The scripts, by subject.
 
 mod calls;
 mod standing;

@@ -1,4 +1,4 @@
-//! The standing stream: what the server pushes, and answers that come over it.
+//! The standing stream: what the server pushes, and answers that come on it.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
     },
 ];
 
-/// Hears what the server pushes: three messages a second apart, and one long after.
+/// Collects what the server pushes: three messages a second apart, and one long after.
 pub(super) async fn hear(stage: &Stage) -> Vec<u64> {
     let mut notifications = stage.client.notifications();
     stage.client.keep_connected();
@@ -93,10 +93,10 @@ async fn push(stage: &Stage, number: u64) {
     let params = json!({ "uri": format!("{URI}{number}") });
     let message =
         json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params });
-    // What a stalled stream takes nobody knows.
+    // Whether a stalled stream took the message does not matter.
     let _ = timeout(Duration::from_secs(1), stage.mcp.push(message)).await;
 }
 
 pub(super) const URI: &str = "lab://";
-/// Longer than it takes to notice that a connection of HTTP/2 is dead, and to open the stream anew.
+/// Longer than it takes to notice that an HTTP/2 connection is dead, and to open the stream anew.
 const LONG_AFTER: Duration = Duration::from_secs(60);

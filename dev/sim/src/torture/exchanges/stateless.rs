@@ -132,7 +132,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                     stage.until(&name, Nature::Safe, call).await;
                 }
                 let mut heard = hear(stage).await;
-                // There is no replay: after a gap each resource is told as changed.
+                // There is no replay: after a gap each resource is reported as changed.
                 heard.sort_unstable();
                 heard.dedup();
                 stage.heard(&heard);

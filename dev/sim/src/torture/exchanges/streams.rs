@@ -136,13 +136,13 @@ pub(super) const BOTH: Play = |stage| {
     })
 };
 
-/// What a handler needs of a call when its stream is open.
+/// What a handler needs of a call once its stream is open.
 struct Asked {
     result: Value,
     token: Value,
 }
 
-/// Runs every tool and lets this answer in a stream.
+/// Makes the server run every tool and answer in a stream by this function.
 fn streams<Answering>(mcp: &Mcp, answer: fn(Asked, Sse) -> Answering)
 where
     Answering: Future<Output = ()> + Send + 'static,
@@ -159,7 +159,7 @@ fn asked(ask: &Ask) -> Asked {
     Asked { result: text_of(&ask.arguments()), token }
 }
 
-/// Runs every tool, asks the client something in its stream, and answers when the client has.
+/// Makes the server run every tool, ask the client something in its stream, and answer when the client has.
 fn asks(mcp: &Mcp, method: &'static str, params: Value) {
     let (answered, heard) = watch::channel(Vec::<Value>::new());
     let questions = Arc::new(AtomicU64::new(0));
@@ -195,7 +195,7 @@ fn answering(builder: ClientBuilder) -> ClientBuilder {
         .roots([Root::new("file:///project")])
 }
 
-/// Runs every tool, gives an event id and ends the stream; the second resume brings the answer.
+/// Makes the server run every tool, send an event id and end the stream; the second resume brings the answer.
 fn polls(mcp: &Mcp) {
     let answers = Arc::new(Mutex::new(BTreeMap::<String, (u32, Value)>::new()));
     let known = answers.clone();

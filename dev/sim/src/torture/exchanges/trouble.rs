@@ -1,5 +1,5 @@
-//! Servers in trouble of their own: lost sessions, refused tokens, limits, gateways, redirects, restarts.
-//! The cut comes on top of that.
+//! Servers that fail by themselves: lost sessions, refused tokens, limits, gateways, redirects, restarts. The
+//! cut comes on top of that.
 
 use std::time::Duration;
 
@@ -83,8 +83,8 @@ pub(super) const EXCHANGES: &[Exchange] = &[
         },
         ..Exchange::PLAIN
     },
-    // Once a stream is cut, its resume is refused twice over. A refused resume says nothing about the call:
-    // it stays in doubt.
+    // Once a stream is cut, its resume is refused twice. A refused resume says nothing about the call, so it
+    // stays in doubt.
     Exchange {
         name: "resume-refused",
         serve: resume_refused,
@@ -175,7 +175,7 @@ pub(super) const EXCHANGES: &[Exchange] = &[
                 stage.read("a").await;
                 stage.server.kill().await;
                 stage.mcp.forget_sessions();
-                // Without a socket there is no port that could be taken.
+                // A server without a socket has no port that could be taken.
                 let _ = stage.server.restart().await;
                 stage.deploy("b").await;
                 stage.read("c").await;
@@ -185,22 +185,23 @@ pub(super) const EXCHANGES: &[Exchange] = &[
     },
 ];
 
-/// An unsafe call that was refused for a reason that broke off. It may not be asked again, since some servers
-/// answer with a JSON-RPC error under 400 when they have run something.
+/// An unsafe call whose refusal was cut off. It may not be sent again, since some servers answer with a
+/// JSON-RPC error under 400 when they have run something.
 pub(super) const UNEXPLAINED: Leeway = Leeway {
     ending: Lenient::Kind(Kind::Rejected { status: 400 }),
     after: After::Any,
     why: "row 4: the words of the refusal broke off, and only a safe call asks again",
 };
 
-/// Refuses the first call so, without running it.
+/// Makes the server refuse the first call with this status, without running it.
 fn refuses(mcp: &Mcp, status: u16, headers: &'static [(&'static str, &'static str)]) {
     mcp.rule(When::method("tools/call"), Times::Once, move |ask| async move {
         ask.status(status, headers, "").await;
     });
 }
 
-/// Answers in streams with event ids that cannot be resumed: the token is too old, then the stream is gone.
+/// Makes the server answer in streams with event ids that cannot be resumed: the token has expired, then the
+/// stream is gone.
 fn resume_refused(mcp: &Mcp) {
     mcp.rule(When::method("tools/call"), Times::Always, |ask| async move {
         ask.run();
@@ -219,7 +220,7 @@ fn resume_refused(mcp: &Mcp) {
     });
 }
 
-/// A server without sessions behind a balancer that knows its clients by a cookie.
+/// A server without sessions behind a load balancer that recognises clients by a cookie.
 fn cookies(mcp: &Mcp) {
     mcp.issue_sessions(false);
     mcp.rule(When::method("initialize"), Times::Always, |ask| async move {

@@ -1,4 +1,4 @@
-//! Each broken promise is seen, and a kept one is not complained about.
+//! Each broken promise is noticed, and a kept one is not reported.
 
 use std::time::Duration;
 
