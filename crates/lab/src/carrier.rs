@@ -1,13 +1,13 @@
 //! The ways in which HTTP is carried: which version, and whether TLS protects it.
 
-/// What a server speaks on every connection.
+/// The protocol that a server speaks on every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// HTTP/1.1 in the clear.
     Http1,
     /// HTTP/1.1 over TLS; ALPN offers `http/1.1` only.
     Http1Tls,
-    /// HTTP/2 in the clear, with prior knowledge: to look at frames in tests. Not in
+    /// HTTP/2 in the clear, with prior knowledge: to look at frames in tests. It is not in
     /// [`ALL`](Self::ALL), because MCP clients do not speak it.
     Http2,
     /// HTTP/2 over TLS; ALPN offers `h2` only.
@@ -15,7 +15,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Every protocol that an MCP client meets in the world.
+    /// Every protocol that MCP clients use in practice.
     pub const ALL: [Self; 3] = [Self::Http1, Self::Http1Tls, Self::Http2Tls];
 
     /// Whether TLS protects the connections.

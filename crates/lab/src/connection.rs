@@ -1,8 +1,8 @@
-//! What a server knows of one open connection, and what it may order it to do.
+//! The server's record of one open connection, and the orders that its task carries out.
 //!
-//! The connection's own task obeys the orders; everyone else only gives them. Whether a request is
-//! under way is decided under the same lock that takes the orders, so that an order for an idle
-//! connection never hits a request.
+//! Only the connection's own task carries out orders; all other tasks only give them. Whether a request is
+//! under way is decided under the lock that takes the orders, so that an order for an idle connection never
+//! hits a request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -14,22 +14,22 @@ use crate::http2;
 use crate::lock::lock;
 use crate::wire::Fuse;
 
-/// How much a GOAWAY claims to have been processed, and what becomes of it.
+/// What a GOAWAY claims to have processed, and what happens to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processed {
     /// Graceful: every stream that was opened is finished, no new one is taken.
     All,
-    /// Abrupt: the frame names the last stream seen so far and this reason, then the connection
-    /// is closed, whatever was under way.
+    /// Abrupt: the frame names the last stream seen so far and this reason, then the connection is closed,
+    /// even with requests under way.
     SoFar(h2::Reason),
 }
 
-/// Something that a connection's task is told to do.
+/// An order for a connection's task.
 pub(crate) enum Order {
-    /// HTTP/2: leave at once, for the socket is being reset. The stream that asked for it comes along,
+    /// HTTP/2: leave at once, because the socket is being reset. The stream that asked for it comes along,
     /// because dropping it sooner would send a frame.
     Abandon(Option<http2::Handle>),
-    /// Close in the polite way of the protocol.
+    /// Close as the protocol prescribes.
     Close,
     /// HTTP/2: send a GOAWAY frame.
     GoAway(Processed),
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// Marks a request as under way, unless an order waits that must be obeyed first.
+    /// Marks a request as under way, unless an order must be carried out first.
     pub(crate) fn begin(self: &Arc<Self>) -> Option<UnderWay> {
         let mut activity = lock(&self.activity);
         if !activity.orders.is_empty() {
@@ -75,7 +75,7 @@ impl Connection {
         Some(UnderWay(self.clone()))
     }
 
-    /// Marks a request as under way beside others, whatever was ordered.
+    /// Marks a request as under way beside others, whatever orders wait.
     pub(crate) fn begin_stream(self: &Arc<Self>) -> UnderWay {
         lock(&self.activity).under_way += 1;
         UnderWay(self.clone())
@@ -104,8 +104,8 @@ impl Connection {
         }
     }
 
-    /// Resets the connection. A socket is reset when its task, or the handler that holds the pen,
-    /// has dropped it.
+    /// Resets the connection. A socket is reset when its task, or the handler that holds the pen, has dropped
+    /// it.
     pub(crate) fn reset(&self, asking: Option<http2::Handle>) {
         self.fuse.blow();
         self.order(Order::Abandon(asking));
@@ -115,7 +115,7 @@ impl Connection {
         self.fuse.stall();
     }
 
-    /// Notes that nothing more will be read from the client.
+    /// Records that the client will send nothing more.
     pub(crate) fn note_hang_up(&self) {
         self.hung_up.send_replace(true);
     }
@@ -130,15 +130,15 @@ impl Connection {
         let _ = hung_up.wait_for(|&is_hung_up| is_hung_up).await;
     }
 
-    /// Notes that its task is done with it, so that dropping the stream closes it.
+    /// Records that its task is done with it, so that dropping the stream closes it.
     pub(crate) fn end(&self) {
         self.note_hang_up();
         self.fuse.spend();
     }
 }
 
-/// Lives for as long as a request is under way. It is dropped just *before* the last bytes of the
-/// answer are written: a client that has seen them must find the connection idle.
+/// Marks a request as under way until it is dropped. That happens just *before* the last bytes of the answer
+/// are written: a client that has read them must find the connection idle.
 pub(crate) struct UnderWay(Arc<Connection>);
 
 impl Drop for UnderWay {

@@ -1,4 +1,4 @@
-//! A client under test: something that plays scripts and says how it went.
+//! A client under test, which plays scripts and reports how each step ended.
 
 use std::time::Duration;
 
@@ -18,8 +18,7 @@ pub use program::{NoProgram, Program, split};
 
 /// A client that can be put through a scenario.
 pub trait Contestant: Send + Sync {
-    /// Plays the script at the URL, for no longer than the limit. Whatever is left of the client
-    /// then is ended.
+    /// Plays the script at the URL, for no longer than the limit. What is left of the client then is ended.
     fn perform<'a>(
         &'a self,
         url: &'a str,
@@ -27,20 +26,21 @@ pub trait Contestant: Send + Sync {
         limit: Duration,
     ) -> BoxFuture<'a, Performance>;
 
-    /// How long it takes from its start until its first step. What a scenario counts from the start
-    /// of the client is counted from there, and the limit is longer: an interpreter that loads its
-    /// libraries is neither slow to answer nor patient.
+    /// How long the client takes from its start until its first step.
+    ///
+    /// Times that a scenario counts from the start of the client are counted from there, and the limit is
+    /// extended by it: an interpreter that loads its libraries is not a slow client.
     fn lead(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Whether it is a bridge, of which some checks are not asked.
+    /// Whether it is a bridge, for which some checks are left out.
     fn is_bridge(&self) -> bool {
         false
     }
 }
 
-/// What a client said and did.
+/// What a client reported and how it ended.
 #[derive(Clone, Debug)]
 pub struct Performance {
     /// When it was started.
@@ -53,9 +53,9 @@ pub struct Performance {
     pub garbage: Vec<String>,
     /// How it ended.
     pub end: End,
-    /// The last lines that it wrote for people.
+    /// The last lines that it wrote to stderr.
     pub stderr: String,
-    /// Everything that it printed; `None` if not all of that could be read.
+    /// Everything that it printed; `None` if not all of it could be read.
     pub said: Option<String>,
     /// From its start to its end.
     pub elapsed_ms: f64,
@@ -64,9 +64,9 @@ pub struct Performance {
 /// How a client ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, as if it had failed: in these words.
+    /// By itself, with a failure, in these words.
     Failed(String),
-    /// By itself, after it had done all.
+    /// By itself, after its last step.
     Finished,
     /// It never began, for this reason.
     NotStarted(String),
@@ -74,7 +74,7 @@ pub enum End {
     Stopped(Duration),
 }
 
-/// A client inside this process: a function that plays a script and gives its lines to the sender.
+/// A client inside this process: a function that plays a script and sends its lines.
 pub struct Inside<F>(pub F);
 
 impl<F> Contestant for Inside<F>
@@ -105,7 +105,7 @@ where
     }
 }
 
-/// Hears each line when it is said, so that its time is known, until the client has played.
+/// Receives each line when it is sent, so that its time is known, until the client has ended.
 async fn listen(
     mut playing: BoxFuture<'static, ()>,
     heard: &mut UnboundedReceiver<String>,
@@ -120,7 +120,7 @@ async fn listen(
     }
 }
 
-/// What a client printed, as it is read.
+/// The lines that a client prints, as they are read.
 #[derive(Default)]
 pub(crate) struct Transcript {
     lines: Vec<Line>,
@@ -132,7 +132,7 @@ pub(crate) struct Transcript {
 impl Transcript {
     pub(crate) fn hear(&mut self, text: &str) {
         if self.said.len() + text.len() > MOST_SAID {
-            // Enough: a client that floods is as wrong as it will ever be.
+            // A client that floods has failed already, so the rest is dropped.
             return self.garbage.extend((!self.is_flooded()).then(|| FLOODED.to_owned()));
         }
         self.said.push_str(text);
@@ -163,20 +163,20 @@ impl Transcript {
     }
 }
 
-/// What a client wrote for people.
+/// What a client wrote to stderr.
 #[derive(Debug)]
 pub(crate) struct Stderr {
     text: String,
-    /// Whether nothing of it is missing.
+    /// Whether nothing of it was dropped.
     is_whole: bool,
 }
 
 impl Stderr {
-    /// Of a client that never wrote any.
+    /// For a client that has no stderr.
     const NONE: Self = Self { text: String::new(), is_whole: true };
 }
 
-/// The beginning of a text, in characters that can be shown.
+/// The beginning of a text, with printable characters only.
 fn beginning(text: &str) -> String {
     text.chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
@@ -187,7 +187,7 @@ fn last_lines(text: &str) -> String {
 }
 
 const MOST_GARBAGE: usize = 5;
-/// Some scenarios have answers of many megabytes.
+/// The bound is high, because some scenarios have answers of many megabytes.
 const MOST_SAID: usize = 96 << 20;
 const FLOODED: &str = "[more than 96 MiB, the rest was not read]";
 const MOST_LAST_LINES: usize = 20;

@@ -1,8 +1,7 @@
 //! Serves one HTTP/1.1 connection, written by hand so that faults are exact.
 //!
-//! The reading half stays with the connection's task, which therefore always notices when the
-//! client hangs up. The writing half goes to whoever answers, as a [`Pen`], and comes back after a
-//! proper end.
+//! The reading half stays with the connection's task, which therefore always notices when the client closes.
+//! The writing half goes to the handler that answers, as a [`Pen`], and comes back after a proper end.
 //!
 //! ```text
 //! idle --first byte--> reading --whole request--> answering --pen returned--> idle
@@ -70,13 +69,13 @@ fn turn(incoming: Incoming, pen: Pen, connection: &Connection) -> Turn {
 
 async fn obey(order: Order, mut writing: Half) {
     if let Order::Say(bytes) = order {
-        // A client that is gone hears nothing, and needs not.
+        // If the client is gone, there is no one to read it.
         let _ = writing.write_all(&bytes).await;
     }
     close(writing).await;
 }
 
-/// Answers what is no request, or one cut short by a client that may be gone.
+/// Answers bytes that are not a request, or a request that was cut short.
 async fn refuse(mut writing: Half) {
     let refusal = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let _ = writing.write_all(refusal).await;
@@ -84,6 +83,6 @@ async fn refuse(mut writing: Half) {
 }
 
 async fn close(mut writing: Half) {
-    // It fails if the client closed first: then there is nothing left to close.
+    // It fails if the client closed first, and then there is nothing left to close.
     let _ = writing.shutdown().await;
 }

@@ -1,8 +1,7 @@
 //! Serves one HTTP/2 connection with the `h2` crate.
 //!
-//! The connection's task is the only one that moves frames, and it moves them for as long as the
-//! connection lives. It looks at its orders only after everything sent so far has been written,
-//! so that a reset never overtakes the data that was sent before it.
+//! Only the connection's task moves frames, for as long as the connection lives. It looks at its orders only
+//! after everything sent so far was written, so that a reset never overtakes data that was sent before it.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ pub(crate) async fn serve(
     connection: Arc<Connection>,
     staff: Staff,
 ) {
-    // What fails here, or ends the loop below, fails for the client as well, who sees why.
+    // What fails here, or ends the loop below, fails for the client as well, which sees why.
     let Ok(mut frames) = builder(settings).handshake(wire).await else { return };
     loop {
         tokio::select! {
@@ -46,7 +45,7 @@ pub(crate) async fn serve(
                 Order::Close => frames.graceful_shutdown(),
                 Order::GoAway(processed) => go_away(&mut frames, processed),
                 Order::ResetStream(handle, reason) => handle.reset(reason),
-                // There is no way to speak unasked.
+                // HTTP/2 has no way to send an answer unasked.
                 Order::Say(_) => {}
             },
         }
@@ -79,7 +78,7 @@ async fn take_turn(
     staff: Staff,
 ) {
     let (head, body) = request.into_parts();
-    // A client that takes its request back in the middle wants no answer.
+    // A client that cancels its request in the middle wants no answer.
     let Ok(body) = read(body).await else { return };
     let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let request = Request {

@@ -1,7 +1,7 @@
-//! Brings published clients into a scratch folder, ready to be started.
+//! Installs published clients into a scratch folder, ready to be started.
 //!
-//! What is there and has the same pins is used as it is. A package manager that is missing or cannot
-//! reach its registry is no failure of a client: it is told apart, so that a table can say `not run`.
+//! An installation with unchanged pins is used as it is. A package manager that is missing or cannot reach
+//! its registry is not a failure of a client: it is reported separately, so that a table can say `not run`.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,7 +14,7 @@ mod step;
 
 pub use manager::{Manager, NotBrought};
 
-/// A folder with a folder for each client in it, kept from run to run.
+/// A folder with a subfolder for each client, kept from run to run.
 #[derive(Clone, Debug)]
 pub struct Workshop {
     folder: PathBuf,
@@ -26,19 +26,18 @@ pub enum NotInstalled {
     /// Its files could not be written.
     #[error("its files could not be written: {0}")]
     Files(#[from] io::Error),
-    /// It was not brought.
+    /// The package manager did not install it.
     #[error(transparent)]
     NotBrought(#[from] NotBrought),
 }
 
 impl Workshop {
-    /// A workshop in this folder, which need not be there yet.
+    /// Creates a workshop in this folder, which need not exist yet.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// A folder below the user's own for what can be made again, or else the system's for what is
-    /// temporary.
+    /// The user's folder for caches, or else the system's folder for temporary files.
     pub fn default_folder() -> PathBuf {
         let variable = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
         let cache = variable("XDG_CACHE_HOME")
@@ -48,13 +47,13 @@ impl Workshop {
         cache.unwrap_or_else(std::env::temp_dir).join("ridethrough/lab-clients")
     }
 
-    /// Makes sure that a rival can be started, and gives the words that do: of a client's adapter, to
-    /// which the URL and a script are added, or of a bridge, with `{url}` in the place of the URL. `tell`
-    /// hears what is going on.
+    /// Makes sure that a rival can be started, and returns the command that starts it: that of a client's
+    /// adapter, to which the URL and a script are added, or that of a bridge, with `{url}` in the place of
+    /// the URL. `tell` gets messages about the progress.
     ///
     /// # Errors
     ///
-    /// Says why it cannot; nothing else is the worse for it.
+    /// Says why it cannot be started; other clients are not affected.
     pub async fn install(
         &self,
         rival: &Rival,
@@ -64,13 +63,13 @@ impl Workshop {
         for (path, text) in rival.files() {
             write_if_changed(&folder.join(path), text)?;
         }
-        // A client has no working directory of its own, so its path must be whole.
+        // A client may run in any working directory, so its path must be absolute.
         let folder = folder.canonicalize()?;
         let (pins, stamp) = (rival.pins(), folder.join("installed"));
         let is_there = std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins);
-        // Cargo looks for itself whether anything changed.
+        // Cargo itself checks whether anything changed.
         if !is_there || rival.manager == Manager::Cargo {
-            // What is half brought has no pins: the next run begins anew.
+            // Without its pins, an installation that is interrupted is begun anew by the next run.
             let _ = std::fs::remove_file(&stamp);
             let mut tell_name = |what: &str| tell(&format!("{}: {what}", rival.name));
             rival.manager.bring(&folder, &mut tell_name).await?;
@@ -83,7 +82,7 @@ impl Workshop {
     }
 }
 
-/// A file that is the same keeps its time, so that cargo does not build again.
+/// Leaves an unchanged file alone, so that it keeps its time and cargo does not build again.
 fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Everything that the servers of one scenario saw and did, as it is served and kept: plain data.
+//! Everything that the servers of one scenario saw and did, as plain data.
 
 use std::hash::Hasher;
 use std::time::Duration;
@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::{Deed, Entry, Mcp, Server, What};
 
-/// The whole log of one scenario. Times are milliseconds since the stage was set,
-/// for all of its servers.
+/// The whole log of one scenario. Times are milliseconds since the stage was opened, for all of its servers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Journal {
     /// Every request, in the order of arrival.
@@ -18,7 +17,7 @@ pub struct Journal {
     pub runs: Vec<Ran>,
     /// Every connection that was served.
     pub connections: Vec<Visited>,
-    /// How many times somebody connected to the first server, served or not.
+    /// How many times a client connected to the first server, served or not.
     pub dials: u64,
     /// What happened to the servers themselves: `down`, `up` and so on.
     pub events: Vec<Happened>,
@@ -51,16 +50,16 @@ pub struct Asked {
     pub body_hash: String,
     /// How many bytes its body has.
     pub body_bytes: usize,
-    /// What was done about it.
+    /// What the server did about it.
     pub marks: Vec<Marked>,
 }
 
-/// One thing that was done about a request.
+/// One thing that a server did about a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Marked {
-    /// When.
+    /// When it was done.
     pub at_ms: f64,
-    /// What.
+    /// What was done.
     #[serde(flatten)]
     pub deed: Deed,
 }
@@ -85,18 +84,18 @@ pub struct Visited {
     pub connection: u64,
     /// When it was accepted.
     pub opened_ms: f64,
-    /// When nothing of it was left; `None` if it outlived the scenario.
+    /// When it was closed completely; `None` if it outlived the scenario.
     pub closed_ms: Option<f64>,
 }
 
-/// Something that happened to a server.
+/// Something that happened to a server itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Happened {
-    /// When.
+    /// When it happened.
     pub at_ms: f64,
-    /// To which server.
+    /// The server that it happened to.
     pub server: Which,
-    /// What, in a word or two.
+    /// What happened, in a word or two.
     pub what: String,
 }
 
@@ -104,10 +103,10 @@ pub struct Happened {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Which {
-    /// The one that the client was sent to.
+    /// The server that the client was sent to.
     #[default]
     Main,
-    /// The one on another origin.
+    /// The server on another origin.
     Other,
 }
 
@@ -182,7 +181,7 @@ pub(crate) fn in_words(entry: &Entry) -> String {
 }
 
 pub(crate) fn millis(duration: Duration) -> f64 {
-    // To the microsecond: what is beyond that is noise, and makes files long.
+    // Microseconds are enough; further digits are noise and make files long.
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
@@ -192,7 +191,7 @@ fn hash(bytes: &[u8]) -> String {
     format!("{:016x}", hash.finish())
 }
 
-/// FNV-1a: the same on every machine, and no secret is behind it.
+/// FNV-1a, which gives one value on every machine. It protects no secret.
 struct Fnv(u64);
 
 impl Hasher for Fnv {

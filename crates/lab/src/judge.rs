@@ -1,7 +1,7 @@
-//! Holds what was seen against what a scenario expects.
+//! Compares what was seen with what a scenario expects.
 //!
-//! The judge reads the servers' log and the client's lines; it asks nobody anything. A claim that
-//! does not hold is returned with the evidence, so that whoever wrote the client can believe it.
+//! The judge reads only the servers' log and the client's lines. A claim that does not hold is returned with
+//! the evidence, so that the author of the client can verify it.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl<'a> Case<'a> {
         Self { scenario, performance, main, other, journal: stage.journal(), times }
     }
 
-    /// What came of it. A bridge is spared the checks that a host with a session makes senseless.
+    /// Returns the score. A bridge is spared the checks that make no sense for a host with a session.
     pub(crate) fn judge(self, is_bridge: bool) -> Score {
         let mut findings = ends::general(self.scenario, &self.performance);
         let asked =
@@ -78,7 +78,7 @@ impl<'a> Case<'a> {
         Finding { level, that, held, is_late, evidence }
     }
 
-    /// Whether a claim that does not hold would do so without its limit of time.
+    /// Whether a claim that does not hold would hold without its time limit.
     fn holds_with_more_time(&self, claim: Claim<'_>) -> bool {
         let wrong = match claim {
             Claim::Calls(calls) if calls.within.is_some() => {
@@ -98,7 +98,7 @@ impl<'a> Case<'a> {
         wrong.is_none()
     }
 
-    /// What speaks against a claim; nothing if it holds.
+    /// The evidence against a claim; `None` if it holds.
     fn contradiction(&self, claim: Claim<'_>) -> Option<String> {
         let lines = &self.performance.lines;
         match claim {
@@ -123,7 +123,7 @@ impl<'a> Case<'a> {
                 let Some(said) = &self.performance.said else {
                     return Some("it printed more than could be read".to_owned());
                 };
-                // The text itself may be a secret.
+                // The text itself may be a secret, so it is not shown.
                 said.contains(text).then(|| "it stands in what the client printed".to_owned())
             }
         }
@@ -210,7 +210,7 @@ fn line(lines: &[Line], step: usize) -> Option<&Line> {
     lines.iter().find(|line| line.step == step)
 }
 
-/// Why a number may not be what it is.
+/// Why a number is out of its bounds.
 fn beyond(bounds: &Bounds, number: u64, of_what: &str) -> Option<String> {
     if bounds.hold(number) {
         return None;
@@ -225,7 +225,7 @@ fn beyond(bounds: &Bounds, number: u64, of_what: &str) -> Option<String> {
     Some(format!("{number} {of_what}, not {}", wanted.join(" and ")))
 }
 
-/// A few requests, for evidence.
+/// A few requests, as evidence.
 fn shown(entries: &[&Entry]) -> String {
     let mut text = String::new();
     for entry in entries.iter().take(MOST_SHOWN) {
@@ -246,7 +246,7 @@ fn in_words(entry: &Entry) -> String {
     }
 }
 
-/// What a client sends for its own sake.
+/// Methods that a client calls by itself.
 const HOUSEKEEPING: &[&str] =
     &["initialize", "logging/setLevel", "ping", "server/discover", "subscriptions/listen"];
 const MOST_SHOWN: usize = 6;

@@ -1,11 +1,11 @@
 //! A server for testing MCP clients over Streamable HTTP, with exact control of faults.
 //!
-//! A [`Server`] accepts connections, over real sockets or in-memory pipes, and gives each request to
-//! a [`Service`] as a [`Turn`], which can be answered well or badly. [`Mcp`] is a well-behaved MCP
-//! server as such a service, into which a test puts rules for what shall go wrong.
+//! A [`Server`] accepts connections, over real sockets or in-memory pipes, and gives each request to a
+//! [`Service`] as a [`Turn`], which can be answered correctly or with a fault. [`Mcp`] is a correct MCP
+//! server as such a service, to which a test adds rules for what goes wrong.
 //!
-//! The lab reads no clock but tokio's and orders nothing by chance: with paused time, on a
-//! `current_thread` runtime, over pipes, every run is the same.
+//! The lab reads no clock but tokio's and uses no randomness: with paused time, on a `current_thread`
+//! runtime, over pipes, every run is identical.
 
 pub mod adapter;
 mod carrier;

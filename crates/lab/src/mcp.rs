@@ -1,7 +1,7 @@
-//! A well-behaved MCP server (revisions 2025-03-26 to 2026-07-28), into which tests put rules.
+//! A correct MCP server (revisions 2025-03-26 to 2026-07-28), to which tests add rules.
 //!
-//! Every request is written to the log, then taken whole by the first rule that matches and is not
-//! used up, and otherwise treated as the specification wants it. Nothing here knows about sockets.
+//! Every request is written to the log. The first rule that matches and is not used up takes it whole;
+//! without one, it is treated as the specification says. This module knows nothing about sockets.
 
 use std::fmt;
 use std::future::Future;
@@ -48,7 +48,7 @@ use state::{ActiveRule, Handler, LostSessionReply, McpState};
 pub use state::{Run, Style};
 pub use when::When;
 
-/// An MCP server as a [`Service`]. Clones are the same server.
+/// An MCP server as a [`Service`]. Clones share one server.
 ///
 /// ```
 /// use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
@@ -81,12 +81,12 @@ impl Mcp {
         Self::counting_from(Instant::now())
     }
 
-    /// As [`new`](Self::new); the times of its log are counted from this moment.
+    /// Creates a server like [`new`](Self::new), whose log counts times from this moment.
     pub(crate) fn counting_from(born: Instant) -> Self {
         Self { born, state: Arc::default() }
     }
 
-    /// Lets `handler` take the requests that match, so many times.
+    /// Lets `handler` take the requests that match, this many times.
     ///
     /// Of several rules that match, the one that was added first takes the request.
     pub fn rule<Handling>(
@@ -101,7 +101,7 @@ impl Mcp {
         self.state().rules.push(ActiveRule { when, share: times.into(), handler });
     }
 
-    /// Takes all rules away.
+    /// Removes all rules.
     pub fn clear_rules(&self) {
         self.state().rules.clear();
     }
@@ -111,18 +111,18 @@ impl Mcp {
         self.state().style = style;
     }
 
-    /// Speaks these eras from here on: an upgrade or a rollback, if it spoke others. What is open
-    /// stays open, and sessions are kept.
+    /// Speaks these eras from now on: an upgrade or a rollback, if it spoke others. Open streams stay open,
+    /// and sessions are kept.
     pub fn speaks(&self, spoken: Spoken) {
         self.state().spoken = spoken;
     }
 
-    /// Lets this tool ask for input in so many rounds before it runs (stateless revision only).
+    /// Makes this tool ask for input in these rounds before it runs (stateless revision only).
     pub fn asks_for_input(&self, tool: &str, rounds: Vec<Round>) {
         self.state().rounds.insert(tool.to_owned(), rounds);
     }
 
-    /// Forgets every session. Standing streams stay open: nobody tells their clients.
+    /// Forgets every session. Standing streams stay open, and their clients are not told.
     pub fn forget_sessions(&self) {
         self.state().sessions.clear();
     }
@@ -147,8 +147,8 @@ impl Mcp {
         self.state().initialize_result = result;
     }
 
-    /// Is so many servers behind one address that know nothing of each other's sessions. A balancer gives
-    /// each connection to the next of them.
+    /// Acts as this many servers behind one address that know nothing of each other's sessions. A load
+    /// balancer gives each connection to the next of them.
     pub fn replicas(&self, number: u64) {
         self.state().replicas = number.max(1);
     }
@@ -158,8 +158,7 @@ impl Mcp {
         self.state().bearer = token.map(str::to_owned);
     }
 
-    /// Offers these tools: the array that `tools/list` answers. Tools need not be listed to be
-    /// called.
+    /// Offers these tools: the array that `tools/list` answers. Tools that are not listed can be called, too.
     pub fn tools(&self, tools: Value) {
         self.state().tools = tools;
     }
@@ -181,17 +180,17 @@ impl Mcp {
         self.state().runs.clone()
     }
 
-    /// Everything that was asked, in order.
+    /// Every request, in order.
     pub fn log(&self) -> Vec<Entry> {
         self.state().log.clone()
     }
 
-    /// Everything that was done about what was asked, in order.
+    /// Everything that was done about requests, in order.
     pub fn marks(&self) -> Vec<Mark> {
         self.state().marks.clone()
     }
 
-    /// How old the server was at this moment: the times in its log are counted so.
+    /// How old the server was at this moment, on the clock of its log.
     pub fn age(&self, at: Instant) -> Duration {
         at.saturating_duration_since(self.born)
     }
@@ -201,7 +200,7 @@ impl Mcp {
         self.state().log.iter().filter(|entry| when.holds(entry)).count()
     }
 
-    /// Writes a request to the log, and finds the rule that takes it.
+    /// Writes a request to the log, and returns the rule that takes it.
     fn admit(&self, turn: Turn) -> (Ask, Option<Handler>) {
         let mut state = self.state();
         let ask = Ask::new(turn, self.clone(), state.log.len(), state.spoken);

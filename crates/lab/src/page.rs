@@ -1,23 +1,23 @@
-//! What every page of ours is made of: markup that nothing can break from inside, one style for
-//! light and dark, wide and narrow, and the shapes of verdicts.
+//! The parts of every HTML page that the lab and the command line write: safe markup, one style for light and
+//! dark, wide and narrow, and the shapes of verdicts.
 //!
-//! A page needs no network and no other file, and its policy forbids what it does not need. Nothing
-//! here knows what a page is about.
+//! A page needs no network and no other file, and its policy forbids what it does not need. This module does
+//! not know what a page is about.
 
 mod markup;
 
 pub use markup::{Attributes, Markup};
 
-/// What a page does after it was loaded.
+/// Whether a page changes after it was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Follows what happens, by the script that lies beside it. Where scripts are off it is loaded
-    /// anew every few seconds.
+    /// It follows what happens, by a script beside it. Where scripts are off, it is loaded anew every few
+    /// seconds.
     Live {
         /// The name of the script.
         script: &'static str,
     },
-    /// Nothing: it has no script, and its policy forbids every script.
+    /// It does not: it has no script, and its policy forbids every script.
     Still,
 }
 
@@ -28,11 +28,11 @@ pub enum Sign {
     Fail,
     /// Something is worth knowing.
     Note,
-    /// All is well.
+    /// Everything is right.
     Pass,
     /// Something could be better.
     Soft,
-    /// Something could not be looked at.
+    /// Something could not be checked.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ impl Sign {
     }
 }
 
-/// A whole page with this title and what `body` puts into it.
+/// A whole page with this title and the body that `body` writes.
 pub fn document(title: &str, life: Life, body: impl FnOnce(&mut Markup)) -> String {
     let mut page = Markup::default();
     page.source("<!doctype html>\n");

@@ -1,7 +1,7 @@
 //! In-memory byte streams that can be broken in exact ways.
 //!
-//! A pipe behaves as a TCP connection does on a perfect network: bytes arrive in order and at once,
-//! a closed end is a FIN. Faults come only from its [`Control`]. No clock, no chance.
+//! A pipe behaves as a TCP connection does on a perfect network: bytes arrive in order and at once, and a
+//! closed end is a FIN. Faults come only from its [`Control`]. It uses no clock and no randomness.
 //!
 //! ```text
 //!             reset()
@@ -132,7 +132,7 @@ impl Peek {
     }
 }
 
-/// Breaks a pipe, from any place and at any time.
+/// Breaks a pipe, from any task and at any time.
 #[derive(Clone, Debug)]
 pub struct Control {
     line: Arc<Mutex<SharedPipe>>,
@@ -176,7 +176,7 @@ enum Condition {
     Stalled,
 }
 
-/// What both ends share.
+/// The state that both ends share.
 #[derive(Debug, Default)]
 struct SharedPipe {
     condition: Condition,
@@ -211,7 +211,7 @@ impl SharedPipe {
     ) -> Poll<io::Result<()>> {
         match self.condition {
             Condition::Broken => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-            // No waker is kept: nothing leads out of this condition.
+            // No waker is kept, because this state never ends.
             Condition::Stalled => Poll::Pending,
             Condition::Flowing => self.lane_to(side).poll_read(context, buffer),
         }

@@ -1,12 +1,12 @@
-//! What differs by platform, and no other file of this crate names one: how everything that a client started is
-//! ended, and where package managers put programs.
+//! What differs by platform: how all processes that a client started are ended, and where package managers
+//! put programs. No other file of this crate names a platform.
 //!
-//! On Unix there are process groups and signals. Elsewhere a process is killed when its handle is dropped, and
-//! nothing is known of what it has started.
+//! On Unix there are process groups and signals. Elsewhere a process is killed when its handle is dropped,
+//! and the processes that it started are not known.
 
 pub(crate) use processes::{kill, kill_group, lead_group};
 
-/// Whether it is known how package managers are started, and what the programs are called that they bring.
+/// Whether the lab can start package managers, and knows the names of the programs that they install.
 pub(crate) const fn knows_package_managers() -> bool {
     cfg!(unix)
 }
@@ -21,14 +21,14 @@ mod processes {
         command.process_group(0);
     }
 
-    /// Kills the group that this process leads. One that is gone already does not mind.
+    /// Kills the group that this process leads, if it still exists.
     pub(crate) fn kill_group(leader: u32) {
         if let Some(leader) = pid(leader) {
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
 
-    /// Kills one process. One that is gone already does not mind.
+    /// Kills one process, if it still exists.
     pub(crate) fn kill(process: u32) {
         if let Some(process) = pid(process) {
             let _ = kill_process(process, Signal::KILL);

@@ -1,6 +1,6 @@
-//! Scorecards as files: for people a page, for programs JSON, for build servers JUnit.
+//! Scorecards as files: a page for people, JSON for programs, JUnit for build servers.
 //!
-//! Nothing here judges or measures; it only shows. Whatever a client printed is shown as text and
+//! This module only shows results; it neither judges nor measures. What a client printed is shown as text and
 //! never trusted: see `page`.
 
 use serde::Serialize;
@@ -14,7 +14,7 @@ mod words;
 
 /// One page about these clients, which needs no network, no script and no other file.
 ///
-/// `made` says when, as it is to be shown.
+/// `made` is the date to show.
 pub fn html(cards: &[Scorecard], made: &str) -> String {
     html::page(cards, made)
 }
@@ -33,8 +33,8 @@ pub fn json(cards: &[Scorecard]) -> String {
     serde_json::to_string_pretty(&report).expect("scorecards are plain data with names as keys")
 }
 
-/// What build servers read as the results of tests: a suite for each group, a case for each
-/// scenario. A scenario that passed softly is a test that passed, and says so in its output.
+/// A JUnit report: a suite for each group, a case for each scenario. A scenario that passed softly is a test
+/// that passed, and says so in its output.
 pub fn junit(card: &Scorecard) -> String {
     junit::junit(card)
 }

@@ -1,8 +1,7 @@
-//! The published clients and bridges that ours are compared with: what each is made of and how it is
-//! started.
+//! The published clients and bridges that ours are compared with: their files and how each is started.
 //!
-//! Adapters lie in `crates/lab/clients` of the repository and are carried inside this crate, so that an
-//! installed binary can bring them to any folder. Versions are named only in their pins.
+//! Adapters are in `crates/lab/clients` of the repository and are embedded in this crate, so that an
+//! installed binary can write them to any folder. Versions are named only in their pins.
 
 use crate::install::Manager;
 
@@ -10,39 +9,39 @@ mod pins;
 
 pub use pins::pinned;
 
-/// A published client with an adapter of ours, or a published bridge.
+/// A published client with our adapter, or a published bridge.
 #[derive(Debug)]
 pub struct Rival {
     /// Its name, and that of its folder.
     pub name: &'static str,
-    /// Who wrote it and in what it is written, in a few words.
+    /// Its author and its language, in a few words.
     pub what: &'static str,
     /// The package whose version counts.
     pub package: &'static str,
-    /// What brings it.
+    /// The package manager that installs it.
     pub manager: Manager,
-    /// What it is.
+    /// Whether it is a client or a bridge.
     pub part: Part,
-    /// Its files: first those that pin versions.
+    /// Its files; those that pin versions come first.
     pins: &'static [File],
     adapter: &'static [File],
 }
 
-/// What a rival is, and with that how it is played.
+/// The kind of a rival, which decides how it is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A stdio server in front of a remote one, started as its documentation shows: it needs a host.
     Bridge {
-        /// The program that was brought, and its arguments; `{url}` stands for the URL.
+        /// The installed program and its arguments; `{url}` stands for the URL.
         command: &'static [&'static str],
         /// The variable from which it takes a token; otherwise it takes the flag `--header`.
         token: Option<&'static str>,
     },
-    /// A client, with an adapter of ours around it.
+    /// A client, with our adapter around it.
     Client,
 }
 
-/// A path below the folder of a client, and the text that is there.
+/// A path below the folder of a client, and the text of the file.
 pub type File = (&'static str, &'static str);
 
 impl Rival {
@@ -52,17 +51,17 @@ impl Rival {
         found.unwrap_or("not pinned")
     }
 
-    /// Everything that its folder must hold.
+    /// All files of its folder.
     pub fn files(&self) -> impl Iterator<Item = &'static File> {
         self.pins.iter().chain(self.adapter)
     }
 
-    /// What an installation depends on.
+    /// The text of the pins, on which an installation depends.
     pub fn pins(&self) -> String {
         self.pins.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n")
     }
 
-    /// Those with these names, in the order of [`RIVALS`].
+    /// The rivals with these names, in the order of [`RIVALS`].
     ///
     /// # Errors
     ///
@@ -91,7 +90,7 @@ macro_rules! text {
 const PLAYER_MJS: File = ("player.mjs", text!("player.mjs"));
 const PLAYER_PY: File = ("player.py", text!("player.py"));
 
-/// All of them.
+/// All rivals.
 pub const RIVALS: &[Rival] = &[
     Rival {
         name: "python",

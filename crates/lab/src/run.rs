@@ -19,17 +19,17 @@ use crate::stage::{Doors, Stage};
 ///
 /// # Errors
 ///
-/// Fails if the system gives no port for the server.
+/// Fails if the system has no free port for the server.
 pub async fn run(scenario: &Scenario, client: &dyn Contestant) -> io::Result<Score> {
     let stage = Stage::open(scenario, Doors::Sockets(0)).await?;
     Ok(run_on(&stage, scenario, client).await)
 }
 
-/// As [`run`], on a stage that is set already.
+/// Puts a client through one scenario as [`run`] does, on a stage that is open already.
 pub async fn run_on(stage: &Stage, scenario: &Scenario, client: &dyn Contestant) -> Score {
     let (lead, limit) = (client.lead(), scenario.limit());
-    // Twice: a start may take longer than the one that was measured, and a scenario has a limit to end
-    // clients that hang, not those that are late.
+    // Doubled, because a start may take longer than the measured one, and the limit is there to end clients
+    // that hang, not those that are late.
     let performing = client.perform(stage.url(), &scenario.client, limit + 2 * lead);
     let performance = if lead.is_zero() {
         stage.begin();
@@ -42,7 +42,7 @@ pub async fn run_on(stage: &Stage, scenario: &Scenario, client: &dyn Contestant)
     score
 }
 
-/// Lets the scenario begin when the client has started, if it has not ended by then.
+/// Begins the scenario when the client has started, unless it has ended by then.
 async fn begin_after(
     lead: Duration,
     stage: &Stage,
@@ -57,11 +57,11 @@ async fn begin_after(
     }
 }
 
-/// Puts a client through many scenarios, so many at the same time, and tells each score as it comes.
+/// Puts a client through many scenarios, this many at once, and reports each score as it comes.
 ///
 /// # Errors
 ///
-/// Fails if the system gives no port for a server.
+/// Fails if the system has no free port for a server.
 pub async fn run_all(
     scenarios: &[&Scenario],
     client: &dyn Contestant,
@@ -83,15 +83,15 @@ pub async fn run_all(
     Ok(scores.into_iter().map(|(_, score)| score).collect())
 }
 
-/// Plays again, one at a time and so many times at the most, what missed nothing but limits of time,
-/// and tells each new score; the last one counts.
+/// Plays scenarios again that missed only time limits, one at a time and at most this many times, and reports
+/// each new score; the last one counts.
 ///
-/// Many scenarios at once, or other work, make a machine slow: alone, a client that is late for reasons
-/// of its own is late again.
+/// Many scenarios at once, or other work, make a machine slow. Alone, a client that is late for reasons of
+/// its own is late again.
 ///
 /// # Errors
 ///
-/// Fails if the system gives no port for a server.
+/// Fails if the system has no free port for a server.
 pub async fn replay_late(
     scenarios: &[&Scenario],
     client: &dyn Contestant,
@@ -211,7 +211,7 @@ mod tests {
     const LATE: &str = r#"{"step":0,"ok":true,"result":{},"elapsed_ms":10001}"#;
     const WRONG_AND_LATE: &str = r#"{"step":0,"ok":false,"error":"no","elapsed_ms":10001}"#;
 
-    /// Takes 3 s to start, and then all the time that it has.
+    /// A client that takes 3 s to start, and then all the time that it has.
     struct Slow;
 
     impl Contestant for Slow {

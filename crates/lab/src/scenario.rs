@@ -1,8 +1,8 @@
 //! A scenario: what the server does, what the client is asked to do, and what must hold.
 //!
-//! It is a TOML file that a person can read and write; `scenarios/README.md` explains its words.
-//! Requests are described by what they are, never by their number: a client may say more than
-//! anybody expected. Nothing here runs anything.
+//! It is a TOML file that people read and write; `scenarios/README.md` explains its words. Requests are
+//! described by what they are, never by their number, because a client may send more than a scenario expects.
+//! This module runs nothing.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub use scenarios::{Scenarios, UnknownScenario};
 pub use setting::{EraTurn, Inquiry, Rule, Setting, Way};
 pub use values::{LostSession, Start};
 
-/// One way to break a client, and what is expected of it then.
+/// One fault, and what is expected of a client that meets it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -38,10 +38,10 @@ pub struct Scenario {
     pub why: String,
     /// The wrong client that must fail it, and how.
     pub control: ScenarioControl,
-    /// Whether it takes minutes: then it is played only where time is simulated, or if it is asked for.
+    /// Whether it takes minutes; it is then played only under simulated time, or on request.
     #[serde(default)]
     pub slow: bool,
-    /// After so many seconds from its start the client is stopped.
+    /// After how many seconds from its start the client is stopped.
     #[serde(default = "default_limit")]
     pub limit_s: f64,
     /// What the server does.
@@ -56,7 +56,7 @@ pub struct Scenario {
     /// What would be ideal; otherwise the client passes softly.
     #[serde(default)]
     pub ideal: Vec<Check>,
-    /// The text that it was read from.
+    /// The text of its file.
     #[serde(skip)]
     pub source: String,
 }
@@ -67,23 +67,23 @@ pub struct Scenario {
 pub struct ScenarioControl {
     /// The name of a wrong client.
     pub mistake: String,
-    /// The words of the check that it breaks.
+    /// The sentence of the check that it breaks.
     pub breaks: String,
     /// Whether it asks a server for its era before anything else.
     #[serde(default)]
     pub asks_era: bool,
 }
 
-/// A file that is no scenario.
+/// Why a file is not a scenario.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// It is not TOML, or has other words than a scenario.
+    /// It is not TOML, or has keys that a scenario does not have.
     #[error("the scenario cannot be read: {0}")]
     Format(#[from] toml::de::Error),
     /// It contradicts itself.
     #[error("scenario `{id}` makes no sense: {what}")]
     Sense {
-        /// Which scenario.
+        /// The id of the scenario.
         id: String,
         /// What is wrong with it.
         what: String,
@@ -95,7 +95,7 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// Fails if it is no TOML, has a word that nobody knows, or contradicts itself.
+    /// Fails if it is not TOML, has an unknown key, or contradicts itself.
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let scenario = Self { source: text.to_owned(), ..toml::from_str(text)? };
         match scenario.nonsense() {
@@ -104,7 +104,7 @@ impl Scenario {
         }
     }
 
-    /// The letter of its group.
+    /// Its group.
     pub fn group(&self) -> Option<Group> {
         Group::ALL.into_iter().find(|group| self.id.starts_with(group.letter()))
     }
@@ -114,7 +114,7 @@ impl Scenario {
         Duration::from_secs_f64(self.limit_s)
     }
 
-    /// All checks, each with whether it is only an ideal.
+    /// All checks, each with its level.
     pub fn checks(&self) -> impl Iterator<Item = (&Check, Level)> {
         let must = self.must.iter().map(|check| (check, Level::Must));
         must.chain(self.ideal.iter().map(|check| (check, Level::Ideal)))
@@ -152,30 +152,30 @@ impl Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It would have been better.
+    /// An ideal: the client passes softly.
     Ideal,
     /// The client fails.
     Must,
 }
 
-/// Scenarios that belong together.
+/// A group of scenarios about one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Streams that end before the answer.
     Reconnection,
-    /// Statuses that pass.
+    /// Statuses that mean a passing trouble.
     Transient,
     /// Connections that are used again.
     Reuse,
     /// Sessions that the server forgets.
     SessionLoss,
-    /// Bytes that nobody expects.
+    /// Bytes that no client expects.
     Hostile,
-    /// Callers who do not wait.
+    /// Callers that do not wait.
     Deadlines,
     /// Tokens.
     Authorization,
-    /// The stream that a client keeps open to listen.
+    /// The standing stream.
     Standing,
     /// Servers that go and come back.
     Outage,
@@ -186,7 +186,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// All of them, in the order of their letters.
+    /// All groups, in the order of their letters.
     pub const ALL: [Self; 11] = [
         Self::Reconnection,
         Self::Transient,
@@ -224,7 +224,7 @@ impl Group {
     }
 }
 
-/// Long enough for everything that takes long by default; hanging clients are stopped then.
+/// Long enough for everything that takes long by default; clients that hang are stopped then.
 const fn default_limit() -> f64 {
     20.0
 }

@@ -1,4 +1,4 @@
-//! What came out when a client was put through scenarios: plain data, for people and for machines.
+//! The results of a client in the scenarios, as plain data.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use crate::adapter::{Line, Step};
 use crate::journal::Journal;
 use crate::scenario::Level;
 
-/// Everything about one run of one client.
+/// The results of one run of one client.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scorecard {
     /// The name of the client.
     pub client: String,
-    /// The command that is the client; empty for one inside this process.
+    /// The command that starts the client; empty for one inside this process.
     pub command: String,
     /// One for each scenario, in order.
     pub scores: Vec<Score>,
@@ -20,16 +20,16 @@ pub struct Scorecard {
 }
 
 impl Scorecard {
-    /// How many scenarios ended so.
+    /// How many scenarios ended with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.scores.iter().filter(|score| score.verdict == verdict).count()
     }
 }
 
-/// What came out of one scenario.
+/// The result of one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct Score {
-    /// Which scenario.
+    /// The id of the scenario.
     pub id: String,
     /// Its title.
     pub title: String,
@@ -45,9 +45,9 @@ pub struct Score {
     pub script: Vec<Step>,
     /// What the client reported.
     pub lines: Vec<Line>,
-    /// When it did so.
+    /// When it reported.
     pub times: ClientTimes,
-    /// The last lines that it wrote for people.
+    /// The last lines that it wrote to stderr.
     pub stderr: String,
     /// What the servers saw and did.
     pub journal: Journal,
@@ -60,20 +60,20 @@ impl Score {
         of(Level::Must).chain(of(Level::Ideal))
     }
 
-    /// Whether only limits of time were missed: then the machine may be slow, not the client.
+    /// Whether only time limits were missed: then the machine may be slow, not the client.
     pub fn is_only_late(&self) -> bool {
         self.verdict != Verdict::Pass && self.faults().all(|fault| fault.is_late)
     }
 }
 
-/// When a client did what, in milliseconds on the clock of the servers' log.
+/// The times of a client, in milliseconds on the clock of the servers' log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClientTimes {
     /// When it was started.
     pub began_ms: f64,
-    /// When it was over.
+    /// When it ended.
     pub ended_ms: f64,
-    /// When each of its lines was read. A client that keeps its lines back is heard later than it spoke.
+    /// When each of its lines was read. A client that holds its lines back is later here than it was.
     pub heard_ms: Vec<f64>,
 }
 
@@ -81,16 +81,16 @@ pub struct ClientTimes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Something that must hold did not.
+    /// A check that must hold did not.
     Fail,
-    /// Everything that must hold did; an ideal was missed.
+    /// Every check that must hold did; an ideal was missed.
     Soft,
-    /// Everything held.
+    /// Every check held.
     Pass,
 }
 
 impl Verdict {
-    /// In one word.
+    /// The verdict in one word.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fail => "fail",
@@ -100,14 +100,14 @@ impl Verdict {
     }
 }
 
-/// One check and what was seen.
+/// One check and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Whether it had to hold.
+    /// How bad it is if it does not hold.
     pub level: Level,
     /// The sentence.
     pub that: String,
-    /// Whether it was true.
+    /// Whether it held.
     pub held: bool,
     /// Whether it would have held with more time, so that a busy machine alone may have broken it.
     pub is_late: bool,

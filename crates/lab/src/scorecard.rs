@@ -1,6 +1,6 @@
-//! Several clients side by side: one table for people, one file for machines.
+//! Several clients side by side: one table for people, one file for programs.
 //!
-//! Only arranges what was measured. A client that could not be run is named with the reason, and never
+//! It only arranges what was measured. A client that could not be run is named with the reason, and never
 //! counted.
 
 use crate::adapter::Step;
@@ -15,14 +15,14 @@ mod tests;
 
 pub use date::today;
 
-/// What is compared, and what came out.
+/// The clients that are compared, and their results.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     /// The scenarios, in order.
     pub scenarios: &'a [&'a Scenario],
     /// The day, as [`today`] writes it.
     pub made: String,
-    /// The command that makes it again.
+    /// The command that makes this comparison again.
     pub command: String,
     /// The clients, ours first, and then the bridges.
     pub entries: Vec<ScoredClient>,
@@ -39,21 +39,21 @@ pub struct ScoredClient {
     pub version: String,
     /// Whether it is played by itself, or by a host in front of it.
     pub role: Role,
-    /// How it did.
+    /// Its results.
     pub outcome: ScoredOutcome,
 }
 
-/// What is compared with what.
+/// How an entry is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// A client. These come first.
+    /// A client. Clients come first.
     Client,
-    /// A bridge, behind a host that recovers from nothing.
+    /// A bridge, behind a host that recovers from no fault.
     Bridge,
 }
 
-/// How a client did.
+/// The results of a client.
 #[derive(Clone, Debug)]
 pub enum ScoredOutcome {
     /// It was not run, for this reason.
@@ -75,15 +75,15 @@ impl ScoredClient {
     }
 }
 
-/// How many scenarios ended how.
+/// How many scenarios ended with which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 struct Totals {
     pass: usize,
     soft: usize,
     fail: usize,
-    /// The client had to be stopped.
+    /// How often the client had to be stopped.
     hung: usize,
-    /// A tool ran more often than it was called, and that was a fault.
+    /// How often a tool ran more often than it was called, where that was a fault.
     repeated: usize,
 }
 
@@ -110,7 +110,7 @@ fn is_hung(score: &Score) -> bool {
     score.findings.iter().any(|it| !it.held && it.evidence.starts_with(crate::judge::STOPPED))
 }
 
-/// How many times one call ran, if that is more often than it was made. Where a scenario is passed,
+/// How many times one call ran, if that is more often than it was made. In a scenario that is passed,
 /// repeating was right.
 fn most_runs(scenario: &Scenario, score: &Score) -> Option<usize> {
     if score.verdict == Verdict::Pass {
@@ -129,7 +129,7 @@ fn is_same(one: &crate::journal::Ran, other: &crate::journal::Ran) -> bool {
     one.tool == other.tool && one.arguments == other.arguments
 }
 
-/// How many times a step makes the call that ran. Of calls made at once each has words of its own.
+/// How many times a step makes the call that ran. Concurrent calls each have arguments of their own.
 fn made(step: &Step, run: &crate::journal::Ran) -> usize {
     match step {
         Step::Call { tool, args, concurrency: None, .. } if *tool == run.tool => {
@@ -139,7 +139,7 @@ fn made(step: &Step, run: &crate::journal::Ran) -> usize {
     }
 }
 
-/// What was seen, on one line and no longer than a reader wants.
+/// The evidence on one line, shortened.
 fn shortened(evidence: &str) -> String {
     let words = evidence.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words.chars().filter(|it| !it.is_control());

@@ -1,6 +1,6 @@
 //! Accepts byte streams, counts them, and serves each with a service.
 //!
-//! How it *answers* is the service's business; how it can be *reached* is decided here.
+//! The service decides how the server *answers*; this module decides how it can be *reached*.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ mod door;
 
 use door::Door;
 
-/// A server that can be reached through sockets and through pipes. Clones are the same server.
+/// A server that can be reached through sockets and through pipes. Clones share one server.
 ///
 /// It runs until it is killed or its runtime ends; dropping it stops nothing.
 #[derive(Clone)]
@@ -52,15 +52,14 @@ struct ServerState {
     /// Every connection that was served; the first is number one.
     visits: Vec<Visit>,
     dials: u64,
-    /// Sockets that the kernel accepted in a black hole: kept, so that they stay silent.
+    /// Sockets that the kernel accepted in a black hole, kept so that they stay silent.
     swallowed: Vec<TcpStream>,
 }
 
-/// How a server treats those who want to connect.
+/// How a server treats new connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
-    /// Dials hang. A kernel cannot withhold its accept, so that a socket connects and is left
-    /// unread instead.
+    /// Dials hang. A kernel cannot withhold its accept, so a socket connects and is never read.
     BlackHole,
     /// Connections are accepted, and closed at once (FIN).
     CloseOnAccept,
@@ -78,16 +77,16 @@ pub enum Mood {
 pub struct Visit {
     /// When it was accepted.
     pub opened: Instant,
-    /// When nothing of it was left; `None` while it lives.
+    /// When it was closed completely; `None` while it lives.
     pub closed: Option<Instant>,
 }
 
-/// HTTP/2 settings that a server announces. What is `None` is left at h2's default.
+/// HTTP/2 settings that a server announces. A setting that is `None` keeps h2's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Http2 {
-    /// How many streams a client may have open at the same time.
+    /// How many streams a client may have open at once.
     pub max_concurrent_streams: Option<u32>,
-    /// How many bytes of a request's body a client may send unasked.
+    /// How many bytes of a request's body a client may send before the server asks for more.
     pub initial_window_size: Option<u32>,
 }
 
@@ -117,17 +116,17 @@ impl Server {
         Self { shared: Arc::new(Shared { protocol, authority, staff, state: Mutex::new(state) }) }
     }
 
-    /// What this server speaks.
+    /// The protocol that this server speaks.
     pub fn protocol(&self) -> Protocol {
         self.shared.protocol
     }
 
-    /// Who signs its certificates.
+    /// The authority that signs its certificates.
     pub fn authority(&self) -> &Authority {
         &self.shared.authority
     }
 
-    /// Shows this certificate on new connections. Without TLS nobody asks for one.
+    /// Shows this certificate on new connections. It has no effect without TLS.
     pub fn set_certificate(&self, certificate: Certificate) {
         if self.shared.protocol.is_tls() {
             let config = certificate.config(&self.shared.authority, self.shared.protocol.alpn());
@@ -140,16 +139,16 @@ impl Server {
         lock(&self.shared.state).http2 = settings;
     }
 
-    /// Listens on a free port of 127.0.0.1, and returns the address. Later calls return the same.
+    /// Listens on a free port of 127.0.0.1, and returns the address. Later calls return that address again.
     ///
     /// # Errors
     ///
-    /// Fails if the system gives no port.
+    /// Fails if the system has no free port.
     pub async fn listen(&self) -> io::Result<SocketAddr> {
         self.listen_at(0).await
     }
 
-    /// As [`listen`](Self::listen), on this port of 127.0.0.1.
+    /// Listens as [`listen`](Self::listen) does, on this port of 127.0.0.1.
     ///
     /// # Errors
     ///
@@ -188,8 +187,8 @@ impl Server {
         Ok(client)
     }
 
-    /// As [`connect`](Self::connect), but in a black hole it hangs for ever, even if the mood changes
-    /// later: its one SYN is lost.
+    /// Connects as [`connect`](Self::connect) does, but in a black hole it hangs for ever, even if the mood
+    /// changes later: its one SYN is lost.
     ///
     /// # Errors
     ///
@@ -201,23 +200,23 @@ impl Server {
         }
     }
 
-    /// Changes how those are treated who connect from now on. What is open stays open.
+    /// Changes how new connections are treated. Open ones stay open.
     ///
     /// # Panics
     ///
-    /// If the system does not let a socket be reopened on the port that it was closed on.
+    /// If the system does not let a socket listen again on the port that it was closed on.
     pub fn set_mood(&self, mood: Mood) {
         self.shared.change_mood(mood).expect("the port is reserved while the server is down");
     }
 
-    /// Dies as by `kill -9`: nobody listens, every connection is reset, handlers are aborted.
+    /// Dies as by `kill -9`: stops listening, resets every connection, aborts handlers.
     ///
-    /// A handler that calls this does not survive it.
+    /// A handler that calls this is aborted, too.
     pub async fn kill(&self) {
         self.shared.kill().await;
     }
 
-    /// Is up again, on the same port.
+    /// Is up again, on its old port.
     ///
     /// # Errors
     ///
@@ -226,12 +225,12 @@ impl Server {
         self.shared.change_mood(Mood::Up)
     }
 
-    /// How many connections were served since the beginning.
+    /// How many connections were served in all.
     pub fn connections(&self) -> u64 {
         lock(&self.shared.state).visits.len() as u64
     }
 
-    /// Every connection that was served since the beginning. The number of the first is one.
+    /// Every connection that was served. The number of the first is one.
     pub fn visits(&self) -> Vec<Visit> {
         lock(&self.shared.state).visits.clone()
     }
@@ -242,8 +241,7 @@ impl Server {
         state.open.values().filter(|connection| !connection.is_hung_up()).count()
     }
 
-    /// How many times somebody tried to connect, served or not. Sockets that the kernel refused
-    /// are not seen.
+    /// How many times a client tried to connect, served or not. Sockets that the kernel refused are not seen.
     pub fn dials(&self) -> u64 {
         lock(&self.shared.state).dials
     }
@@ -273,8 +271,8 @@ impl Server {
         self.shared.each(|connection| connection.reset(None));
     }
 
-    /// Turns every open pipe into a black hole; new ones are served. Sockets are left alone: the
-    /// kernel acknowledges bytes whatever we do.
+    /// Turns every open pipe into a black hole; new ones are served. Sockets are left alone, because the
+    /// kernel acknowledges bytes in any case.
     pub fn stall_connections(&self) {
         self.shared.each(Connection::stall);
     }

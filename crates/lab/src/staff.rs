@@ -39,7 +39,7 @@ where
     }
 }
 
-/// Everything that works for one server.
+/// The tasks of one server.
 #[derive(Clone)]
 pub(crate) struct Staff {
     service: Arc<dyn Service>,
@@ -57,13 +57,13 @@ impl Staff {
 
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = lock(&self.tasks);
-        // A set remembers finished tasks until they are asked for. A panic of one has been printed
-        // by then; the client sees it as an exchange that nobody answered.
+        // A join set keeps finished tasks until they are joined. A panic of one was printed by then; the
+        // client sees a request without an answer.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(work);
     }
 
-    /// Aborts all work, and waits until all that it held has been dropped.
+    /// Aborts all tasks, and waits until everything that they held was dropped.
     pub(crate) async fn dismiss(&self) {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;

@@ -1,7 +1,7 @@
 //! The servers of one scenario, ready for a client.
 //!
-//! A stage turns the words of a scenario into servers and rules, and keeps what they saw. It knows
-//! nothing of clients: whoever has the URL, or the pipes, may come.
+//! A stage turns a scenario into servers and rules, and keeps what they saw. It knows nothing of clients: any
+//! client with the URL, or the pipes, may connect.
 
 use std::collections::HashMap;
 use std::io;
@@ -36,11 +36,11 @@ pub struct Stage {
 pub enum Doors {
     /// Through pipes only, see [`Stage::dial`].
     Pipes,
-    /// Through sockets on 127.0.0.1: this port, or any if it is 0. A second server has any port.
+    /// Through sockets on 127.0.0.1: this port, or any if it is 0. A second server gets any port.
     Sockets(u16),
 }
 
-/// One server, and what its rules need to know.
+/// One server, and what its rules need.
 #[derive(Clone, Debug)]
 struct Place {
     which: Which,
@@ -51,15 +51,15 @@ struct Place {
     up_after: Option<Duration>,
     turns: Vec<EraTurn>,
     events: Arc<Mutex<Vec<Happened>>>,
-    /// What happens later by itself; ends with the stage.
+    /// Events that happen later by themselves; they end with the stage.
     timers: Arc<Mutex<JoinSet<()>>>,
-    /// By event id: what a stream that is resumed there is about.
+    /// By event id: the request of the stream that is resumed there.
     threads: Arc<Mutex<HashMap<String, Blanks>>>,
 }
 
-/// What the servers of one stage write their times and deeds into.
+/// The log of the servers of one stage.
 struct Log {
-    /// The zero of every time, whichever server it is about.
+    /// The zero of every time, for all servers.
     opened: Instant,
     events: Arc<Mutex<Vec<Happened>>>,
 }
@@ -71,11 +71,11 @@ pub(crate) struct Account {
 }
 
 impl Stage {
-    /// Makes the servers. Those that do not start up stay shut until [`begin`](Self::begin).
+    /// Creates the servers. Those that do not start as up stay shut until [`begin`](Self::begin).
     ///
     /// # Errors
     ///
-    /// Fails if the system gives no port.
+    /// Fails if the system has no free port.
     pub async fn open(scenario: &Scenario, doors: Doors) -> io::Result<Self> {
         let log = Log { opened: Instant::now(), events: Arc::default() };
         let other = match &scenario.other {
@@ -90,12 +90,12 @@ impl Stage {
         Ok(Self { main, other })
     }
 
-    /// Where the client is sent.
+    /// The URL for the client.
     pub fn url(&self) -> &str {
         &self.main.url
     }
 
-    /// The client starts now: what is said to happen after so many seconds is counted from here.
+    /// Starts the clock of the scenario when the client starts: times after the start are counted from here.
     pub fn begin(&self) {
         for place in self.places() {
             place.begin();
@@ -106,7 +106,7 @@ impl Stage {
     ///
     /// # Errors
     ///
-    /// `ConnectionRefused` while that server is down, and for a name that none has.
+    /// `ConnectionRefused` while that server is down, and for an unknown name.
     pub async fn dial(&self, authority: &str) -> io::Result<Pipe> {
         let place = self.places().find(|place| place.authority() == authority);
         match place {
@@ -115,7 +115,7 @@ impl Stage {
         }
     }
 
-    /// When this moment is on the clock of the journal.
+    /// This moment on the clock of the journal.
     pub(crate) fn at_ms(&self, moment: Instant) -> f64 {
         millis(self.main.mcp.age(moment))
     }
@@ -138,12 +138,12 @@ impl Stage {
     /// Ends the servers: every connection is reset, and nothing happens any more.
     pub async fn close(&self) {
         for place in self.places() {
-            // Handlers first, which could start more; and again, if one came back meanwhile.
+            // Handlers first, because they could start more; and again, in case a server restarted meanwhile.
             place.server.kill().await;
             let mut timers = std::mem::take(&mut *lock(&place.timers));
             timers.shutdown().await;
             place.server.kill().await;
-            // Rules know their place, which knows the rules.
+            // Rules hold their place, which holds the rules.
             place.mcp.clear_rules();
         }
     }
@@ -186,7 +186,7 @@ impl Place {
         Ok(place)
     }
 
-    /// Tells the server how to be.
+    /// Applies the settings to the server.
     fn furnish(&self, setting: &Setting) {
         self.mcp.speaks(setting.era);
         for inquiry in &setting.inquiry {
@@ -227,7 +227,7 @@ impl Place {
         }
     }
 
-    /// Speaks these eras, and tells.
+    /// Changes the eras that the server speaks, and logs it.
     fn speak(&self, era: Spoken) {
         self.mcp.speaks(era);
         self.tell(match era {
@@ -249,7 +249,7 @@ impl Place {
         });
     }
 
-    /// Treats new connections so, and tells.
+    /// Changes how new connections are treated, and logs it.
     fn be(&self, mood: Start) {
         self.server.set_mood(mood.into());
         self.tell(match mood {
@@ -272,7 +272,7 @@ impl Place {
     }
 }
 
-/// A server that is spoken to by this way, whose times are counted from this moment.
+/// A server with this transport, whose times are counted from this moment.
 fn server(way: Way, opened: Instant) -> (Mcp, Server) {
     let mcp = Mcp::counting_from(opened);
     let server = match way {

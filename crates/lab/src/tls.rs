@@ -1,4 +1,4 @@
-//! A certificate authority of the lab's own, and the good and bad certificates it signs.
+//! The lab's own certificate authority, and the good and bad certificates that it signs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
-/// Signs certificates that a client believes if, and only if, it trusts this authority's root.
+/// Signs certificates that a client accepts if, and only if, it trusts this authority's root.
 ///
 /// A second authority makes certificates of an unknown issuer.
 #[derive(Clone)]
 pub struct Authority {
     root: Arc<CertifiedIssuer<'static, KeyPair>>,
-    /// A certificate that nobody signed but its own key.
+    /// A self-signed certificate.
     alone: Arc<CertifiedIssuer<'static, KeyPair>>,
     name: String,
 }
@@ -29,8 +29,7 @@ impl Authority {
     /// Creates an authority with a fresh key.
     pub fn new() -> Self {
         let key = fresh_key();
-        // Clients look authorities up by name: two of the same name would be taken for one that
-        // signs badly.
+        // Clients look up authorities by name: two with one name would be taken for one that signs badly.
         let name = format!("ridethrough lab {:x?}", &key.public_key_raw()[1..9]);
         let root = CertifiedIssuer::self_signed(root_params(&name), key).expect(SOUND);
         let mut params = params_for(&NAMES);
@@ -55,32 +54,32 @@ impl Authority {
         self.alone.pem()
     }
 
-    /// A certificate of this kind, as a server shows it. Only the self-signed one is the same each time.
+    /// A certificate of this kind, as a server shows it. It is new each time, except for the self-signed one.
     pub fn certificate_der(&self, kind: Certificate) -> CertificateDer<'static> {
         kind.pair(self).0
     }
 
     /// A server's TLS settings with a valid certificate for these DNS names and addresses.
     ///
-    /// For a certificate with the wrong name, ask for another name than the client will.
+    /// For a certificate with the wrong name, give another name than the client will ask for.
     pub fn server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
         config(self.sign(params_for(names)), no_clients(), alpn)
     }
 
-    /// As [`server_config`](Self::server_config), with a certificate that expired in 2001.
+    /// TLS settings like [`server_config`](Self::server_config), with a certificate that expired in 2001.
     pub fn expired_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
         config(self.sign(expired(params_for(names))), no_clients(), alpn)
     }
 
-    /// As [`server_config`](Self::server_config), for clients only that show a certificate which
-    /// this authority has signed.
+    /// TLS settings like [`server_config`](Self::server_config), which refuse clients without a certificate
+    /// that this authority has signed.
     pub fn demanding_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
         let verifier = self.client_verifier().build().expect(SOUND);
         config(self.sign(params_for(names)), verifier, alpn)
     }
 
-    /// As [`demanding_server_config`](Self::demanding_server_config), for clients without a
-    /// certificate too.
+    /// TLS settings like [`demanding_server_config`](Self::demanding_server_config), which accept clients
+    /// without a certificate, too.
     pub fn curious_server_config(&self, names: &[&str], alpn: &[&[u8]]) -> Arc<ServerConfig> {
         let verifier = self.client_verifier().allow_unauthenticated().build().expect(SOUND);
         config(self.sign(params_for(names)), verifier, alpn)
@@ -106,7 +105,7 @@ impl Authority {
         signed(params, &self.root)
     }
 
-    /// Somebody who calls itself as this authority does.
+    /// Another authority with the name of this one.
     fn impostor(&self) -> CertifiedIssuer<'static, KeyPair> {
         CertifiedIssuer::self_signed(root_params(&self.name), fresh_key()).expect(SOUND)
     }
@@ -124,31 +123,31 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// Which certificate a [`Server`](crate::Server) shows.
+/// The certificate that a [`Server`](crate::Server) shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Certificate {
-    /// It is meant for clients.
+    /// A certificate for clients only.
     ClientsOnly,
-    /// Nothing is wrong with it, and the client must show one of the same authority.
+    /// A valid one; and the client must show one of this authority.
     Demanding,
-    /// It expired long ago.
+    /// One that expired long ago.
     Expired,
-    /// It names the authority as its issuer, and was signed by another key.
+    /// One that names the authority as its issuer, and was signed by another key.
     Forged,
-    /// Nothing is wrong with it.
+    /// A valid one.
     #[default]
     Good,
-    /// It is that of an authority itself.
+    /// That of an authority itself.
     Issuer,
-    /// It names no host.
+    /// One without a host name.
     Nameless,
-    /// It is for a time that has not come.
+    /// One that is not valid yet.
     NotYetValid,
-    /// Its own key signed it, and it may sign others: what `openssl req -x509` makes.
+    /// A self-signed one that may sign others: what `openssl req -x509` makes.
     SelfSigned,
-    /// Nobody knows the authority that signed it.
+    /// One of an unknown authority.
     Stranger,
-    /// It was made for another host, `elsewhere.test`.
+    /// One for another host, `elsewhere.test`.
     WrongName,
 }
 
@@ -201,7 +200,7 @@ fn config(
     clients: Arc<dyn ClientCertVerifier>,
     alpn: &[&[u8]],
 ) -> Arc<ServerConfig> {
-    // The provider is named, so that no other crate's choice of a default can change ours.
+    // The provider is named, so that another crate's choice of a default cannot change it.
     let mut config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
         .with_safe_default_protocol_versions()
         .expect("aws-lc-rs supports the default protocol versions")

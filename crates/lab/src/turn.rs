@@ -1,4 +1,4 @@
-//! One request and the ways to answer it, the same for HTTP/1.1 and HTTP/2.
+//! One request and the ways to answer it, for HTTP/1.1 and HTTP/2.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -15,9 +15,9 @@ pub use stream::Stream;
 /// One request, read whole, and the means to answer it.
 #[derive(Debug)]
 pub struct Turn {
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// How to answer.
+    /// The means to answer it.
     pub reply: Reply,
 }
 

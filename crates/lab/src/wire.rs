@@ -1,4 +1,4 @@
-//! A server's end of one connection, whatever carries it, and the means to reset it from outside.
+//! A server's end of one connection, over a pipe or a socket, and the means to reset it from outside.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -13,12 +13,12 @@ use tokio_rustls::TlsAcceptor;
 use crate::lock::lock;
 use crate::pipe::{Control, Pipe};
 
-/// Bytes in, bytes out: a pipe or a socket, with or without TLS.
+/// A byte stream: a pipe or a socket, with or without TLS.
 pub(crate) trait Wire: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Wire for T {}
 
-/// Takes the raw stream's side of a TLS handshake, if there is one to do.
+/// Carries out the TLS handshake of the server, if there is TLS.
 pub(crate) async fn secure(
     raw: Box<dyn Wire>,
     tls: Option<Arc<ServerConfig>>,
@@ -29,18 +29,18 @@ pub(crate) async fn secure(
     }
 }
 
-/// Resets a connection while somebody else, perhaps TLS, owns its stream.
+/// Resets a connection whose stream another task, perhaps TLS, owns.
 ///
-/// A pipe is reset at once. A socket is only prepared (`SO_LINGER` of zero): the reset leaves as
-/// soon as its owner drops it, so whoever blows a fuse also sees to that.
+/// A pipe is reset at once. A socket is only prepared (`SO_LINGER` of zero): the reset is sent when its owner
+/// drops it, so the caller must make the owner do that.
 #[derive(Clone, Debug)]
 pub(crate) struct Fuse(WireKind);
 
 #[derive(Clone, Debug)]
 enum WireKind {
     Pipe(Control),
-    /// A duplicate of the descriptor. While it exists the kernel keeps the socket open, so it is
-    /// given up when the fuse blows or [`spend`](Fuse::spend) is called.
+    /// A duplicate of the descriptor. While it exists the kernel keeps the socket open, so it is dropped when
+    /// the fuse blows or [`spend`](Fuse::spend) is called.
     Socket(Arc<Mutex<Option<Socket>>>),
 }
 
@@ -59,21 +59,21 @@ impl Fuse {
             WireKind::Pipe(control) => control.reset(),
             WireKind::Socket(socket) => {
                 if let Some(socket) = lock(socket).take() {
-                    // It fails only on a socket that is closed already, where nothing is to reset.
+                    // It fails only on a socket that is closed already, and then there is nothing to reset.
                     let _ = socket.set_linger(Some(Duration::ZERO));
                 }
             }
         }
     }
 
-    /// Makes a black hole of a pipe.
+    /// Turns a pipe into a black hole.
     pub(crate) fn stall(&self) {
         if let WireKind::Pipe(control) = &self.0 {
             control.stall();
         }
     }
 
-    /// Lets go of the connection, so that dropping its stream closes it.
+    /// Drops the duplicate, so that dropping the stream closes the connection.
     pub(crate) fn spend(&self) {
         if let WireKind::Socket(socket) = &self.0 {
             lock(socket).take();

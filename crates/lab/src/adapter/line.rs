@@ -1,4 +1,4 @@
-//! What a client says about a step.
+//! The lines that a client reports, one for each step.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,19 +11,19 @@ pub struct Line {
     /// How it ended.
     #[serde(flatten)]
     pub done: Done<Answer>,
-    /// What the server told since the last line: `message:<data>` for a log message, otherwise the
+    /// The server's notifications since the last line: `message:<data>` for a log message, otherwise the
     /// method without `notifications/`.
     #[serde(default)]
     pub notifications: Vec<String>,
 }
 
-/// How something ended, and when.
+/// How a step or a call ended, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done<T> {
     /// Whether there was an answer; the result of a tool that failed is one.
     pub ok: bool,
-    /// The answer. Of several calls at once the list of their ends is an answer even if not all of
-    /// them are `ok`.
+    /// The answer. For several calls at once, the list of their ends is an answer even if not all of them are
+    /// `ok`.
     #[serde(default = "none")]
     pub result: Option<T>,
     /// The error, as a user of the client sees it, with its codes.

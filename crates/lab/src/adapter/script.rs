@@ -1,4 +1,4 @@
-//! What a client is asked to do.
+//! The steps that a client is asked to carry out.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,18 +17,18 @@ pub enum Step {
         /// How long the caller waits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_s: Option<f64>,
-        /// So many calls at once, whose argument `msg` is `c0`, `c1` and so on.
+        /// Makes this many calls at once, whose argument `msg` is `c0`, `c1` and so on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         concurrency: Option<usize>,
-        /// The caller cancels after so long.
+        /// Cancels after this many seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cancel_after_s: Option<f64>,
     },
-    /// Ends the session and lets go of the client.
+    /// Ends the session and drops the client.
     Close {},
-    /// Makes a client and connects it.
+    /// Creates a client and connects it.
     Initialize {
-        /// The token that it is to show.
+        /// The bearer token that it sends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bearer: Option<String>,
     },
@@ -45,13 +45,13 @@ pub enum Step {
     },
     /// Does nothing for a while, but goes on listening.
     Sleep {
-        /// For so long.
+        /// How long, in seconds.
         s: f64,
     },
 }
 
 impl Step {
-    /// How many calls or requests it makes.
+    /// How many calls or requests the step makes.
     pub fn asks(&self) -> usize {
         match self {
             Self::Call { concurrency, .. } => concurrency.unwrap_or(1),
@@ -60,7 +60,7 @@ impl Step {
         }
     }
 
-    /// Why it cannot be played, though it could be read.
+    /// Why the step cannot be played, though it could be read.
     pub fn nonsense(&self) -> Option<String> {
         match self {
             Self::Call { timeout_s, cancel_after_s, concurrency, .. } => {
@@ -87,7 +87,7 @@ fn wrong_concurrency(given: Option<usize>) -> Option<String> {
 
 /// A script that waits for longer than a day has a mistake in its units.
 const LONGEST_S: f64 = 86_400.0;
-/// More than any client is asked for, and less than a process would die of.
+/// More than any client is asked for, and less than would exhaust a process.
 const MOST_AT_ONCE: usize = 10_000;
 
 #[cfg(test)]

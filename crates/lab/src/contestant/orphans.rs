@@ -1,17 +1,17 @@
-//! Finds and ends everything that a client started.
+//! Finds and ends all processes that a client started.
 
 use tokio::process::Command;
 
 use crate::platform;
 
-/// A process, its group, and whoever carries its mark.
+/// A process, its group, and all processes that carry its mark.
 pub(crate) struct Kin {
     id: Option<u32>,
     mark: String,
 }
 
 impl Kin {
-    /// Gives a command a group and a mark of its own.
+    /// Gives a command a process group and a mark of its own.
     pub(crate) fn mark(command: &mut Command) -> String {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -26,12 +26,12 @@ impl Kin {
         Self { id, mark }
     }
 
-    /// Kills them all. Those that are gone already do not mind.
+    /// Kills all of them. Processes that have ended already are skipped.
     pub(crate) fn kill(&self) {
         if let Some(group) = self.id {
             platform::kill_group(group);
         }
-        // One that forks while the list is read is on the next list.
+        // A process that forks while the list is read is on the next list.
         for _ in 0..MOST_ROUNDS {
             let strays = self.strays();
             strays.iter().copied().for_each(platform::kill);
@@ -41,7 +41,7 @@ impl Kin {
         }
     }
 
-    /// Processes that carry the mark, wherever they are. Only Linux lets others look.
+    /// Processes that carry the mark, in any group. Only Linux lets other processes read it.
     fn strays(&self) -> Vec<u32> {
         let wanted = format!("{VARIABLE}={}", self.mark);
         let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -54,7 +54,7 @@ impl Kin {
     }
 }
 
-/// More than any honest client needs.
+/// More than any real client needs.
 const MOST_ROUNDS: usize = 20;
-/// The name under which a client carries its mark.
+/// The environment variable that holds the mark.
 const VARIABLE: &str = "RIDETHROUGH_LAB_RUN";

@@ -1,7 +1,7 @@
-//! A process that is listened to, and of which nothing stays behind.
+//! A client's process, whose output is read and of which nothing stays behind.
 //!
-//! It has a process group of its own and a mark in its environment, by which what it started is found
-//! even if that left the group.
+//! It has a process group of its own and a mark in its environment, by which processes that it started are
+//! found even if they left the group.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use super::orphans::Kin;
 use super::{End, Stderr};
 
-/// A running client. Dropping it kills it and all that it started.
+/// A running client. Dropping it kills it and all processes that it started.
 pub(super) struct Process {
     child: Child,
     kin: Kin,
@@ -35,7 +35,7 @@ impl Process {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
         for variable in PROXIES {
-            // The server is on this machine; a proxy would be the fault that nobody asked for.
+            // The server is on this machine; a proxy would be a fault that the scenario does not ask for.
             command.env_remove(variable).env_remove(variable.to_lowercase());
         }
         command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
@@ -48,7 +48,7 @@ impl Process {
         Ok(Self { child, kin, output, stderr })
     }
 
-    /// Gives every line of its output to `hear`, until it ends or is to be ended.
+    /// Passes every line of its output to `hear`, until it ends or the limit is over.
     pub(super) async fn listen(&mut self, limit: Duration, mut hear: impl FnMut(&str)) -> End {
         let listening = async {
             let status = loop {
@@ -61,8 +61,8 @@ impl Process {
                     status = self.child.wait() => break status,
                 }
             };
-            // What it wrote just before its end is still in the pipe. Somebody else may hold the pipe
-            // open for ever.
+            // What it wrote just before its end is still in the pipe. Another process may hold the pipe open
+            // for ever.
             while let Ok(Some(line)) = timeout(AFTERMATH, self.output.line()).await {
                 hear(&line);
             }
@@ -75,10 +75,10 @@ impl Process {
         timeout(limit, listening).await.unwrap_or(End::Stopped(limit))
     }
 
-    /// Ends whatever is left, and returns the last that it wrote for people.
+    /// Ends the processes that are left, and returns the last lines on stderr.
     pub(super) async fn end(mut self) -> Stderr {
         self.kin.kill();
-        // It was killed; there is nothing to learn from how it ended.
+        // It was killed, so its exit status says nothing.
         let _ = self.child.wait().await;
         tokio::select! {
             Ok(said) = &mut self.stderr => said,
@@ -97,7 +97,7 @@ impl Drop for Process {
 /// What a process prints, line by line.
 struct Output {
     pipe: BufReader<ChildStdout>,
-    /// The beginning of a line that is not whole yet.
+    /// The beginning of a line that is not complete yet.
     begun: Vec<u8>,
 }
 
@@ -106,12 +106,12 @@ impl Output {
         Self { pipe: BufReader::new(pipe), begun: Vec::new() }
     }
 
-    /// One line, or the beginning of one that is longer than any honest line; `None` at the end. Safe
-    /// to cancel.
+    /// Reads one line, or the beginning of one that is longer than the limit; `None` at the end. Safe to
+    /// cancel.
     async fn line(&mut self) -> Option<String> {
         let room = MOST_LINE.saturating_sub(self.begun.len());
         let mut limited = (&mut self.pipe).take(room as u64);
-        // A pipe that fails has no more lines, as one that ended.
+        // A pipe that fails has no more lines, like one that ended.
         let _ = limited.read_until(b'\n', &mut self.begun).await;
         if self.begun.is_empty() {
             return None;
@@ -121,7 +121,7 @@ impl Output {
     }
 }
 
-/// Reads to the end, and keeps the last part, which is all but for a client that floods.
+/// Reads to the end, and keeps the last part; only a client that floods loses anything.
 async fn tail(mut stderr: ChildStderr) -> Stderr {
     let (mut kept, mut is_whole) = (Vec::new(), true);
     let mut buffer = vec![0; 8 << 10];
@@ -136,11 +136,11 @@ async fn tail(mut stderr: ChildStderr) -> Stderr {
 }
 
 const PROXIES: [&str; 3] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"];
-/// How long output may take that is already written.
+/// How long to wait for output that is written already.
 const AFTERMATH: Duration = Duration::from_millis(300);
-/// An answer of many megabytes may be reported whole.
+/// The bound is high, because an answer of many megabytes may be reported whole.
 const MOST_LINE: usize = 64 << 20;
 const MOST_STDERR: usize = 8 << 20;
-/// How long stderr may stay open when everybody is dead who was known to write to it.
+/// How long stderr may stay open after all known writers are dead.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const UNHEARD: &str = "[stderr was still open when the client was gone, and could not be read]";

@@ -36,35 +36,35 @@ pub enum NoProgram {
 }
 
 impl Program {
-    /// A program and its first arguments.
+    /// Creates a program from its name and its first arguments.
     pub fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
         Self { words, lead: Duration::ZERO, is_bridge: false }
     }
 
-    /// The same program, as the host of a bridge that is put through the scenarios.
+    /// Declares the program to be the host of a bridge that is put through the scenarios.
     #[must_use]
     pub fn before_a_bridge(self) -> Self {
         Self { is_bridge: true, ..self }
     }
 
-    /// Sees how long it takes to start while so many of it start at the same time, so that this is not
-    /// held against it; see [`Contestant::lead`].
+    /// Measures how long the program takes to start while `at_once` of it start together, so that this time
+    /// does not count against it; see [`Contestant::lead`].
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it, if it cannot even play a script that asks for nothing.
+    /// Says what is wrong if the program cannot play even an empty script.
     pub async fn timed(self, at_once: usize, patience: Duration) -> Result<Self, String> {
         let idle = Step::Sleep { s: 0.0 };
         self.timed_by("http://127.0.0.1:1/mcp", idle, at_once, patience).await
     }
 
-    /// As [`timed`](Self::timed), of one that starts a bridge when it is to connect: the time is that
-    /// until a server with nothing wrong has answered.
+    /// Measures the start as [`timed`](Self::timed) does, for a host that starts a bridge when it connects:
+    /// the time until a correct server has answered.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with it, if it cannot even connect to such a server.
+    /// Says what is wrong if it cannot connect to such a server.
     pub async fn timed_as_bridge(self, at_once: usize, patience: Duration) -> Result<Self, String> {
         let server = Server::new(Protocol::Http1, Mcp::new());
         let address = server.listen().await.map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ impl Program {
         patience: Duration,
     ) -> Result<Self, String> {
         let script = [step];
-        // The first time is like no other: something is compiled, or comes from disk.
+        // The first start is not measured: something is compiled, or comes from disk.
         self.start(url, &script, patience).await?;
         let starts = (0..at_once.max(1)).map(|_| self.start(url, &script, patience));
         self.lead = try_join_all(starts).await?.into_iter().max().unwrap_or_default();
@@ -115,12 +115,12 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Fails if there is no word, or a quote without its other half.
+    /// Fails if there is no word, or a quote that is not closed.
     pub fn parse(command: &str) -> Result<Self, NoProgram> {
         split(command).map(Self::new)
     }
 
-    /// Whether there is such a program, in the folders of `PATH` or where its name says.
+    /// Whether the program exists, in the folders of `PATH` or at its path.
     pub fn is_there(&self) -> bool {
         let Some(name) = self.words.first().map(Path::new) else { return false };
         if name.components().count() > 1 {
@@ -192,16 +192,16 @@ impl ScriptFile {
 
 impl Drop for ScriptFile {
     fn drop(&mut self) {
-        // A file that stays behind harms nobody.
+        // A file that stays behind does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// The words of a command line as a shell would split it; see [`Program::parse`].
+/// Splits a command line into words as a shell would; see [`Program::parse`].
 ///
 /// # Errors
 ///
-/// Fails if there is no word, or a quote without its other half.
+/// Fails if there is no word, or a quote that is not closed.
 pub fn split(command: &str) -> Result<Vec<String>, NoProgram> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

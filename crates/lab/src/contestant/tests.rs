@@ -1,4 +1,4 @@
-//! Programs that behave badly, as real processes. Time is real here: processes have no other.
+//! Programs that misbehave, as real processes in real time.
 
 use super::*;
 
@@ -59,7 +59,7 @@ async fn the_time_that_a_program_takes_to_start_is_its_lead() {
 
 #[tokio::test]
 async fn the_lead_of_a_bridge_is_the_time_until_it_has_connected() {
-    // Nobody listens at port 1, which is what one is given that need not connect.
+    // No server listens at port 1; a program that need not connect is given it.
     let bridge = shell(
         r#"case "$1" in
              *:1/mcp) echo '{"step":0,"ok":false,"error":"nobody is there","elapsed_ms":1}' ;;

@@ -1,4 +1,4 @@
-//! How an HTTP/1.1 answer is laid out in bytes.
+//! The layout of an HTTP/1.1 answer in bytes.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use http::StatusCode;
 use http::header::CONTENT_LENGTH;
 use http::response::Parts;
 
-/// How the end of a body is told.
+/// How the end of a body is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// In chunks, the last one empty.
     Chunked,
     /// By a `content-length` of this many bytes.
     Length(usize),
-    /// By a `content-length` that the handler chose itself, or not at all.
+    /// By a `content-length` that the handler set itself, or not at all.
     Own,
 }
 
@@ -41,8 +41,8 @@ impl Framing {
     }
 }
 
-/// Writes the head of an answer, and tells the framing that its headers end up with: a length of
-/// the handler's own wins.
+/// Writes the head of an answer, and returns the framing that its headers lead to: a length that the handler
+/// set wins.
 pub(crate) fn write_head(parts: &Parts, framing: Framing) -> (BytesMut, Framing) {
     let mut head = BytesMut::with_capacity(256);
     let reason = parts.status.canonical_reason().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The right to write on an HTTP/1.1 connection, held by whoever answers a request.
+//! The right to write on an HTTP/1.1 connection, held by the handler that answers a request.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::connection::{Connection, UnderWay};
 ///
 /// A dropped pen goes back to the connection's task, which closes the connection.
 pub(crate) struct Pen {
-    /// Here until the answer is over.
+    /// `None` once the answer is over.
     half: Option<Half>,
     back: Option<oneshot::Sender<Returned>>,
     under_way: Option<UnderWay>,
     connection: Arc<Connection>,
-    /// What becomes of the connection after a proper end.
+    /// What happens to the connection after a proper end.
     fate: Fate,
 }
 
@@ -46,7 +46,7 @@ impl Pen {
         (Self { half: Some(half), back: Some(back), under_way, connection, fate }, returned)
     }
 
-    /// Closes after the proper end, if the head of the answer announces it.
+    /// Makes the connection close after a proper end, if the head of the answer says so.
     pub(crate) fn heed(&mut self, answer: &HeaderMap) {
         if says_close(answer) {
             self.fate = Fate::Close;
@@ -66,14 +66,14 @@ impl Pen {
     /// Writes the last bytes and gives the connection back.
     pub(crate) async fn finish(mut self, bytes: &[u8]) {
         self.under_way = None;
-        // If the client is gone, the connection's task is about to notice by itself.
+        // If the client is gone, the connection's task notices by itself.
         self.write(bytes).await;
         self.hand_back(self.fate);
     }
 
     pub(crate) async fn close(mut self) {
         if let Some(mut half) = self.half.take() {
-            // It fails if the client closed first: then there is nothing left to close.
+            // It fails if the client closed first, and then there is nothing left to close.
             let _ = half.shutdown().await;
         }
     }
@@ -89,7 +89,7 @@ impl Pen {
 
     fn hand_back(&mut self, fate: Fate) {
         if let (Some(half), Some(back)) = (self.half.take(), self.back.take()) {
-            // Nobody takes it back after a kill; then it is dropped, as it should be.
+            // After a kill the task is gone, and the half is dropped, as it should be.
             let _ = back.send(Returned { half, fate });
         }
     }

@@ -1,4 +1,4 @@
-//! Reads HTTP/1.1 requests, and notices when the client hangs up.
+//! Reads HTTP/1.1 requests, and notices when the client closes.
 
 use std::io;
 
@@ -12,19 +12,19 @@ use super::pen::{Returned, says_close};
 use crate::connection::Connection;
 use crate::wire::Wire;
 
-/// The reading half of a connection and what it has brought beyond the last request.
+/// The reading half of a connection, and the bytes behind the last request.
 pub(super) struct Reader {
     half: ReadHalf<Box<dyn Wire>>,
     unread: BytesMut,
 }
 
-/// A request, read whole.
+/// A complete request.
 pub(super) struct Incoming {
     pub(super) method: Method,
     pub(super) target: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// The client wants the connection closed after the answer.
+    /// Whether the client wants the connection closed after the answer.
     pub(super) is_last: bool,
 }
 
@@ -38,7 +38,7 @@ impl Reader {
         !self.unread.is_empty() || self.fill().await.is_ok()
     }
 
-    /// Reads a request. Fails on anything else, and when the client hangs up in the middle.
+    /// Reads a request. Fails on anything else, and when the client closes in the middle.
     pub(super) async fn request(&mut self) -> io::Result<Incoming> {
         let mut incoming = loop {
             if let Some((incoming, length)) = parse_head(&self.unread)? {
@@ -54,13 +54,13 @@ impl Reader {
         Ok(incoming)
     }
 
-    /// Waits for the pen to come back, while noting whether the client hangs up.
+    /// Waits for the pen to come back, and notices meanwhile when the client closes.
     pub(super) async fn watch(
         &mut self,
         mut returned: oneshot::Receiver<Returned>,
         connection: &Connection,
     ) -> Result<Returned, oneshot::error::RecvError> {
-        // Only so much of what is sent ahead is taken; a client may not fill our memory.
+        // A bound on bytes that are sent ahead, so that a client cannot fill the memory.
         while self.unread.len() < MOST_HEAD {
             tokio::select! {
                 biased;
@@ -100,7 +100,7 @@ impl Reader {
                 return Err(malformed("a chunk is longer than it says"));
             }
         }
-        // Trailers say nothing that a test asks for.
+        // No test looks at trailers.
         while !self.line().await?.is_empty() {}
         Ok(body.freeze())
     }
@@ -138,7 +138,7 @@ impl Reader {
     }
 }
 
-/// Parses the head of a request, once it is there whole, and tells how long it is.
+/// Parses the head of a request, once it is complete, and returns its length.
 fn parse_head(bytes: &[u8]) -> io::Result<Option<(Incoming, usize)>> {
     let mut fields = [httparse::EMPTY_HEADER; 100];
     let mut head = httparse::Request::new(&mut fields);

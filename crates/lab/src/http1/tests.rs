@@ -1,4 +1,4 @@
-//! Which bytes leave in which write: a client cannot see that, so the wire writes it down.
+//! Which bytes leave in which write: a client cannot see that, so the wire records it.
 
 use std::io;
 use std::pin::Pin;
@@ -47,7 +47,7 @@ async fn an_end_apart_is_a_write_of_its_own() {
     assert_eq!(writes.await[1..], ["3\r\none\r\n", "0\r\n\r\n"]);
 }
 
-/// Asks a service once, then hangs up, and returns what it wrote.
+/// Sends a service one request, closes, and returns what was written.
 async fn writes_of(service: impl Service) -> Vec<String> {
     let (mut client, server) = pipe(1024);
     let connection = Arc::new(Connection::new(1, Fuse::of_pipe(&server)));

@@ -36,7 +36,7 @@ impl Unanswered {
         let head = Response::from_parts(parts, ());
         if body.is_empty() {
             drop(self.under_way);
-            // It fails if the client took its request back: then nobody waits for an answer.
+            // It fails if the client cancelled its request, and then no answer is wanted.
             let _ = self.respond.send_response(sanitized(head), true);
             return;
         }
@@ -44,7 +44,7 @@ impl Unanswered {
     }
 
     pub(crate) fn open(mut self, head: Response<()>) -> Http2Body {
-        // A client that took its request back is noticed by the first `send`.
+        // A client that cancelled its request is noticed by the first `send`.
         let stream = self.respond.send_response(sanitized(head), false).ok();
         Http2Body { stream, under_way: Some(self.under_way), connection: self.connection }
     }
@@ -65,7 +65,7 @@ impl Unanswered {
 
 /// A stream whose head has been sent. Dropping it before its end cancels the stream.
 pub(crate) struct Http2Body {
-    /// Absent if the client was gone before the head could be sent.
+    /// `None` if the client was gone before the head could be sent.
     stream: Option<SendStream<Bytes>>,
     under_way: Option<UnderWay>,
     connection: Arc<Connection>,
@@ -78,7 +78,7 @@ impl Http2Body {
 
     pub(crate) async fn finish(mut self, bytes: Bytes) {
         self.under_way = None;
-        // Nobody is left to care if the client is gone.
+        // If the client is gone, no one reads it.
         self.send_all(bytes, true).await;
     }
 
@@ -129,7 +129,7 @@ async fn room_for(stream: &mut SendStream<Bytes>, wanted: usize) -> Option<usize
     }
 }
 
-/// Takes out what only HTTP/1.1 knows, so that one handler can serve both.
+/// Removes headers that only HTTP/1.1 has, so that one handler can serve both.
 fn sanitized(mut head: Response<()>) -> Response<()> {
     let headers: &mut HeaderMap = head.headers_mut();
     for name in [CONNECTION, TRANSFER_ENCODING, HeaderName::from_static("keep-alive")] {
@@ -138,7 +138,7 @@ fn sanitized(mut head: Response<()>) -> Response<()> {
     head
 }
 
-/// The handle of a stream that is to be reset.
+/// The handle of a stream that must be reset.
 pub(crate) enum Handle {
     Body(SendStream<Bytes>),
     Unanswered(SendResponse<Bytes>),

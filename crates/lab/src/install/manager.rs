@@ -1,14 +1,14 @@
-//! The package managers: what each is told to bring, and what it means when one does not.
+//! The package managers: how each is started, and what its failures mean.
 
 use std::path::{Path, PathBuf};
 
 use super::step::{Failed, InstallStep};
 use crate::platform;
 
-/// A package manager, and with it the language of what it brings.
+/// A package manager, and thereby the language of what it installs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// A Rust project of its own, built where it lies.
+    /// A Rust project of its own, built in its folder.
     Cargo,
     /// A program for Node.
     Npm,
@@ -16,15 +16,15 @@ pub enum Manager {
     Pip,
 }
 
-/// Why nothing was brought.
+/// Why a package was not installed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotBrought {
-    /// The package manager answered, and refused: its last words.
+    /// The package manager answered, and refused.
     #[error("{program} failed: {said}")]
     Refused {
-        /// Which program.
+        /// The name of the program.
         program: &'static str,
-        /// What it said last.
+        /// Its last output.
         said: String,
     },
     /// The package manager is missing or cannot reach its registry.
@@ -33,12 +33,12 @@ pub enum NotBrought {
 }
 
 impl Manager {
-    /// Brings what the pins in this folder name. `tell` hears every few seconds that it goes on.
+    /// Installs what the pins in this folder name. `tell` gets a message every few seconds.
     ///
     /// # Errors
     ///
-    /// Fails if the package manager is missing, silent for minutes, or refuses, and on a platform where it is
-    /// not known how to use it.
+    /// Fails if the package manager is missing, silent for minutes, or refuses, and on a platform where the
+    /// lab cannot use it.
     pub async fn bring(self, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), NotBrought> {
         if !platform::knows_package_managers() {
             let words = "package managers are not supported on this platform";
@@ -51,7 +51,7 @@ impl Manager {
         Ok(())
     }
 
-    /// The command that starts an adapter beside what was brought.
+    /// The command that starts an adapter with what was installed.
     pub(super) fn adapter(self, folder: &Path) -> Vec<PathBuf> {
         match self {
             Self::Cargo => {
@@ -62,7 +62,7 @@ impl Manager {
         }
     }
 
-    /// The command that starts a program that was brought.
+    /// The command that starts an installed program.
     pub(super) fn bridge(self, folder: &Path, command: &[&str]) -> Vec<PathBuf> {
         let (program, arguments) = command.split_first().unwrap_or((&"", &[]));
         let mut words = match self {
@@ -98,7 +98,7 @@ fn in_environment(folder: &Path, program: &str) -> PathBuf {
     folder.join("venv/bin").join(program)
 }
 
-/// Tells a package manager that did not answer from one that did, and refused.
+/// Distinguishes a package manager that could not work from one that refused.
 fn reason(program: &'static str, failed: Failed) -> NotBrought {
     match failed {
         Failed::Missing => NotBrought::Silent(format!("{program} is missing")),
@@ -131,7 +131,7 @@ const PIP_INSTALL: &[&str] = &[
     "--constraint=constraints.txt",
 ];
 
-/// What package managers say when they cannot reach their registry.
+/// What package managers print when they cannot reach their registry.
 const SILENCE: &[&str] = &[
     "ConnectTimeoutError",
     "Connection refused",

@@ -13,7 +13,7 @@ use crate::contestant::Kin;
 
 /// A command with a time limit.
 pub(super) struct InstallStep {
-    /// What people call it.
+    /// Its name for people.
     pub(super) name: &'static str,
     command: Command,
     mark: String,
@@ -25,7 +25,7 @@ pub(super) struct InstallStep {
 pub(super) enum Failed {
     /// There is no such program.
     Missing,
-    /// It said this.
+    /// It failed with this output.
     Said(String),
     /// It was ended after this time.
     TooLong(Duration),
@@ -52,13 +52,13 @@ impl InstallStep {
         self
     }
 
-    /// Runs it to its end, telling every few seconds that it still runs.
+    /// Runs the command to its end, and reports every few seconds that it still runs.
     pub(super) async fn run(mut self, tell: &mut dyn FnMut(&str)) -> Result<(), Failed> {
         tell(&format!("{} ...", self.name));
         let began = Instant::now();
         let (output, _kin) = match self.command.spawn() {
             Ok(child) => {
-                // Package managers have children: they end with it, also if nobody waits any more.
+                // Package managers have children, which end with them, also if the future is dropped.
                 let kin = KillOnDrop(Kin::new(child.id(), std::mem::take(&mut self.mark)));
                 (child.wait_with_output(), kin)
             }
@@ -80,7 +80,7 @@ impl InstallStep {
     }
 }
 
-/// Kills everybody when it is dropped.
+/// Kills all of its processes when it is dropped.
 struct KillOnDrop(Kin);
 
 impl Drop for KillOnDrop {
@@ -91,7 +91,7 @@ impl Drop for KillOnDrop {
 
 /// Building an HTTP client from source takes minutes on a small machine.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How often a person wants to hear that it goes on.
+/// How often a person is told that it goes on.
 const PULSE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How steps must end: what the client's lines say.
+//! How steps must end, judged by the client's lines.
 
 use crate::adapter::{Answer, Done, Line, Outcome, Step};
 use crate::contestant::{End, Performance};
@@ -7,7 +7,7 @@ use crate::score::Finding;
 
 use super::beyond;
 
-/// What every scenario asks of every client.
+/// The checks that apply to every scenario and every client.
 pub(super) fn general(scenario: &Scenario, performance: &Performance) -> Vec<Finding> {
     let finding = |that: &str, wrong: Option<String>| Finding {
         level: Level::Must,
@@ -81,7 +81,7 @@ pub(super) fn step(end: &StepEnd, line: &Line) -> Option<String> {
     is_early.then(|| format!("step {} took only {took:.3} s", end.number))
 }
 
-/// Whether every member that is wanted is there.
+/// Whether every wanted member is present.
 fn has(seen: Option<&serde_json::Value>, wanted: &serde_json::Value) -> bool {
     match (seen, wanted) {
         (Some(seen), serde_json::Value::Object(members)) => {
@@ -156,7 +156,7 @@ fn seconds(millis: f64) -> f64 {
 }
 
 const EVERY_STEP: &str = "every step is reported once, in order";
-/// How the evidence begins if a client had to be stopped.
+/// The beginning of the evidence if a client had to be stopped.
 pub(crate) const STOPPED: &str = "it was stopped after";
 const ENDS: &str = "the client ends by itself";
 const MOST_TEXT: usize = 300;

@@ -1,4 +1,4 @@
-//! What must hold between requests: pauses, and streams that are open at the same time.
+//! What must hold between requests: pauses, and how many streams are open at once.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) fn pauses(pauses: &Pauses, account: &Account) -> Option<String> {
     None
 }
 
-/// When the answer to a request was over, as of this moment; when it came, if it was not.
+/// When the answer to a request ended, as of this moment; if it has not ended, when the request came.
 fn end(account: &Account, request: usize, by: Duration) -> Duration {
     let over = account.marks.iter().filter(|it| it.request == request && it.at <= by);
     let over = over.filter(|it| is_end(&it.deed)).map(|it| it.at);

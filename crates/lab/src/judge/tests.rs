@@ -1,4 +1,4 @@
-//! Performances that are made up, and what the judge says about them.
+//! Invented performances, and what the judge says about them.
 
 use serde_json::{Value, json};
 

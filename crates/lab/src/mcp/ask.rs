@@ -13,14 +13,14 @@ use crate::turn::{Reply, Turn};
 /// What the handler of a rule gets. Dropping it leaves the request unanswered:
 /// [`Reply::close`].
 pub struct Ask {
-    /// The request, as it stands in the log.
+    /// The request, as it is in the log.
     pub entry: Entry,
     message: Value,
     reply: Reply,
     mcp: Mcp,
     /// Its place in the log.
     number: usize,
-    /// How the server takes it.
+    /// The era in which the server reads it.
     pub(super) era: Era,
 }
 
@@ -53,7 +53,7 @@ impl Ask {
         &self.mcp
     }
 
-    /// The JSON-RPC response that a well-behaved server gives to this request.
+    /// The JSON-RPC response of a correct server.
     pub(crate) fn right_answer(&self) -> Value {
         let What::Request { method, .. } = &self.entry.what else { return Value::Null };
         let (params, state) = (self.params(), self.mcp.state());
@@ -68,13 +68,13 @@ impl Ask {
         }
     }
 
-    /// Writes into the log what is done about this request.
+    /// Returns a writer of log entries about this request.
     pub(crate) fn notes(&self) -> Notes {
         Notes::new(self.mcp.clone(), self.number, self.era)
     }
 
-    /// Counts an execution of the tool that is called. Does nothing for other requests, and for a
-    /// call that has to bring more input first.
+    /// Counts an execution of the tool that is called. Does nothing for other requests, and for a call that
+    /// must bring more input first.
     pub fn run(&self) {
         if self.wants_input() {
             return;
@@ -109,13 +109,13 @@ impl Ask {
         error_message(self.id(), json!({"code": code, "message": message})).to_string().into()
     }
 
-    /// Whether a well-behaved server refuses this before it looks any closer: no token, no such session,
-    /// a request of another era.
+    /// Whether a correct server refuses this before it reads any further: no token, no such session, a
+    /// request of another era.
     pub fn is_refused(&self) -> bool {
         behaviour::refusal(self).is_some()
     }
 
-    /// Whether the server takes this for a request of the stateless revision.
+    /// Whether the server reads this as a request of the stateless revision.
     pub fn is_stateless(&self) -> bool {
         self.era == Era::Modern
     }
@@ -153,7 +153,7 @@ impl Ask {
         self.sse_in(None).await
     }
 
-    /// As [`sse`](Self::sse), with the id of a new session in the head.
+    /// Answers like [`sse`](Self::sse), with the id of a new session in the head.
     pub(super) async fn sse_in(self, session: Option<&str>) -> Sse {
         let (id, notes) = (self.id(), self.notes().of_stream());
         let mut head = Response::new(());
@@ -169,7 +169,7 @@ impl Ask {
         Sse::new(self.reply.open(head).await, id, notes)
     }
 
-    /// Gives the raw means of answering.
+    /// Returns the means to answer at the level of HTTP.
     pub fn reply(self) -> (Entry, Reply) {
         (self.entry, self.reply)
     }

@@ -1,4 +1,4 @@
-//! What a well-behaved server does with a request that no rule takes.
+//! What a correct server does with a request that no rule takes.
 
 use bytes::Bytes;
 use http::Method;
@@ -35,7 +35,7 @@ pub(super) struct Refusal {
     pub(super) body: Bytes,
 }
 
-/// Why this request may not even be looked at.
+/// Why this request is refused before it is read any further.
 pub(super) fn refusal(ask: &Ask) -> Option<Refusal> {
     if let Some(refusal) = missing_bearer(ask) {
         return Some(refusal);
@@ -79,7 +79,7 @@ fn refused_stateless(ask: &Ask, state: &McpState) -> Option<Refusal> {
     Some(Refusal { status: wrong.status, headers: vec![JSON], body })
 }
 
-/// A request must bring the token that is asked for.
+/// The refusal of a request without the token that is required.
 pub(super) fn missing_bearer(ask: &Ask) -> Option<Refusal> {
     let state = ask.mcp().state();
     let bearer = ask.entry.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
@@ -115,7 +115,7 @@ async fn answer(ask: Ask) {
 /// Sends an answer in the server's style.
 async fn send(ask: Ask, session: Option<&str>, body: &Bytes) {
     let style = ask.mcp().state().style;
-    // JSON that we wrote ourselves.
+    // This is JSON that the server wrote itself.
     let text = String::from_utf8_lossy(body);
     match style {
         Style::Json => {

@@ -1,4 +1,4 @@
-//! What was asked of an MCP server, read as far as rules and tests look at it.
+//! A request to an MCP server, read as far as rules and tests need.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::turn::Request;
 /// One request in the log.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When it arrived, counted from the making of the [`Mcp`](crate::Mcp).
+    /// When it arrived, counted from the creation of the [`Mcp`](crate::Mcp).
     pub at: Duration,
     /// The number of the connection it came on.
     pub connection: u64,
@@ -36,16 +36,16 @@ pub struct Entry {
 /// What an HTTP request means in MCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The session is to end.
+    /// The end of the session.
     Delete,
-    /// The standing stream is to be opened.
+    /// The opening of the standing stream.
     Listen,
     /// A JSON-RPC notification.
     Notification {
         /// Its method.
         method: String,
     },
-    /// Nothing that MCP knows.
+    /// Nothing that MCP defines.
     Other,
     /// A JSON-RPC request.
     Request {
@@ -56,7 +56,7 @@ pub enum What {
     },
     /// A JSON-RPC response to a request of the server.
     Response,
-    /// A stream is to be resumed.
+    /// The resumption of a stream.
     Resume,
 }
 
@@ -113,10 +113,10 @@ impl What {
     }
 }
 
-/// Whether a GET asks for a stream of MCP, by the header that the specification wants of every client.
+/// Whether a GET asks for a stream of MCP, by the header that the specification requires of every client.
 ///
-/// What lies in a `.well-known` folder is never one: clients look there for how to log in, some of
-/// them with the headers of their last request.
+/// A path in a `.well-known` folder never does: clients look there for how to log in, some of them with the
+/// headers of their last request.
 fn asks_for_stream(request: &Request) -> bool {
     let path = request.target.split(['?', '#']).next().unwrap_or_default();
     let accepted = request.headers.get_all(ACCEPT).iter().filter_map(|it| it.to_str().ok());

@@ -1,4 +1,4 @@
-//! Which eras of the protocol a server speaks, and to which one a request belongs.
+//! The eras of the protocol that a server speaks, and the era of a request.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::Entry;
 use super::stateless::{PROTOCOL_VERSION, VERSION};
 
-/// Which eras a server speaks. It may change at any time: an upgrade, or a rollback.
+/// The eras that a server speaks. They may change at any time, by an upgrade or a rollback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spoken {
-    /// Each request is taken as what it says it is.
+    /// Both: each request is read in the era that it names.
     Both,
     /// `initialize` and sessions: revisions 2025-03-26 to 2025-11-25.
     #[default]
@@ -19,7 +19,7 @@ pub enum Spoken {
     Modern,
 }
 
-/// How one request is taken.
+/// The era in which one request is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
     Legacy,
@@ -27,7 +27,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// How a server that speaks so takes this request.
+    /// The era in which a server that speaks these reads this request.
     pub(super) fn of(spoken: Spoken, entry: &Entry, message: &Value) -> Self {
         let claims_modern = || {
             let in_header = entry.header("mcp-protocol-version") == Some(VERSION);

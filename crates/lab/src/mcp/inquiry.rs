@@ -1,10 +1,10 @@
-//! Tools that need input before they run: round after round, each a request of its own.
+//! Tools that need input before they run, in rounds that are each a request of their own.
 //!
 //! ```text
 //!   call ──▶ input_required, state 1 ──call with state 1 and what was asked──▶ ... ──▶ runs
 //! ```
-//! The server remembers nothing between the rounds: how far a call is, is read from the state that the
-//! client brings back.
+//! The server remembers nothing between the rounds: it reads how far a call is from the state that the client
+//! sends back.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,23 +13,23 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Round {
-    /// The requests to the client, by key; without any the client only comes back.
+    /// The requests to the client, by key; without any, the client only sends the state back.
     pub input: Option<Value>,
-    /// What the client has to bring back as it is.
+    /// The state that the client must send back unchanged.
     pub state: Option<String>,
 }
 
-/// What becomes of a call.
+/// What happens next to a call.
 pub(super) enum InquiryStep {
-    /// This is its result: more is needed.
+    /// It is answered with this request for input.
     Ask(Value),
-    /// Nothing is missing.
+    /// It has all its input and runs.
     Run,
-    /// What it brought is not what was asked for.
+    /// It brought something that was not asked for.
     Wrong(&'static str),
 }
 
-/// What a call with these parameters leads to.
+/// The next step of a call with these parameters.
 pub(super) fn next(rounds: &[Round], params: &Value) -> InquiryStep {
     let Some(done) = rounds_done(rounds, params) else {
         return InquiryStep::Wrong("Unknown requestState, or inputResponses that do not fit it");
@@ -40,7 +40,7 @@ pub(super) fn next(rounds: &[Round], params: &Value) -> InquiryStep {
     }
 }
 
-/// The first capability that the coming round needs and the client has not.
+/// The first capability that the next round needs and the client does not have.
 pub(super) fn missing<'a>(
     rounds: &'a [Round],
     params: &Value,
@@ -54,7 +54,7 @@ pub(super) fn missing<'a>(
     missing.next()
 }
 
-/// How many rounds are behind a call; `None` if it brings what nobody asked for.
+/// How many rounds a call has completed; `None` if it brings something that was not asked for.
 fn rounds_done(rounds: &[Round], params: &Value) -> Option<usize> {
     let (state, responses) = (params["requestState"].as_str(), &params["inputResponses"]);
     if state.is_none() && responses.is_null() {

@@ -1,4 +1,4 @@
-//! What a server did with a request, mark by mark: the other half of the log.
+//! What a server did about each request: the other half of the log.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::era::Era;
 /// One thing that was done about one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which request: its place in the log.
+    /// The place of the request in the log.
     pub request: usize,
-    /// When, counted from the making of the [`Mcp`](crate::Mcp).
+    /// When it was done, counted from the creation of the [`Mcp`](crate::Mcp).
     pub at: Duration,
     /// What was done.
     pub deed: Deed,
@@ -26,13 +26,13 @@ pub struct Mark {
 pub enum Deed {
     /// The whole answer was sent, with this status.
     Answered(u16),
-    /// The client hung up, which in the stateless revision cancels the request.
+    /// The client closed, which in the stateless revision cancels the request.
     Cancelled,
     /// The connection was closed without the answer's proper end.
     Cut,
     /// The stream came to its proper end.
     Ended,
-    /// The client hung up.
+    /// The client closed.
     Gone,
     /// The head of a stream was sent.
     Opened,
@@ -73,13 +73,13 @@ impl Notes {
         Self { mcp, request, era }
     }
 
-    /// For a stream, whose end is noted whatever becomes of it.
+    /// Notes for a stream, whose end is noted in any case.
     pub(super) fn of_stream(self) -> StreamNotes {
         self.note(Deed::Opened);
         StreamNotes { notes: self, is_over: false }
     }
 
-    /// The client hung up.
+    /// Records that the client closed.
     pub(crate) fn gone(&self) {
         self.note(self.hang_up());
     }
@@ -97,7 +97,7 @@ impl Notes {
     }
 }
 
-/// Writes marks about an open stream: it ends once, and a stream that is dropped is cut.
+/// Writes marks about an open stream: it ends once, and a stream that is dropped counts as cut.
 pub(super) struct StreamNotes {
     notes: Notes,
     is_over: bool,

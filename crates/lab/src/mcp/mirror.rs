@@ -1,4 +1,4 @@
-//! Headers of the stateless revision that repeat what the body says, so that proxies need not read it.
+//! Headers of the stateless revision that repeat parts of the body, so that proxies need not read it.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Entry;
 
-/// The text of a header, out of its base64 form if it has one.
+/// The text of a header, decoded if it is in base64.
 pub(super) fn text<'a>(entry: &'a Entry, name: &str) -> Option<Cow<'a, str>> {
     let value = entry.header(name)?;
     let coded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
@@ -18,7 +18,7 @@ pub(super) fn text<'a>(entry: &'a Entry, name: &str) -> Option<Cow<'a, str>> {
     }
 }
 
-/// The first header that does not repeat what the arguments say, by the `x-mcp-header` of a schema.
+/// The first header that does not repeat an argument as the `x-mcp-header` of a schema demands.
 pub(super) fn unlike(entry: &Entry, schema: &Value, arguments: &Value) -> Option<String> {
     let properties = schema["properties"].as_object()?;
     properties.iter().find_map(|(property, schema)| {
@@ -35,12 +35,12 @@ fn is_like(header: Option<&str>, argument: &Value) -> bool {
         Value::Null => header.is_none(),
         Value::String(text) => header == Some(text),
         Value::Number(number) => {
-            // `7` and `007` are the same number.
+            // `7` and `007` are one number.
             let number = number.as_i64();
             number.is_some() && header.and_then(|header| header.parse().ok()) == number
         }
         Value::Bool(flag) => header == Some(if *flag { "true" } else { "false" }),
-        // No header can repeat it: a client that knows the rules has no such tool.
+        // No header can repeat it: a client that follows the specification does not list such a tool.
         Value::Array(_) | Value::Object(_) => true,
     }
 }

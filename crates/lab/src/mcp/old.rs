@@ -1,8 +1,8 @@
-//! A server of 2024-11-05, which speaks HTTP+SSE: a GET opens the stream that brings everything, and its
-//! first event names where to POST.
+//! A server of 2024-11-05, which speaks HTTP+SSE: a GET opens the stream that carries every message to the
+//! client, and its first event names the address for POST.
 //!
-//! Rules, tools, log and runs are those of the [`Mcp`] inside it; what no rule takes is treated as this
-//! revision wants it. Each stream is a session, `old-session-1` and so on, and ends with it.
+//! Rules, tools, log and runs are those of the [`Mcp`] inside it; a request that no rule takes is treated as
+//! this revision says. Each stream is a session, `old-session-1` and so on, and ends with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::staff::Service;
 use crate::turn::Turn;
 
-/// An HTTP+SSE server as a [`Service`]. Clones are the same server.
+/// An HTTP+SSE server as a [`Service`]. Clones share one server.
 ///
 /// ```
 /// use ridethrough_lab::{OldMcp, Protocol, Server};
@@ -55,7 +55,7 @@ impl OldMcp {
         Self::around(Mcp::new())
     }
 
-    /// Lets this server know, run and log, and speaks for it.
+    /// Creates an HTTP+SSE server around this one, which keeps the state, runs the tools and writes the log.
     pub(crate) fn around(mcp: Mcp) -> Self {
         let mut greeting = mcp.state().initialize_result.clone();
         greeting["protocolVersion"] = "2024-11-05".into();
@@ -70,12 +70,12 @@ impl OldMcp {
         Self { mcp, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// What it knows and what was asked of it; its rules come first.
+    /// The server inside, with its log; its rules come first.
     pub fn mcp(&self) -> &Mcp {
         &self.mcp
     }
 
-    /// Names this address for messages; `{session}` in it becomes the name of the session.
+    /// Names this address for messages; `{session}` in it becomes the session id.
     pub fn endpoint(&self, endpoint: &str) {
         lock(&self.state).endpoint = endpoint.to_owned();
     }
@@ -130,7 +130,7 @@ impl OldMcp {
         }
     }
 
-    /// Opens a stream and plays to it whatever is said.
+    /// Opens a stream and sends what is pushed to it.
     async fn stream(self, ask: Ask) {
         let (sender, mut said) = mpsc::unbounded_channel();
         let (session, endpoint) = {
@@ -152,7 +152,7 @@ impl OldMcp {
         sse.cut().await;
     }
 
-    /// Takes a message, and answers it on its stream if it asks for anything.
+    /// Takes in a message, and answers it on its stream if it is a request.
     async fn take(self, ask: Ask) {
         let named = ask.entry.target.split_once("session_id=").map(|(_, session)| session);
         let stream = named.and_then(|session| lock(&self.state).streams.get(session).cloned());
@@ -165,13 +165,13 @@ impl OldMcp {
         let What::Request { tool, .. } = what else { return };
         let is_silent = tool.is_some_and(|tool| lock(&self.state).silent.contains(&tool));
         if !is_silent {
-            // A stream that has ended takes its answers with it.
+            // Answers for a stream that has ended are dropped.
             let _ = stream.send(event("message", &answer.to_string()).into());
         }
     }
 }
 
-/// What is to be sent next; nothing more, if the client has gone or the stream is cut.
+/// Waits for the next bytes to send; `None` if the client has gone or the stream is cut.
 async fn next(said: &mut mpsc::UnboundedReceiver<Bytes>, sse: &mut Sse) -> Option<Bytes> {
     tokio::select! {
         biased;

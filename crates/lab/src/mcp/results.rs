@@ -1,4 +1,4 @@
-//! The small, sensible results with which every method is answered.
+//! The small results with which every method is answered.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ pub(super) fn versions(spoken: Spoken) -> Vec<&'static str> {
     modern.into_iter().chain(legacy).collect()
 }
 
-/// What `initialize` answers unless a test wants otherwise, but for the version.
+/// The default result of `initialize`, without the version.
 pub(super) fn initialize() -> Value {
     json!({
         "capabilities": {
@@ -70,8 +70,8 @@ pub(super) fn initialize() -> Value {
     })
 }
 
-/// The tools that are offered unless a test wants otherwise: one of each kind that matters to a
-/// client that would like to send a call twice.
+/// The tools that are offered by default: one of each kind that matters to a client that would like to send a
+/// call twice.
 pub(super) fn tools() -> Value {
     let schema = json!({"type": "object"});
     json!([
@@ -83,7 +83,7 @@ pub(super) fn tools() -> Value {
     ])
 }
 
-/// Adds the version to the result: the client's, if we speak it, and our latest otherwise.
+/// Adds the version to the result: the client's if this server speaks it, or else the latest.
 fn initialized(params: &Value, result: &Value) -> Value {
     let mut result = result.clone();
     if let Value::Object(fields) = &mut result {

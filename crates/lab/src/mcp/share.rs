@@ -1,4 +1,4 @@
-//! Which of the requests that match a rule are taken by it.
+//! Decides which of the requests that match a rule are taken by it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,29 +8,29 @@ use std::time::Duration;
 pub enum Times {
     /// All of them.
     Always,
-    /// Those beyond so many a second: a rate limit. The others are left to later rules.
+    /// Those beyond this many a second: a rate limit. The others are left to later rules.
     Beyond(usize),
-    /// So many.
+    /// This many.
     Exactly(usize),
-    /// Those that come within so long from the first one: an outage.
+    /// Those that come within this time from the first: an outage.
     For(Duration),
     /// One.
     Once,
 }
 
-/// What is left of a rule.
+/// What is left of a rule's requests.
 #[derive(Debug)]
 pub(super) enum Share {
     All,
     /// How many pass in a second, and when those of the last second passed.
     Beyond(usize, VecDeque<Duration>),
     Number(usize),
-    /// For how long, and since when.
+    /// The length of the span, and when it began.
     Span(Duration, Option<Duration>),
 }
 
 impl Share {
-    /// Whether a request that comes at this moment is taken. To ask uses it up.
+    /// Whether a request that comes at this moment is taken. Each call uses one up.
     pub(super) fn takes(&mut self, at: Duration) -> bool {
         match self {
             Self::All => true,

@@ -13,7 +13,7 @@ use crate::turn::Stream;
 
 /// An open `text/event-stream`. Dropping it is [`cut`](Self::cut).
 ///
-/// Whatever sends returns false when the client has gone.
+/// Every method that sends returns false when the client has gone.
 pub struct Sse {
     stream: Stream,
     /// The JSON-RPC id of the request that this stream answers.
@@ -49,7 +49,7 @@ impl Sse {
         self.stream.send(format!(": {text}\n\n")).await
     }
 
-    /// Sends these bytes as they are: half an event, or nonsense.
+    /// Sends these bytes as they are: half an event, or garbage.
     pub async fn raw(&mut self, bytes: impl Into<Bytes>) -> bool {
         self.notes.sent("bytes");
         self.stream.send(bytes).await
@@ -97,7 +97,7 @@ impl Sse {
         self.stream.cut().await;
     }
 
-    /// Waits until the client has hung up.
+    /// Waits until the client has closed.
     pub async fn gone(&mut self) {
         self.stream.gone().await;
         self.notes.gone();
@@ -109,7 +109,7 @@ impl Sse {
         self.stream.drop_connection();
     }
 
-    /// Sends so many bytes, all the same, for as long as anybody takes them.
+    /// Sends this many identical bytes, for as long as the client takes them.
     pub(crate) async fn flood(&mut self, bytes: u64) {
         self.notes.sent("a flood");
         let mut left = bytes;
@@ -122,7 +122,7 @@ impl Sse {
         }
     }
 
-    /// Sends bytes in pieces, which the log knows by this name.
+    /// Sends bytes in pieces, under this name in the log.
     pub(crate) async fn pieces(&mut self, what: &str, bytes: &Bytes, manner: Pieces) -> bool {
         self.notes.sent(what);
         for start in (0..bytes.len()).step_by(manner.slice) {
@@ -144,7 +144,7 @@ impl fmt::Debug for Sse {
     }
 }
 
-/// How bytes are cut up.
+/// How bytes are divided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
     pub(crate) slice: usize,
@@ -156,8 +156,8 @@ impl Pieces {
     pub(crate) const WHOLE: Self = Self { slice: usize::MAX, gap: Duration::ZERO };
 }
 
-/// An event in a word or two: a log that kept megabytes of a name would be the leak that tests look
-/// for in clients.
+/// Describes an event in a word or two. A log that kept megabytes of an event would itself be a leak like
+/// those that tests look for in clients.
 pub(crate) fn describe(id: Option<&str>, data: &str) -> String {
     let message: Value = serde_json::from_str(data).unwrap_or_default();
     let what = match message["method"].as_str() {

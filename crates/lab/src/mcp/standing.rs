@@ -1,4 +1,4 @@
-//! Streams that a client opens by GET: the standing one, and resumed ones.
+//! Streams that a client opens by GET: the standing stream, and resumed ones.
 
 use serde_json::Value;
 
@@ -6,8 +6,9 @@ use super::tape::TapePlayer;
 use super::{Ask, Mcp, Sse};
 
 impl Mcp {
-    /// Sends a message on every standing stream, with an event id, and on every subscription that asked
-    /// for it. Returns how many were open and took it; a standing stream has the rest when it is resumed.
+    /// Sends a message on every standing stream, with an event id, and on every subscription that asked for
+    /// it. Returns how many were open and took it; a standing stream that is not open gets it when it is
+    /// resumed.
     pub async fn push(&self, message: Value) -> usize {
         let (playing, subscribed) = {
             let mut state = self.state();
@@ -27,8 +28,8 @@ impl Mcp {
         sent
     }
 
-    /// Sends this text of a message on the standing stream of this session, with an event id. One that is not open has
-    /// it when it is resumed.
+    /// Sends this text of a message on the standing stream of this session, with an event id. A stream that
+    /// is not open gets it when it is resumed.
     pub fn push_to(&self, session: Option<&str>, message: &str) {
         let owner = session.map(str::to_owned);
         self.state().tapes.record_for(&owner, message);
@@ -54,8 +55,8 @@ pub(super) async fn listen(ask: Ask) {
     }
 }
 
-/// Goes on with a stream after the event that the client saw last. It is taken away from whoever
-/// plays it: the client knows better than we that this connection is dead.
+/// Resumes a stream after the event that the client saw last. The stream is taken away from the connection
+/// that plays it: only the client can know that this connection is dead.
 pub(super) async fn resume(ask: Ask) {
     let last_event_id = ask.entry.last_event_id.as_deref().unwrap_or_default();
     let player = ask.mcp().state().tapes.resume(last_event_id);
@@ -87,7 +88,7 @@ async fn play(ask: Ask, mut player: TapePlayer) {
     }
 }
 
-/// Waits for news of the tape. Returns false when there is nobody left to play it to.
+/// Waits for news of the tape. Returns false when the client is gone, or another player has taken over.
 async fn wait(sse: &mut Sse, player: &mut TapePlayer) -> bool {
     tokio::select! {
         biased;

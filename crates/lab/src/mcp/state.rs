@@ -1,4 +1,4 @@
-//! What an MCP server remembers: how it was told to behave, and what was done to it.
+//! The state of an MCP server: its settings, its sessions and its log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,12 +69,13 @@ impl McpState {
         self.rounds.get(tool).map(Vec::as_slice)
     }
 
-    /// Whether this session is known to who serves this request.
+    /// Whether the replica that serves this request knows this session.
     pub(super) fn knows(&self, session: &str, entry: &Entry) -> bool {
         self.sessions.get(session) == Some(&self.replica_of(entry))
     }
 
-    /// Who serves a request: the balancer deals out connections in turn, and the first is number one.
+    /// The replica that serves a request: the load balancer deals out connections in turn, and the first is
+    /// number one.
     fn replica_of(&self, entry: &Entry) -> u64 {
         entry.connection.saturating_sub(1) % self.replicas
     }
@@ -128,7 +129,7 @@ pub(super) struct ActiveRule {
     pub(super) handler: Handler,
 }
 
-/// The dialect in which an unknown session is refused.
+/// The answer to a request that names an unknown session.
 #[derive(Clone)]
 pub(super) struct LostSessionReply {
     pub(super) status: StatusCode,
@@ -145,10 +146,10 @@ impl LostSessionReply {
 /// One run of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Which request made it run: its place in the log.
+    /// The place in the log of the request that made it run.
     pub request: usize,
     /// The tool.
     pub tool: String,
-    /// What it was given; `null` if nothing.
+    /// Its arguments; `null` if there were none.
     pub arguments: Value,
 }

@@ -1,7 +1,7 @@
 //! The stateless revision (2026-07-28): what every request must carry, and what every result has.
 //!
-//! A request is checked in the order in which a server can know: its method, its revision, then the
-//! headers that repeat what the body says. What is refused has not run.
+//! A request is checked in this order: its method, its revision, then the headers that repeat parts of the
+//! body. A request that is refused has not run.
 
 use serde_json::{Map, Value, json};
 
@@ -39,11 +39,11 @@ impl Wrong {
     }
 }
 
-/// What is wrong with a request of a method, before it is looked at any closer.
+/// What is wrong with a request of a method, before it is carried out.
 pub(super) fn wrong(ask: &Ask, state: &McpState) -> Option<Wrong> {
     let What::Request { method, .. } = &ask.entry.what else { return None };
     if !METHODS.contains(&method.as_str()) {
-        // `initialize` is how a legacy client meets us: it should learn what we speak.
+        // `initialize` is the first request of a legacy client, which should learn what this server speaks.
         let wrong = Wrong::new(404, METHOD_NOT_FOUND, format!("Method not found: {method}"));
         return Some(wrong.with(json!({"supported": results::versions(state.spoken)})));
     }
@@ -95,7 +95,7 @@ fn wrong_headers(ask: &Ask, method: &str, params: &Value, state: &McpState) -> O
     Some(Wrong::header(format!("{unlike} is not what the arguments say")))
 }
 
-/// A tool may ask only for what the client says that it can give.
+/// The refusal of a call whose tool needs a capability that the client does not have.
 fn missing_capability(method: &str, params: &Value, state: &McpState) -> Option<Wrong> {
     let rounds = state.rounds_of(method, params)?;
     let missing = inquiry::missing(rounds, params, &params["_meta"][CLIENT_CAPABILITIES])?;
@@ -104,7 +104,7 @@ fn missing_capability(method: &str, params: &Value, state: &McpState) -> Option<
     Some(wrong.with(json!({"requiredCapabilities": required})))
 }
 
-/// The result, or the error, of a request that is right.
+/// The result, or the error, of a valid request.
 pub(super) fn answer(method: &str, params: &Value, state: &McpState) -> Result<Value, Value> {
     let asked = state.rounds_of(method, params).map(|rounds| inquiry::next(rounds, params));
     match asked {
@@ -123,7 +123,7 @@ pub(super) fn answer(method: &str, params: &Value, state: &McpState) -> Result<V
     result.map(|result| complete(method, result, state)).ok_or_else(unknown)
 }
 
-/// Adds what every result has.
+/// Adds the members that every result has.
 pub(super) fn complete(method: &str, result: Value, state: &McpState) -> Value {
     let mut result = result;
     if let Value::Object(members) = &mut result {
@@ -145,7 +145,7 @@ pub(super) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// All that is left of the methods, and what is new.
+/// The methods of this revision.
 const METHODS: [&str; 10] = [
     "completion/complete",
     "prompts/get",
@@ -158,7 +158,7 @@ const METHODS: [&str; 10] = [
     "tools/call",
     "tools/list",
 ];
-/// Whose results must say for how long they are good.
+/// Methods whose results must say how long they may be kept.
 const CACHEABLE: [&str; 6] = [
     "prompts/list",
     "resources/list",

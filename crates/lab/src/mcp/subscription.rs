@@ -1,7 +1,7 @@
 //! `subscriptions/listen`: the standing stream of the stateless revision.
 //!
-//! Its first message says which of the wanted notifications there will be; each one names the request
-//! that asked for it. Nothing is kept for those who are away.
+//! Its first message says which of the wanted notifications will come; each notification names the request
+//! that asked for it. Nothing is kept for clients that are away.
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::stateless::{self, SUBSCRIPTION_ID};
 use super::{Ask, Mcp, Sse};
 
-/// Somebody who listens.
+/// A client's open `subscriptions/listen`.
 pub(super) struct Subscriber {
     id: Value,
     honoured: Map<String, Value>,
@@ -22,8 +22,8 @@ enum Post {
 }
 
 impl Mcp {
-    /// Ends every subscription with its result, as a server does that shuts down politely. Returns how
-    /// many there were.
+    /// Ends every subscription with its result, as a server that shuts down properly does. Returns how many
+    /// there were.
     pub fn end_subscriptions(&self) -> usize {
         let ended = std::mem::take(&mut self.state().subscribers);
         ended.iter().filter(|it| it.post.send(Post::End).is_ok()).count()
@@ -35,8 +35,7 @@ impl Subscriber {
         !self.post.is_closed()
     }
 
-    /// Hands over a message, if it was asked for. The end of the returned channel says whether it was
-    /// sent.
+    /// Passes on a message, if the client asked for it. The returned channel ends when it was sent.
     pub(super) fn tell(&self, message: &Value) -> Option<oneshot::Receiver<()>> {
         if !self.wants(message) {
             return None;
@@ -88,14 +87,14 @@ pub(super) async fn listen(ask: Ask) {
                 if !sse.message(None, &message).await {
                     return;
                 }
-                // Whoever pushed it may have stopped waiting.
+                // The sender of the message may have stopped waiting.
                 let _ = sent.send(());
             }
         }
     }
 }
 
-/// Waits for something to say. `None` when there is nobody left to say it to.
+/// Waits for the next message. `None` when the client is gone.
 async fn next(sse: &mut Sse, post: &mut mpsc::UnboundedReceiver<Post>) -> Option<Post> {
     tokio::select! {
         biased;
@@ -104,7 +103,7 @@ async fn next(sse: &mut Sse, post: &mut mpsc::UnboundedReceiver<Post>) -> Option
     }
 }
 
-/// What is wanted and can be had.
+/// The part of the wanted notifications that this server has.
 fn honoured(wanted: &Value) -> Map<String, Value> {
     let is_honoured = |(name, value): &(&String, &Value)| match name.as_str() {
         "promptsListChanged" | "resourcesListChanged" | "toolsListChanged" => {

@@ -1,12 +1,11 @@
 //! The event store: what was sent on every stream that can be resumed.
 //!
-//! A tape is recorded by whoever has something to say and played by the task that answers a GET.
-//! Recording never waits; a tape that nobody plays goes on being recorded, and is caught up with
-//! when it is resumed.
+//! Any task may record events on a tape; the task that answers a GET plays it. Recording never waits. A tape
+//! that is not played goes on being recorded, and the rest is sent when it is resumed.
 
 use tokio::sync::watch;
 
-/// All tapes. They are named by their place, which also makes the ids of their events.
+/// All tapes. A tape is named by its place, which is also part of its event ids.
 #[derive(Default)]
 pub(super) struct Tapes(Vec<Tape>);
 
@@ -15,13 +14,13 @@ struct Tape {
     standing: Option<Owner>,
     events: Vec<String>,
     is_ended: bool,
-    /// Tells the player about news: the number of events, or the end.
+    /// Tells the player the number of events, or the end.
     grown: watch::Sender<usize>,
-    /// How much the latest player has sent; closed once it is gone.
+    /// How many events the latest player has sent; closed once the player is gone.
     played: watch::Receiver<usize>,
 }
 
-/// Whose standing stream it is: a session's, or anybody's where there are no sessions.
+/// The owner of a standing stream: a session, or `None` on a server without sessions.
 pub(super) type Owner = Option<String>;
 
 /// The right to play a tape. A newer one takes it away.
@@ -57,8 +56,8 @@ impl Tapes {
         self.after(tape, 0).0
     }
 
-    /// Records an event on every standing stream. Returns, for those that are being played, how much
-    /// must have been played for it to have been sent.
+    /// Records an event on every standing stream. For those that are being played, returns the count at which
+    /// it will have been sent.
     pub(super) fn record_standing(&mut self, data: &str) -> Vec<(watch::Receiver<usize>, usize)> {
         let mut playing = Vec::new();
         for tape in self.0.iter_mut().filter(|tape| tape.standing.is_some() && !tape.is_ended) {
@@ -80,12 +79,12 @@ impl Tapes {
     pub(super) fn resume(&mut self, last_event_id: &str) -> Option<TapePlayer> {
         let (tape, event) = last_event_id.split_once('-')?;
         let (tape, next) = (tape.parse::<usize>().ok()?.checked_sub(1)?, event.parse().ok()?);
-        // Number 0 is nobody's event.
+        // Event number 0 does not exist.
         let is_known = next > 0 && next <= self.0.get(tape)?.events.len();
         is_known.then(|| self.play(tape, next))
     }
 
-    /// The events of a tape from this one on, and whether nothing can follow them.
+    /// The events of a tape from this one on, and whether no more can follow.
     pub(super) fn after(&self, tape: usize, next: usize) -> (Vec<TapeEvent>, bool) {
         let Tape { events, is_ended, .. } = &self.0[tape];
         let events = events.iter().enumerate().skip(next).map(|(place, data)| TapeEvent {
@@ -114,7 +113,7 @@ impl Tapes {
 
     fn add(&mut self, standing: Option<Owner>) -> usize {
         let grown = watch::Sender::new(0);
-        // Closed from the start: nobody plays it yet.
+        // Closed from the start: it has no player yet.
         let (_, played) = watch::channel(0);
         self.0.push(Tape { standing, events: Vec::new(), is_ended: false, grown, played });
         self.0.len() - 1
@@ -138,7 +137,7 @@ impl Tape {
     }
 
     fn is_playing(&self) -> bool {
-        // Asking for changes fails exactly when the player, who holds the sender, is gone.
+        // This fails exactly when the player, which holds the sender, is gone.
         self.played.has_changed().is_ok()
     }
 }

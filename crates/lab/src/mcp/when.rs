@@ -1,4 +1,4 @@
-//! Which requests a rule is for, and how often.
+//! Which requests a rule takes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use super::{Entry, What};
 pub enum When {
     /// Every request.
     Any,
-    /// What both describe.
+    /// Requests that both match.
     Both(Box<When>, Box<When>),
     /// The end of a session.
     Delete,
     /// The opening of a standing stream.
     Listen,
-    /// What this predicate holds for.
+    /// Requests for which this predicate is true.
     Matches(Arc<dyn Fn(&Entry) -> bool + Send + Sync>),
     /// A JSON-RPC request of this method.
     Method(String),
@@ -34,7 +34,7 @@ pub enum When {
     Response,
     /// The resumption of a stream.
     Resume,
-    /// Whatever names this session.
+    /// Requests that name this session.
     Session(String),
     /// A call of this tool.
     Tool(String),
@@ -56,7 +56,7 @@ impl When {
         Self::Listen
     }
 
-    /// What this predicate holds for.
+    /// Requests for which this predicate is true.
     pub fn matches(predicate: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
         Self::Matches(Arc::new(predicate))
     }
@@ -81,7 +81,7 @@ impl When {
         Self::Resume
     }
 
-    /// Whatever names this session.
+    /// Requests that name this session.
     pub fn session(session: impl Into<String>) -> Self {
         Self::Session(session.into())
     }
@@ -91,13 +91,13 @@ impl When {
         Self::Tool(tool.into())
     }
 
-    /// What both describe.
+    /// Requests that both match.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::Both(Box::new(self), Box::new(other))
     }
 
-    /// Whether it describes this request.
+    /// Whether it matches this request.
     pub fn holds(&self, entry: &Entry) -> bool {
         match (self, &entry.what) {
             (Self::Any, _) => true,

@@ -1,8 +1,8 @@
-//! Markup that nothing can break from inside.
+//! Markup that quoted text cannot break.
 //!
-//! A page shows what others said, and they may say anything. Here only words of the
-//! program's own source are markup; everything else is text, escaped on its way in, without the
-//! characters that XML forbids or that turn other text around. What is opened is closed.
+//! A page shows what clients and servers said, which may be anything. Only words of the program's own source
+//! are markup; everything else is text, which is escaped, and freed of the characters that XML forbids or
+//! that reverse other text. Every element that is opened is closed.
 
 use std::fmt::{self, Display, Write};
 
@@ -14,13 +14,13 @@ pub struct Markup(String);
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
 impl Markup {
-    /// Markup as it stands in the source.
+    /// Adds markup from the program's source.
     pub fn source(&mut self, source: &'static str) -> &mut Self {
         self.0.push_str(source);
         self
     }
 
-    /// An element and what is in it.
+    /// Adds an element with what `content` writes into it.
     pub fn element(
         &mut self,
         name: &'static str,
@@ -32,7 +32,7 @@ impl Markup {
         self.source("</").source(name).source(">")
     }
 
-    /// An element with nothing but text in it.
+    /// Adds an element that contains only text.
     pub fn words(
         &mut self,
         name: &'static str,
@@ -44,12 +44,12 @@ impl Markup {
         })
     }
 
-    /// An element with nothing in it.
+    /// Adds an element without contents.
     pub fn void(&mut self, name: &'static str, attributes: Attributes<'_>) -> &mut Self {
         self.start(name, attributes).source("/>")
     }
 
-    /// Text.
+    /// Adds text.
     pub fn text(&mut self, text: impl Display) -> &mut Self {
         let mut escaped = Escaped { into: &mut self.0, is_attribute: false };
         // Writing into a string cannot fail; a `Display` that does leaves its text shorter.
@@ -57,7 +57,7 @@ impl Markup {
         self
     }
 
-    /// Text in which what stands between backticks is code.
+    /// Adds text in which a part between backticks is code.
     pub fn prose(&mut self, text: &str) {
         for (place, part) in text.split('`').enumerate() {
             if place % 2 == 1 {
@@ -68,7 +68,7 @@ impl Markup {
         }
     }
 
-    /// The whole of it.
+    /// The finished markup.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -78,7 +78,7 @@ impl Markup {
         for (name, value) in attributes {
             self.source(" ").source(name).source("=\"");
             let mut escaped = Escaped { into: &mut self.0, is_attribute: true };
-            // As above.
+            // Writing into a string cannot fail; a `Display` that does leaves its text shorter.
             let _ = write!(escaped, "{value}");
             self.source("\"");
         }
@@ -100,7 +100,7 @@ impl Write for Escaped<'_> {
                 '>' => self.into.push_str("&gt;"),
                 '"' if self.is_attribute => self.into.push_str("&quot;"),
                 '\'' if self.is_attribute => self.into.push_str("&#39;"),
-                // A reader of XML makes spaces of them otherwise.
+                // An XML reader would otherwise turn them into spaces.
                 '\n' if self.is_attribute => self.into.push_str("&#10;"),
                 '\t' if self.is_attribute => self.into.push_str("&#9;"),
                 letter => self.into.push(letter),
@@ -110,7 +110,7 @@ impl Write for Escaped<'_> {
     }
 }
 
-/// What no page has in it: control characters, what is no character, and what reverses text.
+/// Whether a character is left out of pages: control characters, non-characters, and those that reverse text.
 fn is_forbidden(letter: char) -> bool {
     let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_none = matches!(letter, '\u{fffe}' | '\u{ffff}');

@@ -10,9 +10,9 @@ use tokio::io::ReadBuf;
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     unread: VecDeque<u8>,
-    /// The writer has sent its FIN.
+    /// Whether the writer has sent its FIN.
     is_finished: bool,
-    /// The reader is gone.
+    /// Whether the reader is gone.
     is_abandoned: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -66,19 +66,19 @@ impl Lane {
         Poll::Ready(Ok(taken))
     }
 
-    /// The writer sends its FIN.
+    /// Records the writer's FIN.
     pub(super) fn finish(&mut self) {
         self.is_finished = true;
         self.wake();
     }
 
-    /// The reader goes away.
+    /// Records that the reader is gone.
     pub(super) fn abandon(&mut self) {
         self.is_abandoned = true;
         self.lose();
     }
 
-    /// Forgets what is under way, and lets both sides look again.
+    /// Drops the bytes under way, and wakes both sides.
     pub(super) fn lose(&mut self) {
         self.unread.clear();
         self.wake();

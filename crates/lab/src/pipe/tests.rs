@@ -1,4 +1,4 @@
-//! Every way in which a pipe can end, seen from both sides.
+//! Every end that a pipe can have, seen from both sides.
 
 use std::io::ErrorKind;
 

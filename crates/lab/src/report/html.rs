@@ -1,7 +1,7 @@
 //! The page: a heading with totals, the table, and a section for each scenario.
 //!
-//! It has no script, and its policy forbids every script: what is folded and filtered is so by the
-//! elements and the style alone.
+//! It has no script, and its policy forbids every script: folding and filtering are done by HTML elements and
+//! the style alone.
 
 mod log;
 mod overview;
@@ -26,12 +26,12 @@ pub(super) fn page(cards: &[Scorecard], made: &str) -> String {
     })
 }
 
-/// One scenario, and how it went for each client that was put through it.
+/// One scenario, and its score for each client.
 struct Row<'a> {
     id: &'a str,
     title: &'a str,
     why: &'a str,
-    /// By the place of the client.
+    /// The scores by the position of the client.
     scores: Vec<Option<(&'a str, &'a Score)>>,
 }
 
@@ -45,7 +45,7 @@ impl Row<'_> {
         self.scores.len() == 1
     }
 
-    /// Where the client at this place has its part of the page.
+    /// The anchor of the section about the client at this position.
     fn anchor(&self, place: usize) -> String {
         if self.is_alone() { self.id.to_owned() } else { format!("{}-{}", self.id, place + 1) }
     }

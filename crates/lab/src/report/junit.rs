@@ -1,4 +1,4 @@
-//! A scorecard as build servers read results: a test suite for each group, a test for each scenario.
+//! A scorecard as JUnit XML: a test suite for each group, a test for each scenario.
 
 use std::fmt::Write;
 
@@ -76,7 +76,7 @@ fn case(xml: &mut Markup, class: &str, score: &Score) {
     xml.element("testcase", &[("classname", &class), ("name", &name), ("time", &seconds)], |xml| {
         let broken: Vec<_> = score.faults().filter(|it| it.level == Level::Must).collect();
         if let Some(worst) = broken.first() {
-            // One element for all of them: several readers keep only the first.
+            // One element for all of them, because several readers keep only the first.
             let what = [("message", &worst.that as _), ("type", &"must" as _)];
             xml.words("failure", &what, told(&broken));
         }

@@ -1,4 +1,4 @@
-//! Scores that are made up, and what the reports make of them.
+//! Invented scores, and what the reports make of them.
 
 use serde_json::Value;
 
@@ -155,7 +155,7 @@ fn everywhere() -> Vec<Score> {
     ids.map(|id| score(&id)).collect()
 }
 
-/// A score with the same evil text wherever a client can put one.
+/// A score with one malicious text in every place where a client can put one.
 fn hostile() -> Scorecard {
     let evil = || EVIL.to_owned();
     let mut score = judged("A1", false, false);

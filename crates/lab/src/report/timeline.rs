@@ -1,4 +1,4 @@
-//! What happened in a scenario, as a picture.
+//! A picture of what happened in a scenario.
 //!
 //! ```text
 //! Score --story--> what is shown, in ms --layout--> where, in px --draw--> SVG
@@ -21,7 +21,7 @@ use self::story::Story;
 use crate::page::Markup;
 use crate::score::Score;
 
-/// Draws what the servers saw and what the client said, or says that there is nothing.
+/// Draws what the servers saw and what the client reported, or says that there is nothing.
 pub(super) fn timeline(page: &mut Markup, score: &Score) {
     let story = Story::of(score);
     if story.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn timeline(page: &mut Markup, score: &Score) {
     });
 }
 
-/// For which screens a picture is drawn.
+/// The screen for which a picture is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// A phone: without the details that only a mouse can reach.

@@ -1,4 +1,4 @@
-//! Times, steps and long texts in a few words.
+//! Formats times, steps and long texts briefly.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Text without the sequences by which a terminal is told colours.
+/// Text without terminal colour sequences.
 pub(super) fn colourless(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -52,7 +52,7 @@ pub(super) fn colourless(text: &str) -> String {
     plain
 }
 
-/// What a client was asked to do.
+/// A step of the script, in a few words.
 pub(super) fn step(step: &Step) -> String {
     match step {
         Step::Call { tool, concurrency: Some(times), .. } => format!("call {tool} × {times}"),

@@ -1,4 +1,4 @@
-//! Reads versions from what package managers pin them in.
+//! Reads versions from the files in which package managers pin them.
 
 /// The version in a pin of this package: `mcp==2.3.0`, `a[b]==1.2`, `"a/b": "1.2.3"`,
 /// `rmcp = { version = "=3.8.0"`.

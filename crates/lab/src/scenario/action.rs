@@ -7,18 +7,19 @@ use serde_json::Value;
 use super::values::{Fields, LostSession, Start};
 use crate::Spoken;
 
-/// One thing that is done. In a file: a word, or a table with the word as its only key.
+/// One action of a server. In a file: a word, or a table with the word as its only key.
 ///
-/// In texts, `{{id}}` is the request's id, `{{answer}}` the whole right answer as JSON, `{{length}}`
-/// how many bytes that has, `{{url}}` this server and `{{other}}` the other one. Where a stream is
-/// resumed, request and answer are those of the stream on which the named event was sent; so calls
-/// at the same time need event ids of their own, such as `{{id}}-1`.
+/// In texts, `{{id}}` is the request's id, `{{answer}}` the whole correct answer as JSON, `{{length}}` its
+/// length in bytes, `{{url}}` this server and `{{other}}` the other one. Where a stream is resumed, request
+/// and answer are those of the stream on which the named event was sent; so concurrent calls need event ids
+/// of their own, such as `{{id}}-1`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Sends the answer on the open stream.
     Answer(StreamAnswer),
-    /// Sends these bytes, written in hexadecimal digits. Before any answer: on the bare connection.
+    /// Sends these bytes, written in hexadecimal digits. Before any answer, they are written on the bare
+    /// connection.
     Bytes(String),
     /// Closes every connection with nothing under way.
     CloseIdle,
@@ -26,47 +27,47 @@ pub enum Action {
     Comment(String),
     /// Closes the connection (FIN) without the proper end of an answer.
     Cut,
-    /// Dies, and is back after so many seconds with no memory of its sessions.
+    /// Dies, and restarts after this many seconds without its sessions.
     Down(f64),
     /// Ends every `subscriptions/listen` with its result.
     EndSubscriptions,
-    /// Speaks this era from here on: an upgrade, or a rollback.
+    /// Speaks this era from now on: an upgrade, or a rollback.
     Era(Spoken),
     /// Sends an event on the open stream.
     Event(Event),
     /// Ends the stream properly. After bare bytes: leaves the connection open.
     Finish,
-    /// Sends so many bytes of `x`, as they are, on the open stream.
+    /// Sends this many bytes of `x`, unframed, on the open stream.
     Flood(u64),
     /// Forgets every session.
     ForgetSessions,
-    /// Sends nothing more, until the client hangs up.
+    /// Sends nothing more, until the client closes.
     Hold,
-    /// Refuses unknown sessions so from here on.
+    /// Refuses unknown sessions with this answer from now on.
     LostSession(LostSession),
-    /// Sends bytes in this manner from here on.
+    /// Sends bytes in this manner from now on.
     Manner(Manner),
     /// Sends a JSON-RPC message on the open stream.
     Message(Message),
     /// Answers with the head of an event stream.
     Open,
-    /// Treats new connections otherwise for a while.
+    /// Treats new connections differently for a while.
     Outage(Outage),
-    /// Answers right, in JSON of so many bytes: what is missing is padding in `_meta` of the result.
+    /// Answers correctly, in JSON of this many bytes, filled by padding in `_meta` of the result.
     Padded(usize),
-    /// Sends the beginning of the right answer, head and all, on the bare connection.
+    /// Sends the beginning of the correct answer, head included, on the bare connection.
     Partial(Partial),
-    /// Answers as if there were no rule. What follows is done after that.
+    /// Answers as if there were no rule. Further actions follow after that.
     Pass,
     /// Sends a JSON-RPC message on every standing stream.
     Push(Value),
-    /// Sends this text as it is: on the open stream, or before any answer on the bare connection.
+    /// Sends this text unchanged: on the open stream, or before any answer on the bare connection.
     Raw(String),
     /// Resets the connection.
     Reset,
     /// Resets every connection.
     ResetConnections,
-    /// Tells how many milliseconds to wait before resuming, in these words.
+    /// Sends a `retry:` field with this text: how many milliseconds to wait before resuming.
     Retry(String),
     /// Runs the tool.
     Run,
@@ -74,14 +75,14 @@ pub enum Action {
     SayOnIdle(String),
     /// Answers with a status.
     Status(Status),
-    /// Offers these tools from here on.
+    /// Offers these tools from now on.
     Tools(Vec<Value>),
-    /// Does nothing for so many seconds.
+    /// Does nothing for this many seconds.
     Wait(f64),
 }
 
 impl Action {
-    /// What is wrong with it.
+    /// Why the action makes no sense.
     pub(super) fn nonsense(&self) -> Option<String> {
         match self {
             Self::Bytes(digits) => {
@@ -134,7 +135,7 @@ pub(super) const MOST_SECONDS: f64 = 3600.0;
 pub struct StreamAnswer {
     /// The id of its event.
     pub id: Option<String>,
-    /// The text of a tool's result, in place of the right one.
+    /// The text of a tool's result, in place of the correct one.
     pub text: Option<String>,
     /// A JSON-RPC error, in place of a result.
     pub error: Option<Value>,
@@ -148,11 +149,11 @@ pub struct StreamAnswer {
 pub struct Event {
     /// Its id.
     pub id: Option<String>,
-    /// Its data; without it an empty line of data, which only moves the point of resumption.
+    /// Its data; without it an empty `data` line, which only moves the point of resumption.
     pub data: String,
 }
 
-/// A message of the server's own.
+/// A message of the server that is not an answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -166,20 +167,20 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manner {
-    /// So many at a time.
+    /// How many bytes are sent at a time.
     pub slice: usize,
-    /// With so many seconds between two of them.
+    /// How many seconds pass between two writes.
     #[serde(default)]
     pub gap: f64,
 }
 
-/// A time in which those who connect are not served.
+/// A time in which new connections are not served.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
-    /// What happens to them instead.
+    /// What happens to new connections instead.
     pub mood: Start,
-    /// For so many seconds.
+    /// How long it lasts, in seconds.
     pub lasts: f64,
 }
 
@@ -187,7 +188,7 @@ pub struct Outage {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partial {
-    /// So many bytes of it; counted from the end of the head if `of` says so.
+    /// How many bytes of it; counted from the end of the head if `of` says so.
     pub bytes: usize,
     /// What is counted.
     #[serde(default)]
@@ -217,14 +218,14 @@ pub struct Status {
     /// Its body.
     #[serde(default)]
     pub body: String,
-    /// How the body is coded; a header says so.
+    /// The content coding of the body; a header names it.
     pub coding: Option<Coding>,
 }
 
-/// How a body is coded on its way.
+/// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Coding {
-    /// As gzip has it.
+    /// `gzip`.
     Gzip,
 }

@@ -1,4 +1,4 @@
-//! What is expected of a client, in words that can be false.
+//! The checks of a scenario: sentences that can be false.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::{Match, Scenario};
 pub struct Check {
     /// The sentence.
     pub that: String,
-    /// Whether it is not asked of a bridge, whose host has begun a session and may want one.
+    /// Whether it is left out for a bridge, whose host has begun a session and may want one.
     #[serde(default)]
     pub(crate) spares_bridges: bool,
     step: Option<StepEnd>,
@@ -22,28 +22,28 @@ pub struct Check {
     requests: Option<Requests>,
     pauses: Option<Pauses>,
     cancels: Option<Cancels>,
-    /// Requests of which no two have the same JSON-RPC id.
+    /// Requests that must all have different JSON-RPC ids.
     distinct_ids: Option<Match>,
     connections: Option<Bounds>,
     dials: Option<Bounds>,
-    /// Streams open to be listened on at the same time.
+    /// How many standing streams may be open at once.
     standing: Option<Bounds>,
-    /// A text that is nowhere in what the client prints.
+    /// A text that the client must not print.
     unsaid: Option<String>,
 }
 
-/// What a check looks at.
+/// The claim of a check.
 #[derive(Clone, Copy, Debug)]
 pub enum Claim<'a> {
-    /// How many calls of a step ended well.
+    /// How many calls of a step succeeded.
     Calls(&'a Calls),
-    /// How many requests the client hung up on.
+    /// How many requests the client cancelled by closing.
     Cancels(&'a Cancels),
     /// How many connections were served.
     Connections(&'a Bounds),
-    /// How many times somebody connected, served or not.
+    /// How many times a client connected, served or not.
     Dials(&'a Bounds),
-    /// Which requests have ids of their own.
+    /// That requests have different ids.
     DistinctIds(&'a Match),
     /// The pauses between requests.
     Pauses(&'a Pauses),
@@ -51,18 +51,18 @@ pub enum Claim<'a> {
     Requests(&'a Requests),
     /// How many times a tool ran.
     Runs(&'a Runs),
-    /// How many standing streams were open at the same time.
+    /// How many standing streams were open at once.
     Standing(&'a Bounds),
     /// How a step ended.
     Step(&'a StepEnd),
-    /// What the client was told by the server.
+    /// Which notifications the client reported.
     Told(&'a Told),
-    /// What the client may not print.
+    /// What the client must not print.
     Unsaid(&'a str),
 }
 
 impl Check {
-    /// Its claim, if there is exactly one.
+    /// The claim, if there is exactly one.
     pub fn claim(&self) -> Option<Claim<'_>> {
         let claims = [
             self.step.as_ref().map(Claim::Step),
@@ -82,7 +82,7 @@ impl Check {
         made.next().filter(|_| made.next().is_none())
     }
 
-    /// What is wrong with it in this scenario. A claim that nothing can contradict is wrong too.
+    /// Why the check makes no sense in this scenario. A claim that nothing can contradict makes none.
     pub(super) fn nonsense(&self, scenario: &Scenario) -> Option<String> {
         let wrong = match self.claim() {
             Some(claim) => claim.nonsense(scenario)?,
@@ -152,32 +152,32 @@ impl Claim<'_> {
     }
 }
 
-/// A number and what it may be.
+/// The bounds of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bounds {
-    /// No less.
+    /// The least number.
     pub at_least: Option<u64>,
-    /// No more.
+    /// The greatest number.
     pub at_most: Option<u64>,
-    /// Just this.
+    /// The only number.
     pub exactly: Option<u64>,
 }
 
 impl Bounds {
-    /// Whether this number may be.
+    /// Whether this number is within the bounds.
     pub fn hold(&self, number: u64) -> bool {
         self.at_least.is_none_or(|least| number >= least)
             && self.at_most.is_none_or(|most| number <= most)
             && self.exactly.is_none_or(|exact| number == exact)
     }
 
-    /// Whether any number may be.
+    /// Whether every number is within the bounds.
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether no number may be.
+    /// Whether no number is within the bounds.
     fn is_impossible(&self) -> bool {
         let least = self.at_least.max(self.exactly).unwrap_or(0);
         !self.hold(least)
@@ -188,28 +188,28 @@ impl Bounds {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepEnd {
-    /// Which step.
+    /// The number of the step.
     pub number: usize,
     /// Whether there is an answer.
     pub ok: Option<bool>,
     /// The text of the tool's result.
     pub text: Option<String>,
-    /// Members of the result of a request, among others.
+    /// Members that the result of a request must have, among others.
     pub json: Option<Value>,
     /// Whether the tool says that it failed.
     pub is_error: Option<bool>,
-    /// The error has one of these texts in it, in any case of letters.
+    /// Texts of which the error must contain one, ignoring case.
     #[serde(default)]
     pub error_has: Vec<String>,
-    /// The error has none of these texts in it, in any case of letters.
+    /// Texts of which the error must contain none, ignoring case.
     #[serde(default)]
     pub error_lacks: Vec<String>,
-    /// An error with one of these texts in it is as good as everything else that is said.
+    /// Texts of which one in the error satisfies the claim as a whole.
     #[serde(default)]
     pub or_error_has: Vec<String>,
-    /// It ends after so many seconds at the most.
+    /// The most seconds after which it ends.
     pub within: Option<f64>,
-    /// It ends after so many seconds at the least.
+    /// The fewest seconds after which it ends.
     pub after: Option<f64>,
 }
 
@@ -227,29 +227,29 @@ impl StepEnd {
     }
 }
 
-/// How the calls of one step must end that were made at once.
+/// How the concurrent calls of one step must end.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
-    /// Which step.
+    /// The number of the step.
     pub step: usize,
-    /// So many are answered, each with its own text.
+    /// How many are answered, each with its own text.
     #[serde(default)]
     pub answered: Bounds,
-    /// So many of them within `within` seconds.
+    /// How many of them are answered within `within` seconds.
     #[serde(default)]
     pub quick: Bounds,
     /// What counts as quick, in seconds.
     pub within: Option<f64>,
 }
 
-/// What a client must report of the server's notifications.
+/// Which notifications of the server a client must report.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Told {
     /// The notification, as a line of the adapter has it.
     pub what: String,
-    /// With which step; without it with any.
+    /// The step that they come with; without it, any step.
     pub step: Option<usize>,
     /// How many times.
     pub times: Bounds,
@@ -261,7 +261,7 @@ pub struct Told {
 pub struct Runs {
     /// The tool.
     pub tool: String,
-    /// Of the runs with the same arguments the greatest number counts.
+    /// Whether to count runs with equal arguments separately; the greatest count must be within the bounds.
     #[serde(default)]
     pub of_each: bool,
     /// How many times.
@@ -274,14 +274,14 @@ pub struct Runs {
 pub struct Requests {
     /// Which requests.
     pub of: Match,
-    /// Of the other server.
+    /// Whether to count those of the other server.
     #[serde(default)]
     pub at_other: bool,
     /// How many.
     pub times: Bounds,
 }
 
-/// How many requests a client must take back by hanging up before the answer has ended.
+/// How many requests a client must cancel by closing before the answer has ended.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancels {
@@ -289,18 +289,18 @@ pub struct Cancels {
     pub of: Match,
     /// How many.
     pub times: Bounds,
-    /// Only those on which it hung up within so many seconds from their arrival.
+    /// Counts only those that were closed within this many seconds from their arrival.
     pub within: Option<f64>,
 }
 
-/// How long a client must wait before it asks again.
+/// How long a client must wait before its next request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pauses {
-    /// Before which requests.
+    /// The requests that follow a pause.
     pub of: Match,
-    /// After the end of the answer to which; without it, to the one before of the same kind.
+    /// The requests after whose answers a pause begins; without it, those of `of`.
     pub after: Option<Match>,
-    /// Every pause has so many seconds at least.
+    /// The fewest seconds of every pause.
     pub at_least: f64,
 }

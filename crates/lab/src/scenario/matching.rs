@@ -1,4 +1,4 @@
-//! Which requests are meant.
+//! Describes requests.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::values::Fields;
 use crate::{Entry, What};
 
-/// Describes requests: everything that is said must be true of them, so `{}` means all.
+/// Describes requests: everything that is given must be true of them, so `{}` means all.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Match {
@@ -18,27 +18,27 @@ pub struct Match {
     pub method: Option<String>,
     /// The tool that is called.
     pub tool: Option<String>,
-    /// Arguments of the call, among others.
+    /// Arguments that the call must have, among others.
     pub args: Map<String, Value>,
-    /// Parameters of the request or notification, among others.
+    /// Parameters that the request or notification must have, among others.
     pub params: Map<String, Value>,
     /// The method of a notification, without `notifications/`.
     pub notification: Option<String>,
-    /// Whether a stream is to be resumed.
+    /// Whether it resumes a stream.
     pub resume: Option<bool>,
-    /// Whether the standing stream is to be opened anew.
+    /// Whether it opens the standing stream.
     pub listen: Option<bool>,
-    /// Whether the session is to end.
+    /// Whether it ends the session.
     pub delete: Option<bool>,
-    /// The event after which a stream is to be resumed.
+    /// The event after which it resumes.
     pub last_event_id: Option<String>,
-    /// The session that is named: the lab's are `lab-session-1` and so on.
+    /// The session that it names: the lab's are `lab-session-1` and so on.
     pub session: Option<String>,
-    /// Whether a session is named.
+    /// Whether it names a session.
     pub has_session: Option<bool>,
-    /// Headers with these values.
+    /// Headers that it must have, with these values.
     pub headers: Fields,
-    /// Headers that are not there.
+    /// Headers that it must not have.
     pub lacks: Vec<String>,
 }
 
@@ -76,12 +76,12 @@ impl Match {
     }
 }
 
-/// Whether every member that is wanted is there, with its value.
+/// Whether every wanted member is present, with its value.
 fn is_among(wanted: &Map<String, Value>, seen: &Value) -> bool {
     wanted.iter().all(|(name, value)| seen.get(name) == Some(value))
 }
 
-/// The words of a message: method and tool of a request, method of a notification.
+/// The method and tool of a request, and the method of a notification.
 fn words(what: &What) -> (Option<&str>, Option<&str>, Option<&str>) {
     match what {
         What::Request { method, tool } => (Some(method), tool.as_deref(), None),

@@ -1,4 +1,4 @@
-//! The scenarios that come with the lab, and those that a person adds.
+//! The scenarios of the lab, and those that a user adds.
 
 use super::{Scenario, Unreadable};
 
@@ -12,21 +12,21 @@ pub struct Scenarios(Vec<Scenario>);
 pub struct UnknownScenario(pub String);
 
 impl Scenarios {
-    /// Those that come with the lab.
+    /// The scenarios that come with the lab.
     ///
     /// # Errors
     ///
-    /// Fails if a file is no scenario, which a test of the lab rules out.
+    /// Fails if a file is not a scenario, which a test of the lab rules out.
     pub fn ours() -> Result<Self, Unreadable> {
         let scenarios: Result<_, _> = FILES.iter().map(|text| Scenario::read(text)).collect();
         Self::new(scenarios?)
     }
 
-    /// Puts them in the order of their ids.
+    /// Sorts these scenarios by their ids.
     ///
     /// # Errors
     ///
-    /// Fails if two have the same id.
+    /// Fails if two have one id.
     pub fn new(mut scenarios: Vec<Scenario>) -> Result<Self, Unreadable> {
         scenarios.sort_by_key(|scenario| place(&scenario.id));
         let twice = scenarios.windows(2).find(|pair| place(&pair[0].id) == place(&pair[1].id));
@@ -39,12 +39,12 @@ impl Scenarios {
         }
     }
 
-    /// All of them.
+    /// All scenarios.
     pub fn all(&self) -> &[Scenario] {
         &self.0
     }
 
-    /// The one with this id, in any case of letters.
+    /// The scenario with this id, ignoring case.
     ///
     /// # Errors
     ///
@@ -54,11 +54,11 @@ impl Scenarios {
         found.ok_or_else(|| UnknownScenario(id.to_owned()))
     }
 
-    /// Those that are meant by ids and letters of groups: `A,D4`.
+    /// The scenarios that ids and letters of groups name: `A,D4`.
     ///
     /// # Errors
     ///
-    /// Fails at the first word that means none, and if there is no word.
+    /// Fails at the first word that names none, and if there is no word.
     pub fn pick(&self, words: &str) -> Result<Vec<&Scenario>, UnknownScenario> {
         let words: Vec<_> = words.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
         if words.is_empty() {
@@ -74,7 +74,7 @@ impl Scenarios {
     }
 }
 
-/// `A10` comes after `A9`.
+/// The sort key of an id: `A10` comes after `A9`.
 fn place(id: &str) -> (String, u64) {
     let (letter, number) = id.split_at(1);
     (letter.to_owned(), number.parse().unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! What a server does: how it is by itself, and its rules for what shall go wrong.
+//! The settings of a server, and its rules for what goes wrong.
 
 use std::time::Duration;
 
@@ -9,42 +9,41 @@ use super::action::{wrong_status, wrong_time};
 use super::{Action, LostSession, Match, Start};
 use crate::{Round, Spoken, Style, Times};
 
-/// A server, before the client comes.
+/// The settings of a server before the client starts.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Setting {
-    /// Which eras of the protocol it speaks.
+    /// The eras that it speaks.
     pub era: Spoken,
-    /// By which way it is spoken to.
+    /// The transport that it speaks.
     pub way: Way,
-    /// When it changes that by itself.
+    /// When it changes its era by itself.
     pub turn: Vec<EraTurn>,
-    /// Which tools ask for input before they run.
+    /// The tools that ask for input before they run.
     pub inquiry: Vec<Inquiry>,
-    /// How requests are answered that no rule takes.
+    /// How it answers requests that no rule takes.
     pub answers: Style,
-    /// Whether it does without sessions.
+    /// Whether it has no sessions.
     pub sessionless: bool,
-    /// How many servers it is that know nothing of each other's sessions; a balancer gives each
-    /// connection to the next of them. Without it one.
+    /// How many servers it consists of that know nothing of each other's sessions; a load balancer gives each
+    /// connection to the next of them. The default is one.
     pub replicas: Option<u64>,
-    /// The token that it asks for.
+    /// The bearer token that it requires.
     pub bearer: Option<String>,
     /// The tools that it lists, in place of the lab's own.
     pub tools: Option<Vec<Value>>,
-    /// How it refuses a session that it does not know.
+    /// How it refuses an unknown session.
     pub lost_session: Option<LostSession>,
-    /// How it is when the client starts.
+    /// How it treats connections when the client starts.
     pub starts: Start,
-    /// After so many seconds from then it is up, whatever it was.
+    /// After how many seconds it is up, in any case.
     pub up_after: Option<f64>,
-    /// What shall go wrong. Of several rules that match, the first one that is not used up takes a
-    /// request whole.
+    /// The rules for what goes wrong. The first rule that matches and is not used up takes a request whole.
     pub rule: Vec<Rule>,
 }
 
 impl Setting {
-    /// What is wrong with it.
+    /// Why the settings make no sense.
     pub(super) fn nonsense(&self) -> Option<String> {
         let status = self.lost_session.as_ref().and_then(|lost| wrong_status(lost.status));
         let time = self.up_after.and_then(wrong_time);
@@ -61,13 +60,13 @@ impl Setting {
     }
 }
 
-/// An upgrade, or a rollback.
+/// A change of era: an upgrade, or a rollback.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EraTurn {
-    /// So many seconds from the start of the client.
+    /// How many seconds after the start of the client.
     pub after: f64,
-    /// What is spoken from then on.
+    /// The eras that it speaks from then on.
     pub era: Spoken,
 }
 
@@ -81,28 +80,28 @@ pub struct Inquiry {
     pub rounds: Vec<Round>,
 }
 
-/// How messages get to a server.
+/// The transport of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// HTTP+SSE of 2024-11-05: everything else is refused.
+    /// HTTP+SSE of 2024-11-05; every other request is refused.
     HttpSse,
     /// Streamable HTTP.
     #[default]
     StreamableHttp,
 }
 
-/// Something that goes wrong.
+/// A rule for what goes wrong.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// For which requests.
+    /// The requests that it takes.
     pub when: Match,
-    /// For how many of them; without it for all.
+    /// How many of them it takes; without it, all.
     pub times: Option<usize>,
-    /// For those that come within so many seconds from the first.
+    /// It takes those that come within this many seconds from the first.
     pub lasts: Option<f64>,
-    /// For those beyond so many a second.
+    /// It takes those beyond this many a second.
     pub beyond: Option<usize>,
     /// What is done, in order.
     #[serde(rename = "do")]
@@ -110,7 +109,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Which of the requests that match are taken.
+    /// Which of the requests that match it takes.
     pub fn share(&self) -> Times {
         let lasts = self.lasts.map(|lasts| Times::For(Duration::from_secs_f64(lasts)));
         let beyond = self.beyond.map(Times::Beyond);

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// How those are treated who connect.
+/// How new connections are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// They connect, and nothing follows.
+    /// They connect, and get no answer.
     BlackHole,
-    /// They are let in and shown out at once.
+    /// They are accepted and closed at once.
     CloseOnAccept,
-    /// Nobody listens.
+    /// They are refused.
     Down,
-    /// They are let in and reset at once.
+    /// They are accepted and reset at once.
     ResetOnAccept,
     /// They are served.
     #[default]
     Up,
 }
 
-/// The dialect in which an unknown session is refused.
+/// The answer to a request that names an unknown session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LostSession {

@@ -1,4 +1,4 @@
-//! A comparison as a small file for machines: verdicts, the first reason and the figures, no logs.
+//! A comparison as a small file for programs: verdicts, the first reason and the figures, no logs.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ struct Short<'a> {
 }
 
 impl Comparison<'_> {
-    /// The file.
+    /// The comparison as JSON.
     pub fn json(&self) -> String {
         let scenarios =
             self.scenarios.iter().map(|it| Named { id: &it.id, title: &it.title }).collect();

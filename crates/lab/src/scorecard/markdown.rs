@@ -1,7 +1,7 @@
 //! A comparison as a page for people.
 //!
-//! Totals first, then a table for each group of scenarios, then what each client failed and what was
-//! seen. What a client said goes into code, where it cannot be taken for markup.
+//! Totals first, then a table for each group of scenarios, then what each client failed and the evidence.
+//! What a client said is formatted as code, so that it cannot be taken for markup.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::scenario::{Group, Scenario};
 use crate::score::{Score, Verdict};
 
 impl Comparison<'_> {
-    /// The page.
+    /// The comparison as Markdown.
     pub fn markdown(&self) -> String {
         let mut page = String::new();
         // Writing to a string cannot fail.
@@ -115,7 +115,7 @@ fn anchor(entry: &ScoredClient, score: &Score) -> String {
     format!("{}-{}", entry.name, score.id.to_lowercase())
 }
 
-/// The worst check that did not hold, what was seen, and how many more there are.
+/// The worst check that did not hold, its evidence, and how many more there are.
 fn failure(page: &mut String, entry: &ScoredClient, score: &Score) -> std::fmt::Result {
     let mut faults = score.faults();
     let Some(first) = faults.next() else { return Ok(()) };
@@ -129,12 +129,12 @@ fn failure(page: &mut String, entry: &ScoredClient, score: &Score) -> std::fmt::
     writeln!(page, "- <a id=\"{anchor}\"></a>**{id}** {word}: {that}{more}. Seen: {seen}")
 }
 
-/// Text of ours in a cell: on one line, and no border.
+/// Our own text in a cell: on one line, without a cell border.
 fn in_table(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Text of a client's: no markup.
+/// A client's text: without markup.
 fn in_code(text: &str) -> String {
     format!("`{}`", shortened(text).replace('`', "'"))
 }

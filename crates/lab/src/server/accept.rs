@@ -1,4 +1,4 @@
-//! From a byte stream that somebody opened to a connection that is served.
+//! Turns a byte stream that a client opened into a connection that is served.
 
 use std::future::poll_fn;
 use std::io;
@@ -38,7 +38,7 @@ impl Shared {
         {
             let mut state = lock(&self.state);
             state.mood = Mood::Down;
-            // If the port cannot be kept, `restart` will say so.
+            // If the port cannot be kept, `restart` fails and says so.
             let _ = state.door.shut();
             state.swallowed.clear();
             std::mem::take(&mut state.open).values().for_each(|connection| connection.reset(None));
@@ -46,8 +46,8 @@ impl Shared {
         self.staff.dismiss().await;
     }
 
-    /// Registers a connection. What is returned serves it, and is for the staff once the state is let go of:
-    /// a runtime that ends drops it on the spot, which takes the connection out of the state again.
+    /// Registers a connection, and returns the future that serves it. It must be spawned after the state is
+    /// unlocked: a runtime that ends drops it at once, which removes the connection from the state.
     #[must_use = "nobody serves the connection otherwise"]
     pub(super) fn admit(
         self: &Arc<Self>,
@@ -63,7 +63,7 @@ impl Shared {
         let staff = self.staff.clone();
         Box::pin(async move {
             let connection = open.connection.clone();
-            // A client that does not like our certificate is gone, and knows why.
+            // A client that rejects the certificate is gone, and knows why.
             let Ok(wire) = secure(raw, tls).await else { return };
             if open.shared.protocol.is_http2() {
                 http2::serve(wire, http2, connection, staff).await;
@@ -78,7 +78,7 @@ impl Shared {
             match poll_fn(|context| lock(&self.state).door.poll_accept(context)).await {
                 None => return,
                 Some(Ok(stream)) => self.take_in(stream),
-                // Out of file descriptors, most likely: there will be some again.
+                // Most likely there are no file descriptors left: there will be some again.
                 Some(Err(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
@@ -87,7 +87,7 @@ impl Shared {
     fn take_in(self: &Arc<Self>, stream: TcpStream) {
         let mut state = lock(&self.state);
         state.dials += 1;
-        // It fails only on a socket that is closed already, which the first read will tell.
+        // It fails only on a socket that is closed already, which the first read reports.
         let _ = stream.set_nodelay(true);
         let Ok(fuse) = Fuse::of_socket(&stream) else { return };
         match state.mood {
@@ -96,7 +96,7 @@ impl Shared {
                 state.swallowed.push(stream);
             }
             Mood::CloseOnAccept => fuse.spend(),
-            // Down: a kill came between the kernel's accept and ours.
+            // Down: a kill came between the kernel's accept and this one.
             Mood::Down | Mood::ResetOnAccept => fuse.blow(),
             Mood::Up => {
                 let work = self.admit(&mut state, Box::new(stream), fuse);
@@ -118,7 +118,7 @@ impl Drop for Open {
         self.connection.end();
         let mut state = lock(&self.shared.state);
         state.open.remove(&self.connection.id);
-        // Its number is its place, counted from one.
+        // The number is the position, counted from one.
         if let Some(visit) = state.visits.get_mut(self.connection.id as usize - 1) {
             visit.closed = Some(Instant::now());
         }

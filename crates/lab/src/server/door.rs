@@ -14,14 +14,14 @@ use tokio::task::AbortHandle;
 ///                     +--open-- Lost <-------+  (the port could not be kept, or not be listened on)
 /// ```
 pub(super) enum Door {
-    /// The port was ours, and shall be again.
+    /// The port was ours, and must be again.
     Lost(SocketAddr),
-    /// Only pipes lead here.
+    /// Only pipes lead to this server.
     None,
-    /// Somebody may connect.
+    /// Clients may connect.
     Open { listener: TcpListener, accepting: AbortHandle },
-    /// The port is bound but not listened on: the kernel refuses connections, and gives the port to
-    /// nobody else.
+    /// The port is bound but not listened on: the kernel refuses connections, and gives the port to no other
+    /// process.
     Shut(TcpSocket),
 }
 
@@ -41,7 +41,7 @@ impl Door {
         }
     }
 
-    /// Listens, if the door is shut. `accept` starts the task that does the accepting.
+    /// Listens, if the door is shut. `accept` starts the task that accepts connections.
     pub(super) fn open(&mut self, accept: impl FnOnce() -> AbortHandle) -> io::Result<()> {
         let socket = match std::mem::replace(self, Self::None) {
             Self::Lost(address) => {
@@ -66,16 +66,16 @@ impl Door {
         let Self::Open { listener, accepting } = self else { return Ok(()) };
         let address = listener.local_addr()?;
         accepting.abort();
-        // A process that somebody is just starting holds a copy of the listener until it runs: to let go
-        // of ours would not end it. Where this is not known, ours is most likely the only one.
+        // A process that is just being started holds a copy of the listener until it runs, so dropping ours
+        // would not end it. If this fails, ours is most likely the only one.
         let _ = SockRef::from(&*listener).shutdown(Shutdown::Both);
-        // The listener must be gone first: a port that is listened on cannot be bound again.
+        // The listener must be dropped first: a port that is listened on cannot be bound again.
         *self = Self::Lost(address);
         *self = Self::Shut(bound(address)?);
         Ok(())
     }
 
-    /// Takes in whoever stands before the door. `None` when it is not open.
+    /// Accepts a connection. `None` when the door is not open.
     pub(super) fn poll_accept(
         &self,
         context: &mut Context<'_>,
@@ -87,7 +87,7 @@ impl Door {
 
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
-    // Connections that a killed server leaves behind must not keep its port from it.
+    // Connections that a killed server leaves behind must not block its port.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)

@@ -1,13 +1,13 @@
-//! Puts what is known of a request into the texts of a scenario.
+//! Fills the placeholders in the texts of a scenario.
 
 use serde_json::Value;
 
-/// What the words in double braces stand for.
+/// The values of the placeholders in double braces.
 #[derive(Clone, Debug)]
 pub(super) struct Blanks {
     /// `{{id}}`: the request's id, as JSON.
     pub(super) id: String,
-    /// `{{answer}}`: the whole right answer, as JSON; `{{length}}` is how many bytes it has.
+    /// `{{answer}}`: the whole correct answer, as JSON; `{{length}}` is its length in bytes.
     pub(super) answer: String,
     /// `{{url}}`: this server.
     pub(super) url: String,
@@ -25,7 +25,7 @@ impl Blanks {
         if !text.contains("{{") {
             return text.to_owned();
         }
-        // The answer last: what a client put into it is no word of ours.
+        // The answer comes last, so that text of a client in it is not taken for a placeholder.
         text.replace("{{id}}", &self.id)
             .replace("{{length}}", &self.answer.len().to_string())
             .replace("{{url}}", &self.url)

@@ -1,5 +1,5 @@
-//! A gzip coding of few lines: whole and valid, but stored as it is (RFC 1951, 3.2.4). A client that
-//! decodes at all decodes this.
+//! A short gzip encoder: complete and valid, but without compression (stored blocks, RFC 1951, 3.2.4). A
+//! client that decodes gzip at all decodes this.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -16,13 +16,13 @@ pub(super) fn gzip(body: &[u8]) -> Bytes {
         put_block(&mut coded, block, blocks.peek().is_none());
     }
     coded.put_u32_le(checksum(body));
-    // The length is told modulo 2^32.
+    // The length is written modulo 2^32.
     coded.put_u32_le(body.len() as u32);
     coded.freeze()
 }
 
 fn put_block(coded: &mut BytesMut, block: &[u8], is_last: bool) {
-    // `MOST_STORED` is what fits.
+    // `MOST_STORED` fits.
     let length = block.len() as u16;
     coded.put_u8(u8::from(is_last));
     coded.put_u16_le(length);

@@ -1,4 +1,4 @@
-//! Does what a rule says, action by action.
+//! Carries out the actions of a rule, one after another.
 //!
 //! ```text
 //! Asked --open--> Stream --finish, cut, reset, hold--> Over
@@ -6,8 +6,8 @@
 //!   '--pass, status, cut, reset, hold--> Over
 //! ```
 //!
-//! An action that does not fit where things stand is skipped: a client that hung up early must not
-//! turn the rest of a rule into an error. What a server does to itself fits everywhere.
+//! An action that does not fit the present state is skipped: a client that closed early must not turn the
+//! rest of a rule into an error. What a server does to itself fits every state.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct StagePlayer {
     manner: Pieces,
 }
 
-/// How far the answer is.
+/// The state of the answer.
 enum Stand {
     Asked(Box<Ask>),
     Bare(Raw),
@@ -53,7 +53,7 @@ enum Stand {
 impl StagePlayer {
     fn new(ask: Ask, place: Place) -> Self {
         let last_event_id = ask.entry.last_event_id.as_deref();
-        // Who resumes a stream has no id of its own: it asks for what was asked before.
+        // A resume has no request id of its own: it asks for the answer to the earlier request.
         let resumed = last_event_id.and_then(|it| lock(&place.threads).get(it).cloned());
         let blanks = resumed.unwrap_or_else(|| Blanks {
             id: ask.id().to_string(),
@@ -96,7 +96,7 @@ impl StagePlayer {
         }
     }
 
-    /// What the server does to itself, whatever became of the request.
+    /// Carries out what the server does to itself, in any state of the request.
     async fn act_on_server(&mut self, act: &Action) {
         let Place { server, mcp, .. } = &self.place;
         match act {
@@ -108,7 +108,7 @@ impl StagePlayer {
                 pending::<()>().await;
             }
             Action::EndSubscriptions => {
-                // How many were listening is for the scenario's checks to find out.
+                // The scenario's checks count the subscribers.
                 mcp.end_subscriptions();
             }
             Action::Era(era) => self.place.speak(*era),
@@ -123,7 +123,7 @@ impl StagePlayer {
                 self.place.later(lasts, |place| async move { place.be(Start::Up) });
             }
             Action::Push(message) => {
-                // How many were listening is for the scenario's checks to find out.
+                // The scenario's checks count the receivers.
                 mcp.push(message.clone()).await;
             }
             Action::ResetConnections => server.reset_connections(),
@@ -218,7 +218,7 @@ impl StagePlayer {
         }
     }
 
-    /// Sends bytes as they are, wherever things stand.
+    /// Sends bytes unchanged, in any state.
     async fn send(&mut self, what: &str, bytes: Bytes) {
         self.bare();
         match &mut self.stand {
@@ -241,7 +241,7 @@ impl StagePlayer {
         self.stand = match self.take() {
             Stand::Asked(ask) => match ask.reply().1.raw() {
                 Ok(raw) => Stand::Bare(raw),
-                // HTTP/2, where no scenario is played: the request stays unanswered.
+                // HTTP/2, which no scenario uses: the request stays unanswered.
                 Err(_) => Stand::Over,
             },
             stand => stand,
@@ -320,13 +320,13 @@ impl StagePlayer {
     }
 }
 
-/// Dies and comes back. Not a task of the server's own, which would die with it.
+/// Dies and restarts, outside of the server's own tasks, which would die with it.
 async fn down(place: Place, lasts: Duration) {
     place.tell("down");
     place.server.kill().await;
     place.mcp.forget_sessions();
     sleep(lasts).await;
-    // It fails if somebody took the port meanwhile: then the server stays down, as the log says.
+    // It fails if another process took the port meanwhile: then the server stays down, as the log says.
     if place.server.restart().await.is_ok() {
         place.tell("up");
     }

@@ -1,4 +1,4 @@
-//! What rules do, over pipes and with paused time: a request in bytes, the answer in bytes.
+//! What rules do, over pipes and with paused time: requests and answers as bytes.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -318,7 +318,7 @@ async fn ask(stage: &Stage) -> String {
     exchange(stage, &format!("{head}{body}")).await
 }
 
-/// Resumes a stream, in the same way.
+/// Resumes a stream on a connection of its own and reads until the server closes it.
 async fn resume(stage: &Stage, after: &str) -> String {
     let head = format!(
         "GET /mcp HTTP/1.1\r\nconnection: close\r\naccept: text/event-stream\r\n\

@@ -34,7 +34,7 @@ impl Raw {
         self.0.reset();
     }
 
-    /// Waits until the client has hung up.
+    /// Waits until the client has closed.
     pub async fn gone(&mut self) {
         self.0.gone().await;
     }

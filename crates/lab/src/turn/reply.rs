@@ -46,8 +46,8 @@ impl Reply {
 
     /// Sends the head of a response whose body follows in pieces.
     ///
-    /// On HTTP/1.1 the body is chunked, unless the response brings a `content-length` of its own:
-    /// then its bytes are sent as they are, and it is up to the caller to keep the promise.
+    /// On HTTP/1.1 the body is chunked, unless the response has a `content-length` of its own: then its bytes
+    /// are sent unframed, and the caller must send as many as it says.
     pub async fn open(self, response: Response<()>) -> Stream {
         match self.0 {
             ReplyCarrier::Http1(mut pen) => {
@@ -96,7 +96,7 @@ impl Reply {
         }
     }
 
-    /// Never answers. Returns when the client has hung up.
+    /// Never answers. Returns when the client has closed.
     pub async fn hold(mut self) {
         match &mut self.0 {
             ReplyCarrier::Http1(pen) => pen.gone().await,

@@ -53,8 +53,8 @@ impl Stream {
 
     /// HTTP/1.1: resets the connection. HTTP/2: `RST_STREAM(INTERNAL_ERROR)`.
     ///
-    /// A reset makes clients forget what they have not read yet, on both. To let them read it, sleep
-    /// a moment first.
+    /// On both, a reset makes clients drop what they have not read yet. To let them read it, sleep a moment
+    /// first.
     pub fn reset(self) {
         self.reset_with(Reason::INTERNAL_ERROR);
     }
@@ -67,10 +67,10 @@ impl Stream {
         }
     }
 
-    /// HTTP/1.1: closes the connection (FIN) without the body's proper end. HTTP/2:
-    /// `RST_STREAM(CANCEL)`. Whatever was sent before is read by the client.
+    /// HTTP/1.1: closes the connection (FIN) without the body's proper end. HTTP/2: `RST_STREAM(CANCEL)`. The
+    /// client reads everything that was sent before.
     ///
-    /// For that, HTTP/2 takes a millisecond of tokio's clock: clients forget the unread data of a
+    /// For that, HTTP/2 takes a millisecond of tokio's clock, because clients drop the unread data of a
     /// stream that is reset. With paused time it passes only once the client has nothing left to do.
     pub async fn cut(self) {
         match self.0 {
@@ -83,7 +83,7 @@ impl Stream {
         }
     }
 
-    /// Waits until the client has hung up.
+    /// Waits until the client has closed.
     pub async fn gone(&mut self) {
         match &mut self.0 {
             StreamCarrier::Http1(pen, _) => pen.gone().await,

@@ -1,4 +1,4 @@
-//! One call: exchange after exchange, until there is an answer or nothing more to do.
+//! One call: exchange after exchange, until there is an answer or the client gives up.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -25,17 +25,17 @@ pub(super) struct Call {
     pub(super) target: Target,
     /// The session that the server gave with the answer.
     pub(super) session: Option<String>,
-    /// No deadline ends it any more.
+    /// Whether deadlines are ignored.
     pub(super) is_deaf: Arc<AtomicBool>,
     pub(super) first_event_id: Option<String>,
     pub(super) last_event_id: Option<String>,
     seen: HashSet<String>,
-    /// What the server said of when to resume, in milliseconds.
+    /// The server's `retry:`, in milliseconds.
     pub(super) retry: Option<String>,
     pub(super) counts: Counts,
     /// How the last exchange ended.
     pub(super) last: Last,
-    /// What the server of the stateless revision wants back, and after how many rounds.
+    /// The state that a stateless server wants back; `rounds` counts the rounds.
     pub(super) state: Option<String>,
     pub(super) rounds: u32,
 }
@@ -90,10 +90,10 @@ impl Call {
         self.run_from(AnswerWay::Post).await
     }
 
-    /// Goes on with a call that was dropped, by what is known of it.
+    /// Continues a call that its caller dropped, from its present state.
     pub(super) async fn go_on(mut self) {
         let is_resumable = self.last_event_id.is_some();
-        // Nobody waits for the answer.
+        // The caller does not wait for the answer.
         drop(self.run_from(if is_resumable { AnswerWay::Resume } else { AnswerWay::Post }).await);
     }
 
@@ -143,7 +143,7 @@ impl Call {
         end.map_err(|text| self.client.in_words(&text))
     }
 
-    /// Waits for ever, whatever the deadline.
+    /// Waits for ever, past every deadline.
     async fn hang(&self) {
         self.be_deaf();
         pending::<()>().await;
@@ -161,7 +161,7 @@ impl Call {
         let reply = self.client.send(target, &ask).await?;
         if let (202, Some(awaited)) = (reply.status, awaited) {
             self.client.keep(reply.body).await;
-            // It would keep those waiting whose stream is gone.
+            // Held longer, it would keep calls waiting whose stream is gone.
             drop(old);
             return self.heard(awaited).await;
         }
@@ -227,7 +227,7 @@ impl Call {
         }
     }
 
-    /// An answer on a stream, among other things.
+    /// Reads a stream until the answer comes.
     async fn listen(&mut self, mut body: WireBody) -> Result<Value, Trouble> {
         let mut parser = Parser::new(self.client.mistake);
         let mut answer = None;
@@ -236,7 +236,7 @@ impl Call {
                 (Err(_), Some(answer)) if self.has(Habit::ResumesAfterAnswer) => {
                     let ask = self.ask(AnswerWay::Resume);
                     let resumed = self.client.send(&self.target, &ask).await;
-                    // It was asked for nothing.
+                    // The answer is there already, so the resume is not read.
                     drop(resumed);
                     return Ok(Value::clone(answer));
                 }
@@ -270,7 +270,7 @@ impl Call {
         those.iter().any(|habit| self.has(*habit))
     }
 
-    /// Takes in what a stream says, which may be the answer.
+    /// Takes in an item of a stream; returns the answer, if it is that.
     fn take(&mut self, item: Item) -> Result<Option<Value>, Trouble> {
         let (id, data) = match item {
             Item::Retry(digits) => {
@@ -324,7 +324,7 @@ impl Last {
     }
 }
 
-/// The result in an answer, or its error in words.
+/// The result in an answer, or its error as text.
 fn told(answer: &Value) -> Result<Value, String> {
     match answer.get("error") {
         None if answer["result"]["resultType"] == "input_required" => {

@@ -1,4 +1,5 @@
-//! What the calls of one client share: its session, its idle connection, and what it was told.
+//! The state that the calls of one client share: its session, its idle connection, and the notifications that
+//! it got.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -26,14 +27,14 @@ pub(super) struct WrongClient {
     dial: Dialer,
     bearer: Option<String>,
     pub(super) era: Mutex<WrongEra>,
-    /// It has given up on the stateless revision for good.
+    /// Whether it has given up on the stateless revision for good.
     pub(super) is_downgraded: Mutex<bool>,
     session: Mutex<Session>,
     /// The stream of a server of 2024-11-05.
     pub(super) old: Mutex<Option<OpenSse>>,
-    /// Whether the session was made without knowing that the server has sessions.
+    /// Whether the session was opened without knowing that the server has sessions.
     pub(super) is_guessed: Mutex<bool>,
-    /// The tools that say that they only read.
+    /// The tools with `readOnlyHint`.
     pub(super) read_only: Mutex<HashSet<String>>,
     /// Held while the session is renewed, so that only one caller does it.
     renewing: tokio::sync::Mutex<()>,
@@ -43,7 +44,7 @@ pub(super) struct WrongClient {
     last_id: AtomicU64,
     /// How many connections died when they were used again.
     deaths: AtomicU32,
-    /// How many refusals in a row spoke of a lost session that lives.
+    /// How many refusals in a row spoke of a lost session that was alive.
     pub(super) suspicions: AtomicU32,
     /// How many bytes of answers are being read.
     pub(super) reading: AtomicUsize,
@@ -52,15 +53,15 @@ pub(super) struct WrongClient {
     /// How `server/discover` was refused: status and code.
     pub(super) discover_refusal: Mutex<Option<(u16, i64)>>,
     heard: Heard,
-    /// Why no call can go well any more.
+    /// Why no call can succeed any more.
     pub(super) spoilt: Mutex<Option<String>>,
     pub(super) background: Mutex<Background>,
 }
 
-/// What notifications said, in the words of the adapter protocol.
+/// The notifications that came, in the words of the adapter protocol.
 pub(super) type Heard = Arc<Mutex<Vec<String>>>;
 
-/// Where requests go.
+/// The address that requests go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) authority: String,
@@ -71,18 +72,18 @@ pub(super) struct Target {
 struct Session {
     id: Option<String>,
     version: Option<String>,
-    /// How many there have been.
+    /// How many sessions there have been.
     number: u64,
 }
 
-/// Tasks that nobody waits for. They end with the player.
+/// Tasks that are not awaited. They end with the player.
 #[derive(Default)]
 pub(super) struct Background {
     pub(super) standing: JoinSet<()>,
     pub(super) others: JoinSet<()>,
 }
 
-/// One HTTP request, but for what every request has.
+/// One HTTP request, without the headers that every request has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WrongRequest {
     pub(super) http: &'static str,
@@ -139,7 +140,7 @@ impl WrongClient {
         lock(&self.session).number
     }
 
-    /// Makes a session, and opens its standing stream.
+    /// Opens a session, and its standing stream.
     pub(super) fn initialize(self: &Arc<Self>) -> BoxFuture<'static, Result<Value, String>> {
         let client = self.clone();
         async move {
@@ -173,14 +174,14 @@ impl WrongClient {
         .boxed()
     }
 
-    /// A server of the stateless revision has no sessions.
+    /// Records that the server is stateless and has no sessions.
     pub(super) fn be_stateless(self: &Arc<Self>) {
         let number = self.session_number() + 1;
         *lock(&self.session) = Session { number, ..Session::default() };
         self.listen();
     }
 
-    /// Makes a new session in place of this one, unless that has been done.
+    /// Opens a new session in place of this one, unless that was done already.
     pub(super) async fn renew(self: &Arc<Self>, lost: u64) -> Result<(), String> {
         if self.has(Habit::ForgetsHints) {
             lock(&self.read_only).clear();
@@ -195,7 +196,7 @@ impl WrongClient {
         self.begin().await.map(drop)
     }
 
-    /// Sends a notification. Whether it arrives makes no difference to anybody here.
+    /// Sends a notification. The result is ignored.
     pub(super) async fn notify(&self, method: &str, params: Option<Value>) {
         let mut message = json!({"jsonrpc": "2.0", "method": method});
         if let Some(params) = params {
@@ -223,7 +224,7 @@ impl WrongClient {
     /// Tells the server that the session is not wanted any more.
     pub(super) async fn forget_session(&self) {
         let ask = WrongRequest { http: "DELETE", ..WrongRequest::default() };
-        // A server that does not answer forgets the session anyway.
+        // A server that does not answer will forget the session by itself.
         drop(timeout(PATIENCE, self.send(&self.target, &ask)).await);
     }
 
@@ -246,7 +247,7 @@ impl WrongClient {
         })
     }
 
-    /// Reads what is left of a body, for a moment, and keeps the connection for the next request.
+    /// Reads the rest of a body, for a moment, and keeps the connection for the next request.
     pub(super) async fn keep(&self, mut body: WireBody) {
         if self.has(Habit::ClosesEarly) {
             return;
@@ -257,7 +258,7 @@ impl WrongClient {
         }
     }
 
-    /// Remembers what a notification says.
+    /// Records a notification.
     pub(super) fn tell(&self, message: &Value) {
         let Some(method) = message["method"].as_str() else { return };
         let name = method.strip_prefix("notifications/").unwrap_or(method);
@@ -279,7 +280,7 @@ impl WrongClient {
             Some(token) if self.has(Habit::PrintsToken) => {
                 format!("{text} (sent with authorization: Bearer {token})")
             }
-            // The server may have said what it was told.
+            // The server may have repeated the token.
             Some(token) => text.replace(token.as_str(), "[masked]"),
             None => text.to_owned(),
         }
@@ -294,7 +295,7 @@ impl WrongClient {
         (self.has(Habit::ReusesBlindly) || idle.is_quiet()).then_some(idle)
     }
 
-    /// Dials, again and again for a while if nobody listens.
+    /// Dials, again and again for a while if the connection is refused.
     async fn connect(&self, authority: &str) -> Result<WireConnection, Trouble> {
         let began = Instant::now();
         let is_single = self.has(Habit::DialsOnce) || self.has(Habit::GivesUp);
@@ -350,7 +351,7 @@ impl WrongClient {
 }
 
 impl Target {
-    /// Where this URL leads, if need be from here.
+    /// The target of this URL, relative to the present one if need be.
     pub(super) fn of(url: &str, here: Option<&Self>) -> Option<Self> {
         if url.starts_with('/') {
             return here.map(|here| Self { path: url.to_owned(), ..here.clone() });
@@ -361,13 +362,13 @@ impl Target {
     }
 }
 
-/// The times that `hammers` tries anything.
+/// How often `hammers` tries anything.
 pub(super) const MOST_HAMMERED: u32 = 200;
 const DIAL_LIMIT: Duration = Duration::from_secs(1);
 const DIAL_PATIENCE: Duration = Duration::from_secs(10);
 const DIAL_PAUSE: Duration = Duration::from_millis(250);
 const DRAIN: Duration = Duration::from_millis(20);
-/// A server that closes connections after an answer and does not say so is learnt by these.
+/// After this many deaths it assumes that the server closes connections after an answer without saying so.
 const MOST_DEATHS: u32 = 2;
 const MOST_DRAINED: usize = 1 << 20;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);

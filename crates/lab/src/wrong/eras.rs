@@ -1,6 +1,6 @@
 //! The stateless revision, and finding out whether a server speaks it.
 //!
-//! Only clients that were told to ask for the era come here: to all others every server is legacy.
+//! Only clients that ask for the era use this: for all others every server is legacy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::next::{DISCOVER, Next};
 use super::trouble::TroubleRefusal;
 use crate::lock::lock;
 
-/// How a client talks to its server.
+/// The era in which a client talks to its server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum WrongEra {
     #[default]
@@ -30,7 +30,7 @@ impl WrongClient {
         *lock(&self.era) == WrongEra::Modern
     }
 
-    /// Finds out how to talk to the server, and makes a session if there are any.
+    /// Finds out the era of the server, and opens a session if it has sessions.
     pub(super) fn begin(self: &Arc<Self>) -> BoxFuture<'static, Result<Value, String>> {
         let client = self.clone();
         async move {
@@ -68,7 +68,7 @@ impl WrongClient {
         .boxed()
     }
 
-    /// The server has no sessions after all: the one that was made on a guess is ended.
+    /// Ends the session that was opened on a guess, because the server has none after all.
     async fn leave_guess(&self) {
         let is_guessed = std::mem::take(&mut *lock(&self.is_guessed));
         if is_guessed && !self.has(Habit::LeavesGuesses) {
@@ -76,7 +76,7 @@ impl WrongClient {
         }
     }
 
-    /// Remembers which tools of a list only read.
+    /// Records the tools of a list with `readOnlyHint`.
     pub(super) fn learn(&self, list: &Value) {
         let tools = list["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
         let only_reads = |tool: &&Value| tool["annotations"]["readOnlyHint"] == true;
@@ -94,7 +94,7 @@ impl WrongClient {
 }
 
 impl Call {
-    /// What the end of a `server/discover` says of the server; `None` if nothing.
+    /// The era that the end of a `server/discover` proves; `None` if it proves none.
     fn era_by(&self, end: &Result<Value, String>) -> Option<WrongEra> {
         let is_named = |result: &Value| {
             let versions = result["supportedVersions"].as_array();
@@ -110,7 +110,7 @@ impl Call {
         }
     }
 
-    /// What a refusal means to who knows both eras; `None` if it has nothing to do with them.
+    /// What a refusal means to a client that knows both eras; `None` if it says nothing about them.
     pub(super) fn after_refusal_by_era(&mut self, refusal: &TroubleRefusal) -> Option<Next> {
         if !self.client.asks_era() {
             return None;
@@ -146,7 +146,7 @@ impl Call {
         }
     }
 
-    /// Asks again after an answer that says nothing of the era, a few times.
+    /// Asks again after an answer that says nothing about the era, a few times.
     pub(super) fn useless(&mut self) -> Next {
         self.counts.useless += 1;
         let is_enough = self.counts.useless >= ENOUGH_USELESS && !self.has(Habit::NeverFallsBack);
@@ -156,10 +156,10 @@ impl Call {
         Next::Send(AnswerWay::Post, USELESS_PAUSE)
     }
 
-    /// What becomes of a refused call when the server was asked for its era again.
+    /// What happens to a refused call after the server was asked for its era again.
     ///
-    /// A refusal by a server that is as before stands. One that has changed since may have run the
-    /// call before it changed: what refuses `server/discover` likewise has not.
+    /// If the server is as before, the refusal stands. If it has changed, it may have run the call before it
+    /// changed, unless it refuses `server/discover` likewise.
     pub(super) async fn asked_anew(&mut self, session: u64) -> Next {
         let Next::Renew(pause) = self.renewed() else { return Next::End };
         let before = *lock(&self.client.era);
@@ -176,7 +176,7 @@ impl Call {
         if is_repeated { Next::Send(AnswerWay::Post, Duration::ZERO) } else { Next::End }
     }
 
-    /// Goes into the next round, if the server wants its state back and nothing else.
+    /// Begins the next round, if the server wants only its state back.
     pub(super) fn next_round(&mut self, answer: &Value) -> Option<Next> {
         let result = &answer["result"];
         let is_round = self.client.is_modern() && result["resultType"] == "input_required";
@@ -222,7 +222,7 @@ impl Call {
     }
 }
 
-/// Takes the tools out of a list that mark their arguments in a way that is not allowed.
+/// Removes tools from a list whose arguments are marked in a way that the revision forbids.
 pub(super) fn without_bad_tools(list: Value) -> Value {
     let mut list = list;
     if let Some(tools) = list["tools"].as_array_mut() {
@@ -242,12 +242,12 @@ fn is_bad(schema: &Value) -> bool {
     })
 }
 
-/// Whether a status comes from the server itself, and not from what stands before it.
+/// Whether a status comes from the server itself, and not from a proxy in front of it.
 fn is_evidence(status: u16) -> bool {
     (400..500).contains(&status) && ![401, 403, 407, 408, 425, 429].contains(&status)
 }
 
-/// Whether only a server of the stateless revision says so.
+/// Whether only a server of the stateless revision uses this code.
 fn is_modern_word(code: i64) -> bool {
     matches!(code, -32602 | -32601 | -32099..=-32020)
 }

@@ -3,7 +3,7 @@
 /// A client with bad habits.
 #[derive(Clone, Copy, Debug)]
 pub struct Mistake {
-    /// Its name, as scenarios have it.
+    /// Its name in scenarios.
     pub name: &'static str,
     /// What it does wrong.
     pub what: &'static str,
@@ -17,7 +17,7 @@ impl Mistake {
         Self { name, what, habits, asks_era: false }
     }
 
-    /// The same client, which asks servers for their era before anything else.
+    /// Makes the client ask servers for their era before anything else.
     #[must_use]
     pub const fn asking_era(self) -> Self {
         Self { asks_era: true, ..self }
@@ -192,7 +192,7 @@ static MISTAKES: &[Mistake] = &[
     Mistake::new("naive", "makes many of these mistakes at once", NAIVE),
 ];
 
-/// What is easily left out by who writes a client in an afternoon.
+/// Habits of a client that was written in an afternoon.
 const NAIVE: &[Habit] = &[
     Habit::BearerOnPostsOnly,
     Habit::BelievesAnyType,

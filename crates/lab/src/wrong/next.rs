@@ -1,4 +1,4 @@
-//! What a client does next when an exchange went wrong: where most habits show.
+//! What a client does next after an exchange failed: where most habits show.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use super::mistake::Habit;
 use super::trouble::{Trouble, TroubleKind, TroubleRefusal};
 use crate::lock::lock;
 
-/// What is done about an end.
+/// The next step of a call.
 pub(super) enum Next {
-    /// The server is asked for its era again, before anything is decided.
+    /// Ask the server for its era again, before anything is decided.
     AskEra,
-    /// It is the end of the call.
+    /// End the call.
     End,
-    /// Nothing, for ever.
+    /// Wait for ever.
     Hang,
     Redirect(Target),
-    /// After a pause, the session is renewed and the call sent again.
+    /// Renew the session after a pause, and send the call again.
     Renew(Duration),
     Send(AnswerWay, Duration),
-    /// Somebody says that the session is lost: the server is asked whether that is so.
+    /// Ask the server whether the session is really lost.
     Suspect,
 }
 
-/// What a call has done so far about its troubles.
+/// What a call has tried so far.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Resumes since anything new came.
+    /// How many resumes brought nothing new.
     pub(super) barren: u32,
     posts: u32,
     redirects: u32,
@@ -127,7 +127,7 @@ impl Call {
         }
     }
 
-    /// Waits as the server asks. Without a word from it, only what changes nothing is sent again.
+    /// Waits as the server asks. Without a hint, only a safe call is sent again.
     fn waited(&mut self, retry_after: Option<&str>) -> Next {
         self.counts.waits += 1;
         if self.counts.waits > 2 && self.has(Habit::ThreeTries) {
@@ -149,11 +149,11 @@ impl Call {
         }
     }
 
-    /// How long to wait if a server asks for this; `None` if that makes no sense.
+    /// How long to wait for this hint; `None` if it makes no sense.
     fn wait(&self, asked: &str, unit_ms: u64) -> Option<Duration> {
         if self.has(Habit::ObeysAbsurdWaits) {
             self.be_deaf();
-            // What is no number is a date, and that may be far away.
+            // What is not a number is a date, which may be far away.
             let number = asked.trim().parse::<u64>().unwrap_or(u64::MAX);
             return Some(Duration::from_millis(number.saturating_mul(unit_ms)));
         }
@@ -175,13 +175,13 @@ impl Call {
             return Next::End;
         }
         self.counts.renewals += 1;
-        // Without any pause a loop of renewals would never let a clock go on that is paused.
+        // Without a pause, a loop of renewals would never let a paused clock go on.
         let is_loop = self.counts.renewals > 1;
         Next::Renew(if is_loop { Duration::from_millis(20) } else { Duration::ZERO })
     }
 
-    /// Whether an answer says that the session is lost. A tool may speak of sessions of its own
-    /// ("Salesforce session expired"), so that only an error counts with such words at its edges.
+    /// Whether an answer says that the session is lost. A tool may speak of sessions of its own ("Salesforce
+    /// session expired"), so only an error with such words at its beginning or end counts.
     pub(super) fn is_lost_by_answer(&self, answer: &Value) -> bool {
         let error = answer.get("error");
         if self.method == "initialize" || self.client.is_modern() || self.has(Habit::Only404) {
@@ -230,7 +230,7 @@ impl Call {
         }
     }
 
-    /// Whether it calls a tool of which the server has said that it only reads.
+    /// Whether it calls a tool with `readOnlyHint`.
     fn only_reads(&self) -> bool {
         let tool = self.params["name"].as_str().unwrap_or_default();
         self.method == "tools/call" && lock(&self.client.read_only).contains(tool)
@@ -242,14 +242,14 @@ impl Call {
     }
 }
 
-/// How long to wait before this repetition, if nobody says: patience is limited by time, not by tries.
+/// The pause before this repetition, if the server names none: patience is limited by time, not by attempts.
 fn backoff(number: u32) -> Duration {
     Duration::from_millis(200)
         .saturating_mul(1 << number.saturating_sub(1).min(4))
         .min(LONGEST_PAUSE)
 }
 
-/// What servers say of sessions that they do not know.
+/// Phrases by which servers refuse unknown sessions.
 const PHRASES: &[&str] = &[
     "expired session",
     "invalid session",

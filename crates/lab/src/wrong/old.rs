@@ -1,4 +1,4 @@
-//! HTTP+SSE of 2024-11-05: a stream that brings every answer, and an address to post to that it names.
+//! HTTP+SSE of 2024-11-05: a stream that carries every answer, and the address for POST that it names.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::trouble::{Trouble, TroubleKind};
 use super::wire::WireBody;
 use crate::lock::lock;
 
-/// A stream that is open, and those who wait for something on it.
+/// An open stream, and the calls that wait for an answer on it.
 #[derive(Clone)]
 pub(super) struct OpenSse {
     pub(super) target: Target,
@@ -24,7 +24,7 @@ pub(super) struct OpenSse {
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Value>>>>;
 
 impl OpenSse {
-    /// What comes as the answer to this request.
+    /// Returns a channel for the answer to this request.
     pub(super) fn answer_to(&self, id: u64) -> oneshot::Receiver<Value> {
         let (sender, receiver) = oneshot::channel();
         lock(&self.waiting).insert(id, sender);
@@ -33,13 +33,13 @@ impl OpenSse {
 }
 
 impl WrongClient {
-    /// The stream that is spoken to, where there is nothing newer.
+    /// The open stream of HTTP+SSE, if the server speaks nothing newer.
     pub(super) fn old(&self) -> Option<OpenSse> {
         lock(&self.old).clone()
     }
 
-    /// Opens a stream if the server has refused to be spoken to otherwise, or has done so before. Returns whether
-    /// there is a new one.
+    /// Opens a stream if the server has refused Streamable HTTP, now or before. Returns whether there is a
+    /// new one.
     pub(super) async fn reopens(self: &Arc<Self>, last: &Last) -> bool {
         let is_refused = last.refusal().is_some_and(|(status, _)| status == 405);
         if !is_refused && self.old().is_none() {
@@ -68,7 +68,7 @@ impl WrongClient {
 }
 
 impl Call {
-    /// Waits for what the stream brings to a request that was taken.
+    /// Waits for the answer on the stream to a request that was accepted.
     pub(super) async fn heard(&self, answer: oneshot::Receiver<Value>) -> Result<Value, Trouble> {
         answer.await.map_err(|_| {
             let text = "the stream ended without the answer; the server may have run it";
@@ -77,7 +77,7 @@ impl Call {
     }
 }
 
-/// Gives each answer to the call that waits for it. When the stream ends, so do those who wait.
+/// Gives each answer to the call that waits for it. When the stream ends, these calls end.
 async fn hear(client: Arc<WrongClient>, waiting: Waiting, mut body: WireBody, mut parser: Parser) {
     while let Ok(Some(piece)) = body.piece().await {
         let Ok(items) = parser.push(&piece) else { break };
@@ -86,7 +86,7 @@ async fn hear(client: Arc<WrongClient>, waiting: Waiting, mut body: WireBody, mu
             let message: Value = serde_json::from_str(&data).unwrap_or_default();
             let waiter = message["id"].as_u64().and_then(|id| lock(&waiting).remove(&id));
             match waiter {
-                // A caller who has given up does not care.
+                // A caller that has given up needs no answer.
                 Some(waiter) => drop(waiter.send(message)),
                 None => client.tell(&message),
             }

@@ -1,4 +1,4 @@
-//! Plays a script, step by step, and says one line for each.
+//! Plays a script, step by step, and reports one line for each.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) async fn play(
         let done = Done { ok: error.is_none(), result, error, elapsed_ms };
         let notifications = std::mem::take(&mut *lock(&player.heard));
         let line = Line { step: place, done, notifications };
-        // Nobody who listens has gone while the script is played; and if so, nobody misses it.
+        // If the receiver is gone, no one needs the line.
         let _ = said.send(serde_json::to_string(&line).unwrap_or_default());
     }
 }
@@ -180,7 +180,7 @@ async fn tool_call(
     Ok(Outcome { text: Some(text), is_error: Some(is_error), json: None })
 }
 
-/// Makes a call for as long as its caller waits, and tells the server if that is over.
+/// Makes a call for as long as its caller waits, and then cancels it at the server.
 async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
     let (client, is_deaf) = (call.client.clone(), call.is_deaf.clone());
     let is_modern = client.is_modern();
@@ -198,7 +198,7 @@ async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
     };
     let text = client.in_words(&format!("{why}; the server may have run it"));
     let others = &mut lock(&client.background).others;
-    // Hanging up is how a request of the stateless revision is cancelled.
+    // In the stateless revision, closing cancels the request.
     if !is_modern && !client.has(Habit::CancelsSilently) {
         let (client, id) = (client.clone(), call.id);
         others.spawn(async move {
@@ -212,12 +212,12 @@ async fn limited(mut call: Call, limits: Limits) -> Result<Value, String> {
     Err(text)
 }
 
-/// As [`limited`], but the call goes on: the server is told of the cancel in words only.
+/// Cancels as [`limited`] does, but the call goes on: the server is only notified.
 async fn loud(mut call: Call, limits: Limits) -> Result<Value, String> {
     let (client, id) = (call.client.clone(), call.id);
     let (ended, end) = oneshot::channel();
     lock(&client.background).others.spawn(async move {
-        // Nobody may wait for it any more.
+        // The caller may have given up.
         let _ = ended.send(call.run().await);
     });
     tokio::select! {
@@ -229,7 +229,7 @@ async fn loud(mut call: Call, limits: Limits) -> Result<Value, String> {
     Err("the call was cancelled; the server may have run it".to_owned())
 }
 
-/// Ends after this time, but never for a call that listens to no deadline.
+/// Completes after this time, but never for a call that ignores deadlines.
 async fn passed(time: Option<Duration>, is_deaf: &AtomicBool) {
     let Some(time) = time else { return pending().await };
     sleep(time).await;

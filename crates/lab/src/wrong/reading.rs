@@ -1,4 +1,4 @@
-//! Reading bodies: answers in JSON, and refusals that may be answers all the same.
+//! Reads bodies: answers in JSON, and refusals that may contain an answer.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use super::trouble::{Trouble, TroubleKind};
 use super::wire::{WireBody, WireReply};
 
 impl Call {
-    /// An answer in JSON.
+    /// Reads an answer in JSON.
     pub(super) async fn read(&mut self, mut body: WireBody) -> Result<Value, Trouble> {
         let pieces = self.pieces(&mut body).await?;
         let text = self.joined(&pieces);
@@ -25,7 +25,7 @@ impl Call {
         Err(Trouble::new(TroubleKind::Odd, "the answer belongs to another request"))
     }
 
-    /// The whole body, and where that is the habit, a look at all that is being read.
+    /// Reads the whole body, and enforces a limit on all bodies together where that is the habit.
     async fn pieces(&self, body: &mut WireBody) -> Result<Vec<Bytes>, Trouble> {
         if !self.has(Habit::BlamesTheSum) {
             return body.rest(self.most()).await.map_err(|error| Trouble::broken(&error));
@@ -47,7 +47,8 @@ impl Call {
         }
     }
 
-    /// A status other than 200. A JSON-RPC answer in it is one, unless the client knows better.
+    /// Reads a response with a status other than 200. A JSON-RPC answer in it counts, unless a habit says
+    /// otherwise.
     pub(super) async fn refused(&self, mut reply: WireReply) -> Result<Value, Trouble> {
         let pieces = reply.body.rest(self.most()).await.unwrap_or_default();
         let body = self.joined(&pieces);
@@ -67,7 +68,7 @@ impl Call {
         }
     }
 
-    /// Whether what names our id is the answer under this status.
+    /// Whether a body that names our id is the answer under this status.
     fn may_answer(&self, reply: &WireReply) -> bool {
         let has = |habits: &[Habit]| habits.iter().any(|habit| self.has(*habit));
         let is_before = match reply.status {
@@ -76,7 +77,7 @@ impl Call {
             503 => reply.header("retry-after").is_some(),
             _ => false,
         };
-        // Who knows both eras has to look at errors more closely first.
+        // A client that knows both eras has to look at errors more closely first.
         let is_repeated = match reply.status {
             404 | 410 if has(&[Habit::BelievesRefusals]) => true,
             400..=499 => self.client.mistake.asks_era || has(&[Habit::RenewsOnAnyError]),
@@ -85,7 +86,7 @@ impl Call {
         !is_before && !is_repeated
     }
 
-    /// The pieces as one text, decoded as this client does it.
+    /// The pieces as one body, decoded as this client does it.
     pub(super) fn joined(&self, pieces: &[Bytes]) -> Vec<u8> {
         if !self.has(Habit::DecodesPieces) {
             return pieces.concat();

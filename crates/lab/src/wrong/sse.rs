@@ -1,19 +1,19 @@
-//! Reads event streams: bytes in, events out.
+//! Parses event streams.
 
 use super::mistake::{Habit, Mistake};
 
-/// What a stream says.
+/// One item of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Event {
         id: Option<String>,
         data: String,
     },
-    /// The digits of `retry:`, unread.
+    /// The digits of `retry:`, not parsed.
     Retry(String),
 }
 
-/// There is more in one event than a client is willing to keep.
+/// One event is larger than the client keeps.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooMuch;
 
@@ -23,7 +23,7 @@ pub(super) struct Parser {
     most: usize,
     line: Vec<u8>,
     is_first_line: bool,
-    /// The last line ended with CR: an LF that follows belongs to it.
+    /// Whether the last line ended with CR: an LF that follows belongs to it.
     is_after_cr: bool,
     kept: usize,
     event: Pending,
@@ -104,7 +104,7 @@ impl Parser {
 impl Pending {
     fn into_item(self) -> Option<Item> {
         let Self { id, kind, data } = self;
-        // An event of another kind is no message, but its id counts.
+        // An event of another type is not a message, but its id counts.
         let is_message = kind.is_empty() || kind == "message";
         let data = data.filter(|_| is_message);
         (id.is_some() || data.is_some()).then(|| Item::Event { id, data: data.unwrap_or_default() })

@@ -1,4 +1,4 @@
-//! The standing stream: a task that listens for as long as there is a session, or a server without.
+//! The standing stream: a task that reads it for as long as there is a session, or a server without sessions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::wire::WireBody;
 use crate::lock::lock;
 
 impl WrongClient {
-    /// Opens the standing stream, in place of the one of an older session.
+    /// Opens the standing stream, in place of that of an older session.
     pub(super) fn listen(self: &Arc<Self>) {
         let streams = match self.mistake {
             it if it.has(Habit::NeverListens) => 0,
@@ -37,11 +37,11 @@ struct Standing {
     retry: Option<Duration>,
 }
 
-/// Why the stream is not open.
+/// Why the stream is closed.
 enum Closed {
     /// It ended or broke.
     Lost,
-    /// The server does not want it.
+    /// The server refused it.
     Refused(u16),
 }
 
@@ -62,10 +62,10 @@ impl Standing {
         }
     }
 
-    /// How long to wait before it is opened again; `None` for good.
+    /// How long to wait before it is opened again; `None` if never.
     fn pause(&self, closed: &Closed) -> Option<Duration> {
         if self.client.has(Habit::StandingHammers) {
-            // Not zero: a clock that is paused would never go on.
+            // Not zero, because a paused clock would never go on.
             return Some(Duration::from_millis(5));
         }
         match closed {
@@ -104,7 +104,7 @@ impl Standing {
         WrongRequest { http: "GET", last_event_id, ..WrongRequest::default() }
     }
 
-    /// Reads until the stream ends, breaks or makes no sense.
+    /// Reads until the stream ends, breaks or cannot be parsed.
     async fn read(&mut self, mut body: WireBody) {
         let mut parser = Parser::new(self.client.mistake);
         while let Ok(Some(piece)) = body.piece().await {

@@ -1,4 +1,4 @@
-//! Whether a session is lost, as somebody says: the server is asked, in that session.
+//! Asks the server whether a session is lost when an answer says so, by a ping in that session.
 //!
 //! A status or a phrase is no proof. Only a server that refuses a ping likewise has refused the call.
 
@@ -16,7 +16,7 @@ use super::next::Next;
 use super::trouble::TroubleKind;
 use crate::lock::lock;
 
-/// What a server says of a session.
+/// What a ping says about a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Lives,
@@ -25,7 +25,7 @@ enum Word {
 }
 
 impl Call {
-    /// What is done about a refusal that speaks of a lost session.
+    /// The step after a refusal that speaks of a lost session.
     pub(super) fn suspected(&mut self) -> Next {
         let rash = [
             Habit::BelievesRefusals,
@@ -42,17 +42,17 @@ impl Call {
             return Next::End;
         }
         if self.client.session_number() != session {
-            // Somebody has renewed it since.
+            // Another call has renewed it since.
             return self.renewed();
         }
         match ask(&self.client).await {
             Word::Lost => self.renewed(),
             Word::Lives => {
                 let in_a_row = self.client.suspicions.fetch_add(1, Ordering::Relaxed) + 1;
-                // There are servers that answer a ping in any session.
+                // Some servers answer a ping in any session.
                 if in_a_row >= ENOUGH && !self.has(Habit::TrustsAnyPing) {
                     self.client.suspicions.store(0, Ordering::Relaxed);
-                    // A session that cannot be had now is asked for by the next call.
+                    // If this fails, the next call asks for a session.
                     drop(self.client.renew(session).await);
                 }
                 Next::End
@@ -76,7 +76,7 @@ async fn ask(client: &Arc<WrongClient>) -> Word {
 }
 
 impl WrongClient {
-    /// Why nothing may be sent.
+    /// Why nothing may be sent now.
     pub(super) fn why_not(&self) -> Option<String> {
         if let Some(why) = lock(&self.spoilt).clone() {
             return Some(why);
@@ -85,7 +85,7 @@ impl WrongClient {
         is_shut.then(|| "the server asked for a pause; the call was not sent".to_owned())
     }
 
-    /// Shuts for as long as a server asked for, where that is the habit.
+    /// Stops sending for as long as a server asked for, where that is the habit.
     pub(super) fn shut_for(&self, seconds: &str) {
         let seconds = seconds.trim().parse().ok().filter(|_| self.has(Habit::ShutsForHints));
         if let Some(seconds) = seconds {
@@ -95,5 +95,5 @@ impl WrongClient {
     }
 }
 
-/// So many refusals in a row, and the session is renewed although it answers.
+/// After this many refusals in a row the session is renewed although it answers.
 const ENOUGH: u32 = 3;

@@ -1,4 +1,4 @@
-//! Plain habits and some mistakes, watched over pipes and paused time.
+//! Plain habits and some mistakes, over pipes and with paused time.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ async fn one_that_listens_twice_asks_for_two_standing_streams() {
 #[tokio::test(start_paused = true)]
 async fn every_mistake_is_a_client_that_works_without_faults() {
     for mistake in mistakes() {
-        // Some of the faults are seen even here, but each client gets the answer.
+        // Some of the faults can be seen even here, but each client gets the answer.
         let score = run(mistake.name, "").await;
 
         let is_answered = score.lines.get(1).is_some_and(|line| line.done.ok);
@@ -163,7 +163,7 @@ fn broken(score: &Score) -> Vec<&str> {
     score.faults().map(|finding| finding.that.as_str()).collect()
 }
 
-/// It runs, and the stream is cut after an event. Whoever resumes has the answer.
+/// The tool runs, and the stream is cut after an event. A client that resumes gets the answer.
 const CUT: &str = r#"do = ["run", "open", { event = { id = "e1" } }, "cut"]
 
 [[server.rule]]

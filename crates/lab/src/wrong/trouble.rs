@@ -1,4 +1,4 @@
-//! What can be wrong with one exchange, in words and in a form that can be decided upon.
+//! What can go wrong in one exchange, as text and in a form that can be decided upon.
 
 use serde_json::Value;
 
@@ -16,17 +16,17 @@ pub(super) struct Trouble {
 pub(super) enum TroubleKind {
     /// A 202, which promises nothing.
     Accepted,
-    /// The connection failed; whether it had served before and no byte of an answer came.
+    /// The connection failed; `was_dead` if it was used before and no byte of an answer came.
     Broken { was_dead: bool },
     /// There is no connection.
     Dial,
     /// The stream ended without the answer.
     Ended,
-    /// Something came that is no answer.
+    /// The body is not an answer.
     Odd,
-    /// A status that is no answer.
+    /// A status that is not an answer.
     Status(TroubleRefusal),
-    /// It is no event stream, and has ended.
+    /// The body is not an event stream, and has ended.
     WrongType,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct WireBody {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
-    /// So many bytes of this chunk are to come; 0 before a size.
+    /// How many bytes of this chunk are left; 0 before a size.
     Chunk(usize),
     Ended,
     Length(usize),
@@ -55,7 +55,7 @@ impl WireConnection {
         self.io.flush().await?;
         loop {
             let (status, headers) = self.head().await?;
-            // 1xx are followed by the answer itself.
+            // A 1xx response is followed by the real one.
             if status >= 200 {
                 self.is_used = true;
                 return WireReply::new(status, headers, self);
@@ -100,7 +100,7 @@ impl WireConnection {
         }
     }
 
-    /// What has come of the next bytes, so many at the most.
+    /// Reads at most this many of the next bytes.
     async fn some(&mut self, most: usize) -> io::Result<Bytes> {
         if self.read.is_empty() {
             self.fill().await?;
@@ -137,7 +137,7 @@ impl WireReply {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// The type of the body, in small letters and without parameters.
+    /// The media type of the body, in lower case and without parameters.
     pub(super) fn kind(&self) -> String {
         let kind = self.header("content-type").unwrap_or_default();
         kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
@@ -145,7 +145,7 @@ impl WireReply {
 }
 
 impl WireBody {
-    /// The next piece of the body, as it came; `None` at its proper end.
+    /// The next piece of the body; `None` at its proper end.
     pub(super) async fn piece(&mut self) -> io::Result<Option<Bytes>> {
         match self.frame {
             Frame::Ended | Frame::Length(0) => {
@@ -191,7 +191,7 @@ impl WireBody {
         Ok(piece)
     }
 
-    /// The whole rest of the body, if it is not too long.
+    /// The rest of the body, if it is not too long.
     pub(super) async fn rest(&mut self, most: usize) -> io::Result<Vec<Bytes>> {
         let (mut pieces, mut length) = (Vec::new(), 0);
         while let Some(piece) = self.piece().await? {

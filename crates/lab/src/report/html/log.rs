@@ -1,4 +1,4 @@
-//! The log of the servers in words, which says to the millisecond what the picture shows.
+//! The servers' log in words, which gives the times in the picture to the millisecond.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ fn summary(journal: &Journal) -> String {
 }
 
 enum LogEntry<'a> {
-    /// A request, and when the same bytes came first.
+    /// A request, and when one with an identical body came first.
     Asked(&'a Asked, Option<f64>),
     Happened(&'a Happened),
 }
@@ -104,7 +104,7 @@ const fn place(server: Which) -> &'static str {
     }
 }
 
-/// Everything in one unit, so that it can be compared.
+/// A time in seconds, so that times can be compared.
 fn seconds(ms: f64) -> String {
     format!("{:.3} s", ms / 1e3)
 }

@@ -1,4 +1,4 @@
-//! The top of the page: who, when, how it went as a whole, and the table.
+//! The top of the page: the clients, the date, the totals, and the table.
 
 use std::fmt::Display;
 
@@ -28,7 +28,7 @@ pub(super) fn draw(
     });
 }
 
-/// How one client did, as a bar and in numbers.
+/// The result of one client, as a bar and in numbers.
 fn totals(page: &mut Markup, card: &Scorecard) {
     page.element("div", &[("class", &"totals")], |page| {
         page.element("p", &[("class", &"who")], |page| {
@@ -55,7 +55,7 @@ fn totals(page: &mut Markup, card: &Scorecard) {
     });
 }
 
-/// Lets a person see only what went one way. The style does the rest.
+/// Adds the switches that show only scenarios with one verdict. The style does the rest.
 fn filter(page: &mut Markup, scenarios: &[Row<'_>]) {
     let has = |row: &Row<'_>, verdict| {
         row.scores.iter().flatten().any(|(_, score)| score.verdict == verdict)
@@ -168,7 +168,7 @@ fn scenario(page: &mut Markup, row: &Row<'_>, cards: &[Scorecard]) {
     });
 }
 
-/// What is wrong, where something that must hold did not.
+/// The worst check that did not hold, if any.
 fn fault(page: &mut Markup, score: &Score) {
     if let Some(worst) = score.faults().next().filter(|_| score.verdict == Verdict::Fail) {
         page.words("span", &[("class", &"fault")], format_args!("not true: {}", worst.that));
@@ -186,5 +186,5 @@ pub(super) fn figures(score: &Score) -> [String; 5] {
 
 pub(super) const FIGURES: [&str; 5] =
     ["attempts", "connections", "executions", "deliveries", "elapsed"];
-/// How the numbers and the pictures are to be read.
+/// The key to the numbers and the pictures.
 const KEY: &str = include_str!("key.html");

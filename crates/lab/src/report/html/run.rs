@@ -1,4 +1,4 @@
-//! The part of the page about one scenario: why it matters, and how it went for each client.
+//! The section about one scenario: why it matters, and the result of each client.
 
 use super::overview::{FIGURES, figures};
 use super::{Row, log, said, verdict};
@@ -25,7 +25,7 @@ pub(super) fn section(page: &mut Markup, row: &Row<'_>) {
     });
 }
 
-/// How it went for one client: folded unless there is something to look at.
+/// The result of one client: folded unless a check failed.
 fn run(page: &mut Markup, row: &Row<'_>, anchor: &str, client: &str, score: &Score) {
     let word = score.verdict.word();
     let class = format!("run {word}");
@@ -41,7 +41,7 @@ fn run(page: &mut Markup, row: &Row<'_>, anchor: &str, client: &str, score: &Sco
             });
             chips(page, score);
         });
-        // A link to something inside opens what is folded.
+        // A link to an element inside opens the folded section.
         page.element("div", &[("class", &"body"), ("id", &anchor)], |page| body(page, row, score));
     };
     if score.verdict == Verdict::Pass {

@@ -1,4 +1,4 @@
-//! What the client said: its report of each step, and its last words for people.
+//! The client's report of each step, and its last lines on stderr.
 
 use crate::adapter::{Answer, Done, Line, Outcome};
 use crate::page::Markup;
@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut Markup, score: &Score) {
     }
 }
 
-/// Its last words for people.
+/// The client's last lines on stderr.
 pub(super) fn stderr(page: &mut Markup, score: &Score) {
     if !score.stderr.trim().is_empty() {
         page.element("details", &[("class", &"more")], |page| {
@@ -91,7 +91,7 @@ fn of_one(outcome: &Outcome) -> Option<String> {
 
 const MOST_LINES: usize = 30;
 const MOST_NAME: usize = 60;
-/// Answers are seldom what a reader is after; errors are.
+/// The bound is low, because readers look for errors, not for answers.
 const MOST_JSON: usize = 70;
 const MOST_TEXT: usize = 140;
 const MOST_ERROR: usize = 700;

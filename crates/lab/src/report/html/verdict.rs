@@ -1,9 +1,9 @@
-//! A verdict as a word, a colour and a shape: any one of them is enough.
+//! A verdict as a word, a colour and a shape, so that any one of them is enough.
 
 use crate::page::{self, Markup, Sign};
 use crate::score::{Score, Verdict};
 
-/// The worst first, as people look for them.
+/// All verdicts, the worst first, as readers look for them.
 pub(super) const ALL: [Verdict; 3] = [Verdict::Fail, Verdict::Soft, Verdict::Pass];
 
 pub(super) fn badge(page: &mut Markup, verdict: Verdict) {
@@ -23,7 +23,7 @@ pub(super) fn shape(page: &mut Markup, verdict: Verdict) {
     page::shape(page, sign);
 }
 
-/// Names for the style, by which a part of the page is shown or left out.
+/// The names by which the style shows or hides a part of the page.
 pub(super) fn marks<'a>(scores: impl Iterator<Item = &'a Score>) -> String {
     let mut verdicts: Vec<_> = scores.map(|score| score.verdict).collect();
     verdicts.sort_unstable();

@@ -12,11 +12,11 @@ pub(super) struct Bar {
     pub(super) sent: Vec<f64>,
     /// When the tool was run.
     pub(super) ran: Vec<f64>,
-    /// All of it in words.
+    /// A description of all of it.
     pub(super) about: String,
 }
 
-/// How something went; its colour.
+/// How a step or a request went, shown by the colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum BarKind {
     Broken,
@@ -26,7 +26,7 @@ pub(super) enum BarKind {
     Refused,
 }
 
-/// How a bar ends; its shape.
+/// How a bar ends, shown by its shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum BarEnd {
     Cut,

@@ -16,7 +16,7 @@ pub(super) struct Picture<'a> {
     layout: Layout<'a>,
 }
 
-/// A length to a tenth of a pixel: what is beyond cannot be seen and makes pages long.
+/// A length, written to a tenth of a pixel: more digits cannot be seen and make pages long.
 struct Px(f64);
 
 impl Display for Px {
@@ -61,7 +61,7 @@ impl<'a> Picture<'a> {
         }
         svg.void("path", &[("class", &"grid"), ("d", &grid)]);
         for (x, label) in self.layout.scale.ticks() {
-            // The first and the last one would reach beyond the picture.
+            // The labels of the first and the last tick would otherwise reach beyond the picture.
             let anchor = match x {
                 x if x - 16.0 < 0.0 => "start",
                 x if x + 16.0 > self.layout.width => "end",
@@ -158,7 +158,7 @@ impl<'a> Picture<'a> {
         });
     }
 
-    /// What a mouse shows; a phone has none.
+    /// The text that a mouse shows; a phone has none.
     fn title(&self, svg: &mut Markup, text: &str) {
         if self.format == Format::Wide {
             svg.words("title", &[], text);
@@ -224,7 +224,7 @@ fn stroke(path: &mut String, x: f64, y: f64, height: f64) {
     let _ = write!(path, "M{} {}v{}", Px(x), Px(y), Px(height));
 }
 
-/// Places that can be told apart, so that a thousand events make no thousand strokes.
+/// Positions that can be told apart, so that a thousand events do not make a thousand strokes.
 fn distinct(places: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut places: Vec<_> = places.collect();
     places.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Which lane stands where, from above: the axis, the servers' events, the client, connections.
+//! The positions of the lanes, from the top: the axis, the servers' events, the client, connections.
 
 use super::Format;
 use super::bar::Bar;
@@ -16,7 +16,7 @@ pub(super) struct Layout<'a> {
     pub(super) lanes: Vec<Laid<'a>>,
 }
 
-/// One lane in its place.
+/// One lane with its position.
 #[derive(Debug)]
 pub(super) struct Laid<'a> {
     pub(super) name: String,
@@ -28,7 +28,7 @@ pub(super) struct Laid<'a> {
     /// When the connection was open.
     pub(super) open: Option<(f64, Option<f64>)>,
     pub(super) bars: Vec<(&'a Bar, Placed)>,
-    /// When the requests arrived for which there are no bars, because they are too many.
+    /// When requests arrived that have no bar, because there are too many.
     pub(super) rest: Vec<f64>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Layout<'a> {
         self.lanes.push(Laid { name, name_y, y, rows, open, bars: placed, rest });
     }
 
-    /// Connections that are too many for lanes of their own share one.
+    /// Adds one shared lane for the connections that have no lane of their own, because there are too many.
     fn add_rest(&mut self, lanes: &'a [ConnectionLane]) {
         if !lanes.is_empty() {
             let rest = lanes.iter().flat_map(|lane| {
@@ -112,6 +112,6 @@ const NAME: f64 = 14.0;
 const GUTTER: f64 = 92.0;
 const WIDE: f64 = 720.0;
 const NARROW: f64 = 320.0;
-/// More would be a wall; what is beyond is shown as strokes.
+/// More lanes could not be read; further connections are shown as strokes.
 const MOST_LANES: usize = 14;
 const MOST_BARS: usize = 14;

@@ -1,21 +1,21 @@
-//! Puts bars and their labels into as few rows as they need so that none covers another.
+//! Puts bars and their labels into as few rows as possible, so that none covers another.
 
 use super::scale::Scale;
 use crate::report::words::shortened;
 
-/// Where a bar and its label stand, in pixels.
+/// The position of a bar and its label, in pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Placed {
     pub(super) row: usize,
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) label: String,
-    /// Where the label begins, or ends if it stands before the bar.
+    /// Where the label begins, or ends if it is before the bar.
     pub(super) label_at: f64,
     pub(super) side: LabelSide,
 }
 
-/// Where a label stands.
+/// The side of the bar on which its label is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LabelSide {
     After,
@@ -23,11 +23,11 @@ pub(super) enum LabelSide {
     Inside,
 }
 
-/// Rows that fill up from above.
+/// Rows that fill up from the top.
 #[derive(Debug)]
 pub(super) struct Rows {
     scale: Scale,
-    /// For each row what is taken, from and to.
+    /// The ranges that are taken in each row.
     taken: Vec<Vec<(f64, f64)>>,
 }
 
@@ -36,7 +36,7 @@ impl Rows {
         Self { scale, taken: Vec::new() }
     }
 
-    /// How many rows there are; at least one, so that an empty lane can be seen.
+    /// How many rows there are; at least one, so that an empty lane is visible.
     pub(super) fn number(&self) -> usize {
         self.taken.len().max(1)
     }
@@ -68,7 +68,7 @@ impl Rows {
         row
     }
 
-    /// Inside the bar if it fits, otherwise behind it or before it, otherwise shortened.
+    /// Puts the label inside the bar if it fits, otherwise behind or before it, otherwise shortened.
     fn label(&self, from: f64, to: f64, label: &str) -> (String, LabelSide) {
         let sides = [
             (LabelSide::Inside, to - from - 2.0 * PAD - MARK),
@@ -86,7 +86,7 @@ impl Rows {
 }
 
 impl Placed {
-    /// From where to where anything of it is.
+    /// The range that the bar and its label take.
     fn extent(&self) -> (f64, f64) {
         let label = width(&self.label);
         match self.side {
@@ -113,16 +113,16 @@ fn letter_width(letter: char) -> f64 {
     }
 }
 
-/// As much of a text as there is room for.
+/// As much of a text as fits.
 fn fitting(text: &str, room: f64) -> String {
     let all = text.chars().count();
     let fits = |most: &usize| width(&shortened(text, *most)) <= room;
     (1..=all).rev().find(fits).map(|most| shortened(text, most)).unwrap_or_default()
 }
 
-/// Less could not be seen.
+/// A narrower bar could not be seen.
 const LEAST_WIDTH: f64 = 3.0;
-/// For the shape at the end of a bar.
+/// The width of the shape at the end of a bar.
 const MARK: f64 = 5.0;
 const PAD: f64 = 4.0;
 const GAP: f64 = 3.0;

@@ -1,6 +1,6 @@
-//! From milliseconds to pixels, in proportion.
+//! Converts milliseconds to pixels, in proportion.
 
-/// Where on a picture a moment is.
+/// The position of each moment on a picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     /// Where the lanes begin.
@@ -12,7 +12,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Shows everything from one moment to another.
+    /// Creates a scale from one moment to another.
     pub(super) fn new(left: f64, right: f64, begin_ms: f64, end_ms: f64) -> Self {
         Self { left, right, begin_ms, end_ms: end_ms.max(begin_ms + SHORTEST_MS) }
     }
@@ -52,7 +52,7 @@ fn label(at_ms: f64, step_ms: f64) -> String {
     }
 }
 
-/// A picture of less would show nothing but noise.
+/// The shortest time that is shown; less would show only noise.
 const SHORTEST_MS: f64 = 1.0;
 const TICK_ROOM: f64 = 62.0;
 

@@ -1,9 +1,9 @@
 //! The steps of the client as bars.
 //!
-//! A client reports how long each step took, not when. The lab notes when it reads each report, on
-//! the clock of the servers' log, and a step was over by then. A client may keep its reports back and
-//! give many at once, so there is a second bound: steps run one after another, so a step was over
-//! before the next one began. The first one began before a server saw anything of the client.
+//! A client reports how long each step took, not when. The lab notes when it reads each report, on the clock
+//! of the servers' log, and the step had ended by then. A client may hold its reports back and send many at
+//! once, so there is a second bound: steps run one after another, so a step ended before the next one began.
+//! The first step began before a server saw anything of the client.
 
 use super::bar::{Bar, BarEnd, BarKind};
 use crate::adapter::{Answer, Line, Step};
@@ -13,7 +13,7 @@ use crate::score::{ClientTimes, Score};
 
 pub(super) fn bars(score: &Score) -> Vec<Bar> {
     let times = spans(score);
-    // Of a client that reported nothing only this is known: it was in its first step when it was seen.
+    // Of a client that reported nothing, only this is known: it was in its first step when a server saw it.
     let begun = first_seen(&score.journal).unwrap_or(score.times.began_ms);
     let over = times.last().map_or(begun, |span| span.1);
     let steps = score
@@ -24,7 +24,7 @@ pub(super) fn bars(score: &Score) -> Vec<Bar> {
     steps.chain(unfinished(score, over)).collect()
 }
 
-/// When each step began and ended: as late as it can have been.
+/// When each step began and ended, at the latest.
 fn spans(score: &Score) -> Vec<(f64, f64)> {
     let ClientTimes { began_ms, ended_ms, heard_ms } = &score.times;
     let mut spans = Vec::with_capacity(score.lines.len());
@@ -36,7 +36,7 @@ fn spans(score: &Score) -> Vec<(f64, f64)> {
         if place == 0 && !matches!(score.script.get(line.step), Some(Step::Sleep { .. })) {
             from = first_seen(&score.journal).map_or(from, |seen| seen.min(from));
         }
-        // A client that claims more time than it had is believed as far as it can be.
+        // If a client claims more time than it had, the step begins with the client.
         let from = from.max(*began_ms);
         spans.push((from, from + elapsed));
         latest = from;

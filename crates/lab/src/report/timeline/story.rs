@@ -1,4 +1,4 @@
-//! What a picture tells, in milliseconds, before anybody knows how wide it is.
+//! What a picture shows, in milliseconds, independent of its width.
 
 use std::fmt::Write;
 
@@ -12,11 +12,11 @@ use crate::score::Score;
 /// Everything that is drawn.
 #[derive(Debug)]
 pub(super) struct Story {
-    /// Which scenario it is about.
+    /// The scenario that it is about.
     pub(super) about: String,
-    /// When the first thing happened.
+    /// When the first event happened.
     pub(super) begin_ms: f64,
-    /// When the last thing happened.
+    /// When the last event happened.
     pub(super) end_ms: f64,
     /// The steps of the client.
     pub(super) steps: Vec<Bar>,
@@ -31,7 +31,7 @@ pub(super) struct Story {
 pub(super) struct ConnectionLane {
     pub(super) name: String,
     pub(super) opened: f64,
-    /// `None` if it outlived the scenario.
+    /// When it was closed; `None` if it outlived the scenario.
     pub(super) closed: Option<f64>,
     pub(super) bars: Vec<Bar>,
 }
@@ -70,8 +70,8 @@ fn about(score: &Score, end_ms: f64) -> String {
     format!("Timeline of {id}: requests {requests}, connections {connections}, {end}")
 }
 
-/// When the first thing happened, after a client's program had started; 0 if that took no time
-/// worth leaving out.
+/// When the first event happened after the client's program had started; 0 if the start took too little time
+/// to leave out.
 fn begin(journal: &Journal, steps: &[Bar], end_ms: f64) -> f64 {
     let asked = journal.requests.iter().map(|it| it.at_ms);
     let opened = journal.connections.iter().map(|it| it.opened_ms);
@@ -81,7 +81,7 @@ fn begin(journal: &Journal, steps: &[Bar], end_ms: f64) -> f64 {
     if first < end_ms * WORTH_LEAVING_OUT { 0.0 } else { first }
 }
 
-/// When the last thing happened.
+/// When the last event happened.
 fn end(journal: &Journal, steps: &[Bar]) -> f64 {
     let asked = journal.requests.iter().map(|it| it.at_ms);
     let marked = journal.requests.iter().flat_map(|it| &it.marks).map(|it| it.at_ms);
@@ -112,7 +112,7 @@ impl ConnectionLane {
 }
 
 impl Bar {
-    /// A request, on a connection that was there until this moment.
+    /// A request on a connection that was open until this moment.
     fn of_request(asked: &Asked, until: f64) -> Self {
         let last = asked.marks.iter().rev().find_map(|it| Some((it.at_ms, end_of(&it.deed)?)));
         let (to, (kind, end, how)) = match last {
@@ -138,7 +138,7 @@ impl Bar {
     }
 }
 
-/// How a request went, if this is the end of it.
+/// How a request went, if this deed is its end.
 fn end_of(deed: &Deed) -> Option<(BarKind, BarEnd, String)> {
     Some(match deed {
         Deed::Answered(status @ 0..300) => (BarKind::Good, BarEnd::Proper, status.to_string()),
@@ -167,8 +167,7 @@ fn in_words(asked: &Asked) -> String {
     text
 }
 
-/// What happened to one server. A mood lasts until the next one; before its first `up` a server was
-/// not up.
+/// The events of one server. A mood lasts until the next one; before its first `up` a server was not up.
 fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<ServerEvent> {
     let happened: Vec<_> = happened.iter().filter(|it| it.server == server).collect();
     let prefix = if server == Which::Other { "other: " } else { "" };
@@ -190,7 +189,7 @@ fn events(happened: &[Happened], server: Which, end_ms: f64) -> Vec<ServerEvent>
     events
 }
 
-/// Whether it is about how a server treats those who connect.
+/// Whether the event changes how a server treats new connections.
 fn is_mood(event: &Happened) -> bool {
     MOODS.contains(&event.what.as_str())
 }
