@@ -1,4 +1,4 @@
-//! What was typed, and what it means.
+//! The arguments of the program.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::field::Rivals;
 use crate::pace::Pace;
 
-/// What to measure, and where to put it.
+/// What to measure, and where the results go.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Args {
     pub(crate) pace: Pace,
     pub(crate) rivals: Rivals,
     /// The bars to measure, such as `P3`.
     pub(crate) only: BTreeSet<String>,
-    /// Where the figures go as JSON.
+    /// The file that gets the figures as JSON.
     pub(crate) json: Option<PathBuf>,
     /// Whether the page in `docs` and its charts are written.
     pub(crate) is_written: bool,
 }
 
-/// What is asked of the program.
+/// What the program is asked to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Help,
     Measure(Args),
-    /// Only the server, for a profiler or a rival in the making.
+    /// Run only the server, for a profiler or a new contestant.
     Serve,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn parse<S: AsRef<str>>(words: &[S]) -> Result<Asked> {
             other => bail!("`{other}` is no option: `./bench --help` lists them"),
         }
     }
-    // A page with half of the figures would look like all of them.
+    // A page with half of the figures would look complete.
     ensure!(
         !args.is_written || args.only == all(),
         "`--write` writes a page of all figures: leave out `--only`"

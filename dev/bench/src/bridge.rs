@@ -1,7 +1,7 @@
 //! The bridge against the floor bridge: P7 (time and CPU of a call) and P8 (start and memory).
 //!
-//! All run side by side against one server and take turns, so that whatever else this machine does
-//! meets all of them.
+//! All run side by side against one server and take turns, so that other load on this machine affects all of
+//! them equally.
 
 use anyhow::{Context, Result};
 
@@ -14,7 +14,7 @@ use crate::pace::Pace;
 use crate::process::Process;
 use crate::server::Server;
 
-/// Measures everything that is to be said about the bridge.
+/// Measures all figures of the bridge.
 pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let home = Home::new()?;
     let floor = Contestant::new("floor-bridge", beside("floor-bridge")?);
@@ -47,7 +47,7 @@ impl Stage {
     fn calls(&self, way: &str, answers: &str, pace: Pace) -> Result<Vec<Figure>> {
         let mut playing = Vec::new();
         for (place, bridge) in self.all.iter().enumerate() {
-            // Buffers grow, and pages are touched, once.
+            // Warms up: buffers grow, and pages are touched, once.
             let warm = |(mut process, _): (Process, f64)| {
                 round(&mut process, bridge.share(pace.calls / 4))?;
                 Ok(process)
@@ -75,14 +75,15 @@ impl Stage {
         ])
     }
 
-    /// From start to the answered `initialize`, and the memory of a bridge that has worked and rests.
+    /// Measures the time from start to the answered `initialize`, and the memory of an idle bridge that has
+    /// worked.
     fn standing(&self, pace: Pace) -> Result<Vec<Figure>> {
         let mut seen: Vec<_> = self.all.iter().map(|it| (&*it.name, Vec::new())).collect();
         let progress = Progress::new("P8: bridge start and memory", pace.rounds);
         for number in 0..pace.rounds {
             progress.round(number);
             for (place, (bridge, (_, rounds))) in self.all.iter().zip(&mut seen).enumerate() {
-                // An interpreter takes seconds to start; five looks at it say enough.
+                // An interpreter takes seconds to start, so five measurements are enough.
                 if bridge.fewer > 1 && number >= 5 {
                     continue;
                 }
@@ -111,7 +112,7 @@ impl Stage {
 /// Two values of each round of each bridge.
 type BridgePairs<'a> = [(&'a str, Vec<(f64, f64)>)];
 
-/// Ours, and beside it everybody else's, each round against the floor's.
+/// Our values, and beside them the rivals', each round as a ratio to the floor's.
 fn against_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
     let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
     let ratios = |rounds: &[(f64, f64)]| {
@@ -121,7 +122,7 @@ fn against_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> 
     rivals.iter().fold(figure, |figure, (name, rounds)| figure.beside(*name, ratios(rounds)))
 }
 
-/// Ours as it is, with the floor's and everybody else's beside it.
+/// Our values, with the floor's and the rivals' beside them.
 fn with_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64) -> Figure {
     let [(_, floor), (_, ours), rivals @ ..] = all else { return figure };
     let values = |rounds: &[(f64, f64)]| rounds.iter().map(|it| pick(*it)).collect::<Vec<_>>();
@@ -130,7 +131,7 @@ fn with_floor(figure: Figure, all: &BridgePairs<'_>, pick: fn((f64, f64)) -> f64
     rivals.fold(figure, |figure, (name, rounds)| figure.beside(*name, values(rounds)))
 }
 
-/// The median time of a call, and the processor's time for one, in microseconds.
+/// The median time of a call, and the CPU time for one, in microseconds.
 fn round(process: &mut Process, calls: usize) -> Result<(f64, f64)> {
     let before = cpu(process.id())?;
     let times: Result<Vec<_>> = (0..calls).map(|_| Ok(micros(process.call()?))).collect();

@@ -1,4 +1,4 @@
-//! What a call costs: P3 (CPU) and P4 (time), P5 (many at once, beside the official SDK), P6 (a megabyte).
+//! The cost of a call: P3 (CPU) and P4 (time), P5 (many at once, beside the official SDK), P6 (a megabyte).
 
 use anyhow::Result;
 
@@ -58,13 +58,13 @@ pub(crate) fn big(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What came of rounds in which all took their turns.
+/// The results of rounds in which all contestants took turns.
 struct Turns {
-    /// The floor first and ours second.
+    /// The contestants, the floor first and ours second.
     all: Vec<(String, Vec<Round>)>,
 }
 
-/// Of so many calls, how many one contestant makes.
+/// How many of this number of calls a contestant makes.
 type Share<'a> = &'a dyn Fn(usize) -> usize;
 
 impl Turns {
@@ -79,7 +79,7 @@ impl Turns {
         let mut playing = Vec::new();
         for (place, contestant) in field.clients().enumerate() {
             let turn = |running: &mut Running| play(running, &|calls| contestant.share(calls));
-            // The first round is not counted: buffers grow, and pages are touched, once.
+            // The first round is not counted, because buffers grow, and pages are touched, once.
             let started = contestant.start(&server.url(way, &contestant.name));
             match started.and_then(|mut it| turn(&mut it).map(|_| it)) {
                 Ok(running) => playing.push((contestant, running, Vec::new())),
@@ -97,7 +97,7 @@ impl Turns {
         Ok(Self { all: all.collect() })
     }
 
-    /// Ours, and beside it everybody else's, each round against the floor's.
+    /// Our values, and beside them the rivals', each round as a ratio to the floor's.
     fn against_floor(&self, figure: Figure, cost: fn(&Round) -> f64) -> Figure {
         let [(_, floor), (_, ours), rivals @ ..] = &*self.all else { return figure };
         let figure = figure.rounds(ratios(ours, floor, cost));
@@ -106,7 +106,7 @@ impl Turns {
         })
     }
 
-    /// A rival's CPU against ours.
+    /// A rival's CPU time as a ratio to ours.
     fn over_ours(&self, figure: Figure, name: &str) -> Figure {
         let rival = self.all.iter().find(|(it, _)| it == name);
         match (&*self.all, rival) {
@@ -122,7 +122,7 @@ fn ratios(upper: &[Round], lower: &[Round], cost: fn(&Round) -> f64) -> Vec<f64>
     upper.iter().zip(lower).map(|(upper, lower)| cost(upper) / cost(lower)).collect()
 }
 
-/// A rival that does not run is left out; the floor and ours must.
+/// Leaves out a rival that does not run; the floor and ours must run.
 fn excuse(place: usize, contestant: &Contestant, error: anyhow::Error) -> Result<()> {
     if place < 2 {
         return Err(error);

@@ -1,7 +1,7 @@
-//! A chart of some figures, as SVG: a bar for each contestant, and marks for what must and should be.
+//! A chart of some figures, as SVG: a bar for each contestant, and marks for the "must" and "should" values.
 //!
-//! Each figure has a scale of its own, on which "must" is always at the same place: what reaches its bar
-//! is seen at a glance, whatever its unit. Colours follow the reader's light or dark.
+//! Each figure has a scale of its own, on which "must" is always at one place, so that a figure that reaches
+//! its bar is seen at a glance, whatever its unit. Colours follow the reader's light or dark mode.
 
 use std::fmt::Write;
 
@@ -41,7 +41,7 @@ struct Picture {
 impl Picture {
     fn figure(&mut self, figure: &Figure) {
         let (must, goal) = (figure.must, figure.goal);
-        // A bar of zero has no scale of its own.
+        // A "must" of zero gives no scale.
         let unit = if must > 0.0 { must } else { 1.0 };
         let x = |value: f64| (value / unit * MUST_AT).clamp(0.0, ROOM);
         let hint = if figure.better == Better::More { ", longer is better" } else { "" };
@@ -72,7 +72,7 @@ impl Picture {
 
     fn bar(&mut self, class: &str, name: &str, value: f64, length: f64, unit: &str) {
         let y = self.y;
-        // What does not fit is cut off, and its number says how far it goes.
+        // A bar that does not fit is cut off; its number says how far it goes.
         let cut = if length >= ROOM { " …" } else { "" };
         let label = match name {
             "not measured" => String::new(),

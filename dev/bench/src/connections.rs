@@ -1,4 +1,5 @@
-//! How many connections it takes, counted by the server: P1 (one call after the other) and P2 (64 at once).
+//! How many connections a client makes, counted by the server: P1 (one call after the other) and P2 (64 at
+//! once).
 
 use anyhow::Result;
 
@@ -10,7 +11,7 @@ use crate::host::{Home, Progress};
 use crate::pace::Pace;
 use crate::server::{Authority, Server};
 
-/// A thousand calls, one after the other. The standing stream is counted with them.
+/// Measures a thousand calls, one after the other. The standing stream counts, too.
 pub(crate) fn sequential(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let server = Server::start()?;
     let named = |answers| format!("connections for 1,000 calls one by one, {answers}");
@@ -24,7 +25,7 @@ pub(crate) fn sequential(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// 64 calls at a time.
+/// Measures 64 calls at a time.
 pub(crate) fn crowded(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let server = Server::start()?;
     let mut figures = Vec::new();
@@ -66,7 +67,7 @@ fn count(field: &Field, server: &Server, case: Case, figure: Figure, pace: Pace)
     Ok(rivals.fold(figure, |figure, (rival, counts)| figure.beside(rival.name.as_str(), counts)))
 }
 
-/// A fresh process each time: its handshake and its standing stream count too.
+/// Measures a fresh process: its handshake and its standing stream count, too.
 fn once(contestant: &Contestant, server: &Server, case: Case) -> Result<f64> {
     let before = server.connections(case.way, &contestant.name);
     let mut running = contestant.start(&server.url(case.way, &contestant.name))?;

@@ -1,4 +1,4 @@
-//! What a contestant does: it connects, says so, and obeys lines on its stdin.
+//! The program of a contestant: it connects, says so, and carries out the lines on its stdin.
 //!
 //! ```text
 //!   calls N C       N calls of `echo`, C at a time, over one session
@@ -9,8 +9,8 @@
 //!   quit            ends, as the end of stdin does
 //! ```
 //!
-//! Each line is answered by one line of JSON: `{"calls":N,"p50_us":F,"p99_us":F,"cpu_us":F}`, where the
-//! last is what the whole process spent, for each call; or `{"error":"…"}`, and that is its end.
+//! Each line is answered by one line of JSON: `{"calls":N,"p50_us":F,"p99_us":F,"cpu_us":F}`, where the last
+//! is the CPU time of the whole process for each call; or `{"error":"…"}`, after which it ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 
 use crate::cost::{cpu, micros, number};
 
-/// A client that takes part.
+/// A client that takes part in a contest.
 pub trait Client: Clone + Send + Sync + 'static {
     /// Calls the tool `echo` and checks that a text came back.
     fn echo(&self) -> impl Future<Output = Result<()>> + Send;
@@ -30,11 +30,11 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Calls the tool `big` and checks that a text came back.
     fn big(&self) -> impl Future<Output = Result<()>> + Send;
 
-    /// Begins another session, to the same server, and opens its standing stream.
+    /// Begins another session with this server, and opens its standing stream.
     fn another(&self) -> impl Future<Output = Result<Self>> + Send;
 }
 
-/// Says that it is ready and obeys until it is told to quit.
+/// Reports that the client is ready, and carries out lines until `quit`.
 pub async fn obey<C: Client>(name: &str, version: &str, client: Result<C>) -> Result<()> {
     let done = match client {
         Ok(client) => {
@@ -49,7 +49,7 @@ pub async fn obey<C: Client>(name: &str, version: &str, client: Result<C>) -> Re
     done
 }
 
-/// A hundred bytes: what `echo` is given, and what it gives back.
+/// A hundred bytes: the argument of `echo`, and its result.
 pub const TEXT: &str = concat!(
     "0123456789012345678901234567890123456789",
     "012345678901234567890123456789012345678901234567890123456789"
@@ -134,7 +134,8 @@ impl<C: Client> Obedient<C> {
         told(times, cpu("self")?.saturating_sub(before))
     }
 
-    /// The server is gone when this begins: none of these calls can have been sent before it is back.
+    /// Makes calls during an outage. The server is gone when this begins, so none of these calls can have
+    /// been sent before it is back.
     async fn outage(&self, calls: u64) -> Result<Value> {
         let mut tasks = JoinSet::new();
         let pause = OUTAGE / u32::try_from(calls.max(1))?;
@@ -179,5 +180,5 @@ async fn say(line: &Value) -> Result<()> {
     Ok(out.flush().await?)
 }
 
-/// Calls begin in this time, which is half of the outage.
+/// The time in which calls begin, which is half of the outage.
 const OUTAGE: Duration = Duration::from_millis(500);

@@ -14,11 +14,11 @@ use serde::de::DeserializeOwned;
 /// How a contestant is started: `program args… URL`.
 #[derive(Clone, Debug)]
 pub(crate) struct Contestant {
-    /// What it is called in tables and in the server's paths: letters, digits and hyphens.
+    /// Its name in tables and in the server's paths: letters, digits and hyphens.
     pub(crate) name: String,
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
-    /// It makes so many times fewer calls in a round: an interpreter would hold up all others.
+    /// By which factor it makes fewer calls in a round: an interpreter would delay all others.
     pub(crate) fewer: usize,
 }
 
@@ -50,20 +50,20 @@ impl Contestant {
         Ok(running)
     }
 
-    /// Of so many calls of the others, how many this one makes.
+    /// How many calls this one makes when the others make this many.
     pub(crate) fn share(&self, calls: usize) -> usize {
         (calls / self.fewer.max(1)).max(1)
     }
 }
 
-/// What a contestant says when it is connected.
+/// The line of a contestant that is connected.
 #[derive(Deserialize)]
 struct Ready {
     #[serde(rename = "ready")]
     _ready: bool,
 }
 
-/// What a round of calls has cost.
+/// The cost of a round of calls.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Round {
     pub(crate) p50_us: f64,
@@ -88,12 +88,12 @@ impl Running {
         self.child.id()
     }
 
-    /// Has it make calls, so many at a time.
+    /// Makes it carry out calls, this many at a time.
     pub(crate) fn calls(&mut self, calls: usize, at_once: usize) -> Result<Round> {
         self.ask(&format!("calls {calls} {at_once}"))
     }
 
-    /// Says a line and waits for the answer.
+    /// Writes a line and waits for the answer.
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, line: &str) -> Result<T> {
         self.say(line)?;
         self.read().with_context(|| format!("it was told `{line}`"))
@@ -120,11 +120,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may be gone already; nobody is interested in how it ended.
+        // It may be gone already; how it ended does not matter.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Nothing that is asked of a contestant takes so long.
+/// Longer than anything that a contestant is asked to do.
 const LONGEST: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! What the system says a process costs. Linux only: it is read from `/proc`.
+//! The cost of a process as the system reports it. Linux only: it is read from `/proc`.
 
 use std::fs;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// The time that all threads of a process have spent on a processor, in its own code and in the kernel.
+/// The CPU time of all threads of a process, in its own code and in the kernel.
 ///
-/// The scheduler's own account: `getrusage` gives the same sum, from the same place, in microseconds.
+/// It is the scheduler's own account; `getrusage` gives this sum in microseconds.
 pub(crate) fn cpu(process: impl std::fmt::Display) -> Result<Duration> {
     let tasks = fs::read_dir(format!("/proc/{process}/task"))?;
     let mut nanos = 0;

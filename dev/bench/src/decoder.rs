@@ -1,7 +1,7 @@
 //! The decoder of event streams, with its limit, against a bare search for line ends: P11.
 //!
-//! All take turns over the same chunks of 16 KB, which are in the cache as they are behind a read. A
-//! round is as good as its best turn: whatever else the machine does only adds.
+//! All take turns over one list of chunks of 16 KB, which are in the cache as they are after a read. The best
+//! turn of a round counts, because other load on the machine only adds time.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use crate::cost::number;
 use crate::figure::Figure;
 use crate::pace::Pace;
 
-/// Measures everything that is to be said about the decoder.
+/// Measures all figures of the decoder.
 pub(crate) fn measure(pace: Pace) -> Result<Vec<Figure>> {
     Ok(vec![
         speed("SSE decoder, answers of 100 bytes", 100, pace)?,
@@ -26,7 +26,7 @@ pub(crate) fn measure(pace: Pace) -> Result<Vec<Figure>> {
     ])
 }
 
-/// How fast events are read, against the search.
+/// Measures how fast events are read, as a ratio to the search.
 fn speed(what: &str, len: usize, pace: Pace) -> Result<Figure> {
     let event = event(len);
     let stream = Bytes::from(event.repeat((1 << 20) / event.len()));
@@ -53,8 +53,8 @@ fn speed(what: &str, len: usize, pace: Pace) -> Result<Figure> {
     Ok(figure.rounds(rounds).beside("sse-core", beside))
 }
 
-/// A byte of one large event in crumbs, against a byte of events of a sixty-fourth of its size: whatever
-/// looks at what it has again for each crumb would take sixty-four times as long.
+/// Measures one large event in tiny pieces against events of a sixty-fourth of its size, per byte: a decoder
+/// that looks at all its bytes again for each piece would take sixty-four times as long.
 fn crumbs(pace: Pace) -> Result<Figure> {
     let (large, small) = (event(4 << 20), event(64 << 10));
     let small = small.repeat(large.len() / small.len());
@@ -74,7 +74,7 @@ fn crumbs(pace: Pace) -> Result<Figure> {
     Ok(Figure::less("P11", what, "x").bars(4.0, 4.0).rounds(rounds))
 }
 
-/// The answer to an echo of so many bytes, as servers write it.
+/// The answer to an echo of this many bytes, as servers write it.
 fn event(len: usize) -> String {
     let text = "x".repeat(len);
     format!(
@@ -93,7 +93,7 @@ fn timed(work: impl FnOnce() -> Result<usize>) -> Result<Duration> {
     Ok(began.elapsed())
 }
 
-/// The floor: where lines end, and nothing else.
+/// The floor: searches for line ends, and does nothing else.
 fn line_ends(chunks: &[Bytes]) -> usize {
     let mut lines = 0;
     for end in chunks.iter().flat_map(|chunk| memchr_iter(b'\n', chunk)) {
@@ -137,7 +137,7 @@ fn theirs(chunks: &[Bytes]) -> Result<usize> {
 const CHUNK: usize = 16 << 10;
 const CRUMB: usize = 64;
 const LIMIT: usize = 8 << 20;
-/// In each round, of each.
+/// The turns of each in each round.
 const TURNS: usize = 40;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Who takes part in a run.
+//! The contestants of a run.
 
 use anyhow::Result;
 
@@ -8,14 +8,14 @@ use crate::rivals;
 
 /// All contestants of one run.
 pub(crate) struct Field {
-    /// The least that a client can be.
+    /// A minimal client.
     pub(crate) floor: Contestant,
     pub(crate) ours: Contestant,
     pub(crate) rivals: Vec<Contestant>,
     pub(crate) bridges: Vec<Contestant>,
 }
 
-/// Whether others are measured too.
+/// Whether rivals are measured, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rivals {
     Installed,

@@ -1,9 +1,9 @@
-//! What was measured, beside what it must be and what it should be.
+//! One measured quantity, with the values that it must and should reach.
 
 /// One quantity of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// Which bar it belongs to, such as `P7`.
+    /// The bar it belongs to, such as `P7`.
     pub(crate) bar: &'static str,
     pub(crate) what: String,
     pub(crate) unit: &'static str,
@@ -11,36 +11,36 @@ pub(crate) struct Figure {
     pub(crate) must: f64,
     pub(crate) goal: f64,
     pub(crate) measured: Measured,
-    /// The same quantity of the floor, where the figure is not a ratio to it.
+    /// The floor's value, where the figure is not a ratio to it.
     pub(crate) floor: Option<f64>,
-    /// The same quantity of others.
+    /// The values of others.
     pub(crate) beside: Vec<Beside>,
 }
 
-/// Which way a figure should go.
+/// Whether a small or a great value is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Better {
     Less,
     More,
 }
 
-/// What there is to say.
+/// The result of a measurement.
 #[derive(Clone, Debug)]
 pub(crate) enum Measured {
     /// One value for each round, in any order.
     Rounds(Vec<f64>),
-    /// Nothing, and what would change that.
+    /// None, and what would change that.
     Not(&'static str),
 }
 
-/// Somebody else's value of the same quantity.
+/// The value of another contestant.
 #[derive(Clone, Debug)]
 pub(crate) struct Beside {
     pub(crate) name: String,
     pub(crate) rounds: Vec<f64>,
 }
 
-/// How a figure stands to its bars.
+/// How a figure compares with its bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Goal,
@@ -84,7 +84,7 @@ impl Figure {
         self
     }
 
-    /// Says why there is nothing, such as `needs --rivals`.
+    /// Records why there is no value, such as `needs --rivals`.
     pub(crate) fn not_measured(mut self, why: &'static str) -> Self {
         self.measured = Measured::Not(why);
         self
@@ -100,7 +100,7 @@ impl Figure {
         self
     }
 
-    /// The value in the middle, if there is one.
+    /// The median, if there is a value.
     pub(crate) fn value(&self) -> Option<f64> {
         match &self.measured {
             Measured::Rounds(rounds) if !rounds.is_empty() => Some(median(rounds)),
@@ -116,7 +116,7 @@ impl Figure {
         }
     }
 
-    /// A figure that was to be measured and has no rounds is missed, not passed over.
+    /// The verdict. A figure without rounds that should have been measured is missed, not skipped.
     pub(crate) fn verdict(&self) -> Verdict {
         if let Measured::Not(_) = self.measured {
             return Verdict::NotMeasured;
@@ -134,14 +134,14 @@ impl Figure {
     }
 }
 
-/// The value in the middle; of an empty list, nothing that could pass for good.
+/// The median; for an empty list, a value that never passes.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The least and the greatest.
+/// The least and the greatest value.
 pub(crate) fn span(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

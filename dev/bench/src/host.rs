@@ -1,4 +1,4 @@
-//! What is around a measurement: programs beside this one, progress, and a home for files.
+//! What a measurement needs around it: programs beside this one, progress, and a folder for files.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
-/// A program that was built with this one.
+/// The path of a program that was built with this one.
 pub(crate) fn beside(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe().context("this program does not know where it is")?;
     let folder = own.parent().context("this program is in no folder")?;
-    // Tests are one folder below what they test.
+    // Tests are one folder below the programs that they test.
     let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
     let path = folder.join(name);
     let hint = "`./bench` builds all of them";
@@ -18,7 +18,7 @@ pub(crate) fn beside(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Tells what is measured, on stderr: in place on a terminal, a line for each figure elsewhere.
+/// Shows what is being measured, on stderr: in place on a terminal, a line for each figure elsewhere.
 pub(crate) struct Progress {
     what: String,
     rounds: usize,
@@ -29,12 +29,12 @@ impl Progress {
         Self { what: what.into(), rounds }
     }
 
-    /// Tells that a round begins, counted from 0.
+    /// Shows that a round begins, counted from 0.
     pub(crate) fn round(&self, number: usize) {
         let Self { what, rounds } = self;
         if stderr().is_terminal() {
             eprint!("\r\x1b[2K{what}: round {} of {rounds}", number + 1);
-            // Nobody reads it if this fails.
+            // If this fails, no one sees the progress, which does no harm.
             let _ = stderr().flush();
         } else if number == 0 {
             eprintln!("{what}: {rounds} rounds");
@@ -50,7 +50,7 @@ impl Drop for Progress {
     }
 }
 
-/// A folder for files of the measurement, gone with it.
+/// A folder for files of the measurement, removed with it.
 pub(crate) struct Home(PathBuf);
 
 impl Home {
@@ -73,7 +73,7 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // What is left in the folder for temporary files is cleared by the system.
+        // The system clears what is left in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,8 +1,8 @@
-//! Figures of the client and of the bridge, as ratios to floors of the same run; `./bench` builds and runs it.
+//! Figures of the client and of the bridge, as ratios to floors of one run; `./bench` builds and runs it.
 //!
-//! A runner hosts one server and starts each contestant as a process of its own, so that what one costs
-//! is what the system says of it. Contestants take turns, round by round: whatever else this machine
-//! does meets all of them.
+//! A runner hosts one server and starts each contestant as a process of its own, so that the system reports
+//! its cost. Contestants take turns, round by round, so that other load on this machine affects all of them
+//! equally.
 
 pub mod contest;
 

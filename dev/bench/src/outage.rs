@@ -1,7 +1,6 @@
-//! A server that is killed and comes back after a second: P12.
+//! A server that is killed and restarts after a second: P12.
 //!
-//! Calls begin while it is gone, so that none of them can have been sent. It comes back without any
-//! memory of sessions.
+//! Calls begin while it is gone, so that none of them can have been sent. It restarts without its sessions.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use crate::host::Progress;
 use crate::pace::Pace;
 use crate::server::Server;
 
-/// When the first answer comes after the server is back, and how many calls failed.
+/// Measures when the first answer comes after the restart, and how many calls failed.
 pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let mut server = Server::start()?;
     let url = server.url("json", &field.ours.name);
@@ -41,7 +40,7 @@ pub(crate) fn measure(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     ])
 }
 
-/// What was seen of one outage.
+/// What was observed in one outage.
 struct OutageSeen {
     server: Server,
     first_ms: f64,

@@ -3,7 +3,7 @@
 /// Rounds, and what is done in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// Of each figure; five at least, so that a median means something.
+    /// The rounds of each figure; at least five, so that a median means something.
     pub(crate) rounds: usize,
     /// Calls of each contestant in each round.
     pub(crate) calls: usize,

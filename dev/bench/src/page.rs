@@ -1,5 +1,5 @@
-//! `docs/benchmarks.md` and its charts. What was measured stands between two marks; everything else on the
-//! page is written by hand, and stays.
+//! Writes `docs/benchmarks.md` and its charts. The figures are between two marks; everything else on the page
+//! is written by hand, and stays.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::figure::Figure;
 use crate::pace::Pace;
 use crate::report;
 
-/// Writes the page and the charts below this folder, where the workspace is.
+/// Writes the page and the charts below this folder, the root of the workspace.
 pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> {
     let page = root.join("docs/benchmarks.md");
     let charts = root.join("docs/benchmarks");
@@ -31,7 +31,7 @@ pub(crate) fn write(root: &Path, figures: &[Figure], args: &Args) -> Result<()> 
     fs::write(&page, new).with_context(|| format!("{} cannot be written", page.display()))
 }
 
-/// What the run says.
+/// The figures as Markdown.
 fn measured(figures: &[Figure], args: &Args) -> String {
     let Pace { rounds, calls } = args.pace;
     let rivals = if args.rivals == Rivals::Installed { " --rivals" } else { "" };
@@ -58,7 +58,7 @@ fn picked<'a>(figures: &'a [Figure], bars: &[&str]) -> Vec<&'a Figure> {
     figures.iter().filter(|figure| bars.contains(&figure.bar)).collect()
 }
 
-/// The page with something else between its marks.
+/// The page with this text between its marks.
 fn replaced(page: &str, text: &str) -> Result<String> {
     let (Some((before, rest)), true) = (page.split_once(BEGIN), page.matches(BEGIN).count() == 1)
     else {
@@ -74,9 +74,9 @@ fn today() -> String {
     date(now.as_secs() / 86_400)
 }
 
-/// The date so many days after 1970-01-01.
+/// The date this many days after 1970-01-01.
 fn date(days: u64) -> String {
-    // Counted from March, so that the day which leap years add is the last one.
+    // Counted from March, so that the day that leap years add is the last one.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -21,13 +21,13 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it, says hello, and returns it with the time that this took.
+    /// Starts it, initializes it, and returns it with the time that this took.
     pub(crate) fn start(bridge: &Contestant, url: &str, home: &Path) -> Result<(Self, Duration)> {
         let program = &bridge.program;
         let began = Instant::now();
         let mut command = Command::new(program);
         command.args(&bridge.args).arg(url).env_clear().env("HOME", home);
-        // Where scripts look for their interpreter.
+        // Scripts find their interpreter by it.
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let started = command.spawn();
@@ -63,7 +63,7 @@ impl Process {
             ensure!(length > 0, "the bridge ended at {method}");
             let answer: Answer<'_> = serde_json::from_str(said)
                 .with_context(|| format!("the bridge said `{said}` to {method}"))?;
-            // Some say other things in between.
+            // Some bridges send other messages in between.
             if answer.id == Some(id) {
                 ensure!(answer.result.is_some(), "the bridge answered `{said}` to {method}");
                 return Ok(took);
@@ -85,7 +85,7 @@ struct Answer<'a> {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may be gone already; nobody is interested in how it ended.
+        // It may be gone already; how it ended does not matter.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -35,7 +35,7 @@ pub(crate) fn table(figures: &[Figure]) -> String {
     text
 }
 
-/// What others measured in the same run, in Markdown; nothing if nobody else took part.
+/// The rivals' values of this run, in Markdown; empty if none took part.
 pub(crate) fn others(figures: &[Figure]) -> String {
     let mut text = String::new();
     for figure in figures.iter().filter(|figure| !figure.beside.is_empty()) {
@@ -55,7 +55,7 @@ pub(crate) fn others(figures: &[Figure]) -> String {
     text
 }
 
-/// Everything, with every round.
+/// All figures with every round, as JSON.
 pub(crate) fn json(figures: &[Figure], pace: Pace) -> String {
     let all: Vec<_> = figures.iter().map(figure_json).collect();
     let value = json!({ "rounds": pace.rounds, "calls": pace.calls, "figures": all });
@@ -99,7 +99,7 @@ fn with_unit(value: f64, figure: &Figure) -> String {
     format!("{} {}", number(value), figure.unit).trim_end().to_owned()
 }
 
-/// As many digits as say something.
+/// A number with as many digits as are significant.
 pub(crate) fn number(value: f64) -> String {
     match value {
         whole if whole.fract() == 0.0 => format!("{whole:.0}"),

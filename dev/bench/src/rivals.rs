@@ -1,10 +1,10 @@
-//! Clients and bridges of others: which there are, and how each is brought and started.
+//! Clients and bridges of others, and how each is installed and started.
 //!
-//! A client is started as `program args… URL` and obeys the lines that `contest` documents. A bridge is
-//! started as `program args… URL` too, and speaks MCP over its stdin and stdout.
+//! A client is started as `program args… URL` and carries out the lines that `contest` documents. A bridge is
+//! started as `program args… URL`, too, and speaks MCP over its stdin and stdout.
 //!
-//! What their package managers bring lies below the target folder, kept from run to run. Who cannot be
-//! brought is left out, and that is told; everybody else plays.
+//! Package managers install them below the target folder, where they are kept from run to run. A rival that
+//! cannot be installed is left out, and the output says so; the others take part.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,12 +16,12 @@ use tokio::runtime;
 
 use crate::contestant::Contestant;
 
-/// The official SDK as it comes; P5 looks for these two names.
+/// The official SDK with its defaults; P5 looks for these two names.
 pub(crate) const RMCP: &str = "rmcp";
-/// The official SDK with a client that keeps its connections.
+/// The official SDK with an HTTP client that keeps its connections.
 pub(crate) const RMCP_POOLED: &str = "rmcp-pooled";
 
-/// Clients of others, installed where they are not yet.
+/// Returns the clients of others, and installs those that are missing.
 pub(crate) fn clients() -> Result<Vec<Contestant>> {
     let places = Places::find()?;
     let mut clients = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn clients() -> Result<Vec<Contestant>> {
     Ok(clients)
 }
 
-/// Bridges of others, installed where they are not yet.
+/// Returns the bridges of others, and installs those that are missing.
 pub(crate) fn bridges() -> Result<Vec<Contestant>> {
     let places = Places::find()?;
     let mut bridges = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn bridges() -> Result<Vec<Contestant>> {
     Ok(bridges)
 }
 
-/// Clients in other languages, by their names in the lab, and what makes contestants of them.
+/// Clients in other languages, by their names in the lab, and the scripts that make contestants of them.
 const SCRIPTS: [(&str, &str); 3] = [
     ("python", "python/client.py"),
     ("typescript", "typescript/client.mjs"),
@@ -71,16 +71,16 @@ fn left_out(name: &str, error: &anyhow::Error) {
     eprintln!("warning: {name} is left out: {error:#}");
 }
 
-/// Where contestants come from and where they go.
+/// The folders from which and into which contestants are installed.
 struct Places {
     /// `dev/bench/rivals` of this repository.
     sources: PathBuf,
-    /// Outside of what is committed; kept from run to run.
+    /// A folder that is not committed; kept from run to run.
     scratch: PathBuf,
 }
 
 impl Places {
-    /// Below the target folder of the build that runs.
+    /// Finds the folders; the scratch folder is below the target folder of the present build.
     fn find() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().context("the repository is not where it was built")?;
@@ -89,7 +89,7 @@ impl Places {
         Ok(Self { sources: root.join("dev/bench/rivals"), scratch: target.join("bench-rivals") })
     }
 
-    /// Builds the clients in Rust, as ours are built, and says where they are.
+    /// Builds the clients in Rust, as ours are built, and returns their folder.
     fn build(&self) -> Result<PathBuf> {
         let target = self.scratch.join("rust");
         eprintln!("building the clients of others in Rust ...");
@@ -120,8 +120,8 @@ impl Places {
         Ok(interpreted(name, program, words))
     }
 
-    /// Has the package manager of a rival of the lab bring it, at the version that is pinned there, and
-    /// gives the program and the words that start it.
+    /// Installs a rival of the lab by its package manager, at the version that is pinned there, and returns
+    /// the folder and the command that starts it.
     fn install(&self, name: &str) -> Result<(PathBuf, Vec<PathBuf>)> {
         let [rival] = Rival::named(&[name])?[..] else { bail!("the lab does not know it") };
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,4 +1,4 @@
-//! One run: what was asked, measured and told.
+//! One run of the benchmark: reads the arguments, measures and reports.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::pace::Pace;
 use crate::server::Server;
 use crate::{bridge, calls, connections, decoder, outage, page, report, sessions};
 
-/// Does what these words ask for and says how it ended.
+/// Carries out these arguments, and returns the exit code.
 pub fn run(words: &[String]) -> ExitCode {
     match attempt(words) {
         Ok(code) => code,

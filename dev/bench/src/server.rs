@@ -1,8 +1,8 @@
-//! A server that costs as little as a server can: it answers every request at once, from memory.
+//! A server that costs as little as possible: it answers every request at once, from memory.
 //!
-//! A path is `/WAY/NAME`: the way in which it answers, and whom it answers. Connections are counted for
-//! each path, by their first request. Dropping the server is what killing its process would be: the
-//! port refuses and all connections are closed. One that is started after it knows no session of it.
+//! A path is `/WAY/NAME`: the way in which it answers, and the contestant. Connections are counted for each
+//! path, by their first request. Dropping the server has the effect of killing its process: the port refuses
+//! and all connections are closed. A server that is started after it knows none of its sessions.
 
 mod answer;
 mod body;
@@ -28,12 +28,12 @@ use tokio_rustls::TlsAcceptor;
 
 use answer::Desk;
 
-/// Runs on a thread of its own until it is dropped.
+/// A server that runs on a thread of its own until it is dropped.
 pub(crate) struct Server {
     address: SocketAddr,
     scheme: &'static str,
     tally: Arc<Tally>,
-    /// Its end stops the thread.
+    /// Dropping it stops the thread.
     _stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -43,12 +43,12 @@ impl Server {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// Starts it where another one was.
+    /// Starts it at the address of an earlier one.
     pub(crate) fn start_at(address: SocketAddr) -> Result<Self> {
         Self::listen(address, None)
     }
 
-    /// Starts it behind TLS, with a certificate of this authority's.
+    /// Starts it behind TLS, with a certificate of this authority.
     pub(crate) fn start_tls(authority: &Authority) -> Result<Self> {
         Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), Some(authority.acceptor()?))
     }
@@ -79,12 +79,12 @@ impl Server {
         self.address
     }
 
-    /// Where it answers this contestant in this way.
+    /// The URL at which it answers this contestant in this way.
     pub(crate) fn url(&self, way: &str, name: &str) -> String {
         format!("{}://{}/{way}/{name}", self.scheme, self.address)
     }
 
-    /// How many connections began with a request for this.
+    /// How many connections began with a request for this path.
     pub(crate) fn connections(&self, way: &str, name: &str) -> u64 {
         self.tally.paths().get(&format!("/{way}/{name}")).copied().unwrap_or_default()
     }
@@ -98,14 +98,14 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self._stop = None;
-        // Only when the thread is gone, all its sockets are.
+        // All sockets are closed only when the thread has ended.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// What was seen.
+/// The counts of a server.
 #[derive(Default)]
 struct Tally {
     connections: Mutex<BTreeMap<String, u64>>,
@@ -121,7 +121,7 @@ impl Tally {
 async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, tally: Arc<Tally>) {
     let desk = Arc::new(Desk::new(tally));
     while let Ok((socket, _)) = listener.accept().await {
-        // All contestants would pay for what the kernel holds back; none should.
+        // The kernel's delay would add to the times of all contestants.
         let _ = socket.set_nodelay(true);
         let desk = desk.clone();
         match tls.clone() {
@@ -143,6 +143,6 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, desk: Arc<Desk>) {
         }
         desk.answer(request)
     });
-    // A contestant that goes is no error of the server's.
+    // A contestant that closes is not an error of the server.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }

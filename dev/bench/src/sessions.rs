@@ -1,4 +1,4 @@
-//! Many sessions in one process: P9 (memory of one that rests) and P10 (what a call costs among many).
+//! Many sessions in one process: P9 (memory of an idle one) and P10 (the cost of a call among many).
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::host::Progress;
 use crate::pace::Pace;
 use crate::server::Server;
 
-/// Memory for each of a thousand sessions that rest with their standing streams: P9.
+/// Measures the memory for each of a thousand idle sessions with their standing streams: P9.
 pub(crate) fn resting(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let server = Server::start()?;
     let what = "resident memory per resting session, 1,000 sessions";
@@ -28,7 +28,7 @@ pub(crate) fn resting(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     Ok(vec![figure.rounds(ours).floor(median(&floor))])
 }
 
-/// CPU per call over 3,000 sessions against 250: P10.
+/// Measures the CPU time of a call over 3,000 sessions against 250: P10.
 pub(crate) fn many(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let server = Server::start()?;
     let what = "CPU per call over 3,000 sessions against 250";
@@ -36,7 +36,7 @@ pub(crate) fn many(field: &Field, pace: Pace) -> Result<Vec<Figure>> {
     let mut few = with_sessions(&field.ours, &server, FEW)?.0;
     let mut many = with_sessions(&field.ours, &server, MANY)?.0;
     let mut ratios = Vec::new();
-    // The first round is not counted: buffers grow, and pages are touched, once.
+    // The first round is not counted, because buffers grow, and pages are touched, once.
     for round in 0..=pace.rounds {
         progress.round(round.saturating_sub(1));
         let spread = |running: &mut Running| running.ask::<Round>(&format!("spread {MANY}"));
@@ -58,7 +58,8 @@ struct Begun {
     sessions: u64,
 }
 
-/// A contestant with so many sessions whose streams stand, and how much memory they took.
+/// Starts a contestant with this many sessions and their standing streams, and measures the memory that they
+/// take.
 fn with_sessions(contestant: &Contestant, server: &Server, count: u64) -> Result<(Running, u64)> {
     let mut running = contestant.start(&server.url("json", &contestant.name))?;
     let others = settled(server);
@@ -73,7 +74,7 @@ fn with_sessions(contestant: &Contestant, server: &Server, count: u64) -> Result
     Ok((running, grown))
 }
 
-/// How many streams stand once those of processes that have ended are gone and new ones are there.
+/// How many streams are open once those of ended processes are gone and new ones are there.
 fn settled(server: &Server) -> u64 {
     let mut last = server.standing();
     loop {
@@ -100,6 +101,6 @@ const WARM: u64 = 20;
 const RESTING: u64 = 1_000;
 const FEW: u64 = 250;
 const MANY: u64 = 3_000;
-/// Long enough for whatever is under way to be seen.
+/// Long enough for streams that are being opened or closed to settle.
 const CALM: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
-//! The client under test: the library, told what to do by the suite.
+//! The client under test: the library, which the suite tells what to do.
 //!
-//! It lists and calls; everything that the suite looks at is done by the library. The suite starts it
-//! once for each scenario and names that in the environment.
+//! This program only lists and calls; the library does everything that the suite checks. The suite starts it
+//! once for each scenario and names the scenario in the environment.
 
 use std::time::Duration;
 
@@ -31,8 +31,7 @@ pub(crate) async fn play(url: &str) -> Result<()> {
     played.with_context(|| format!("`{scenario}` did not end within {limit} s"))?
 }
 
-/// One client for every scenario and both revisions: which of them the server speaks, it finds out by
-/// itself.
+/// Creates one client for every scenario and both revisions: it finds out by itself which the server speaks.
 fn client(url: &str, scenario: &str) -> Result<Client> {
     let form = match scenario {
         "sep-2322-client-request-state" => Elicited::filled_in(json!({ "confirmed": true })),
@@ -48,7 +47,7 @@ fn client(url: &str, scenario: &str) -> Result<Client> {
     Ok(client)
 }
 
-/// The suite says what its server speaks. That is not told to the client, which must have found out.
+/// Compares the era that the client found with the one that the suite names. The client itself is not told.
 async fn check_era(client: &Client) -> Result<()> {
     let named = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
     let expected = named.as_deref().map_or(Some(Version::LATEST_LEGACY), Version::parse);
@@ -97,7 +96,7 @@ async fn call_listed(client: &Client, tool: &str) -> Result<()> {
     Ok(())
 }
 
-/// Its server lists no tool, and answers a call of any.
+/// Calls a tool twice; the suite's server lists none, and answers a call of any.
 async fn ask_twice(client: &Client) -> Result<()> {
     client.tools().await?;
     client.call_tool("any", json!({})).await?;
@@ -105,7 +104,7 @@ async fn ask_twice(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Calls whatever the library lets through. An error is an answer here: the suite counts who was called.
+/// Calls every tool that the library lists. An error is an answer here: the suite counts the calls.
 async fn call_every_tool(client: &Client) -> Result<()> {
     let tools = client.tools().await?;
     ensure!(!tools.is_empty(), "no tool is left");
@@ -167,7 +166,7 @@ async fn go_rounds(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Something for every argument that a tool cannot do without.
+/// A value for every required argument of a tool.
 fn stub(tool: &Tool) -> Value {
     let schema: Value = tool.input_schema.read().unwrap_or_default();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -185,6 +184,6 @@ fn stub(tool: &Tool) -> Value {
     Value::Object(stubs.collect::<Map<_, _>>())
 }
 
-/// The stateless revision has no notification of its own from a client, but an application may have some,
-/// and the suite looks at every message.
+/// A notification of an application. The stateless revision has none of its own from a client, and the suite
+/// checks every message.
 const NEWS: &str = "notifications/example";

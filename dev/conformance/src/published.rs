@@ -1,4 +1,4 @@
-//! What the published SDKs reach in the same suite, for comparison.
+//! The results of the published SDKs in this suite, for comparison.
 //!
 //! Played on 2026-11-15 with the SDKs' own test programs, `TypeScript 1` with the suite's example. The
 //! numbers are checks: succeeded of decided.
@@ -16,7 +16,7 @@ pub(crate) struct Sdk {
 
 type Row = (&'static str, Leg, Mark);
 
-/// What became of a scenario.
+/// The result of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// Every check succeeded, and the program failed.
@@ -27,7 +27,7 @@ pub(crate) enum Mark {
 }
 
 impl Sdk {
-    /// What became of this scenario.
+    /// The result of this scenario.
     pub(crate) fn mark(&self, scenario: &Scenario) -> Option<Mark> {
         let is_it = |row: &&Row| row.0 == scenario.name && row.1 == scenario.leg;
         self.rows.iter().find(is_it).map(|row| row.2)

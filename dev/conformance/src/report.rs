@@ -9,15 +9,15 @@ use crate::published::{Mark, SDKS};
 use crate::scenario::{Leg, Scenario};
 use crate::verdict::Verdict;
 
-/// What became of one scenario.
+/// The result of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It cannot pass yet, and does not.
+    /// It cannot pass yet, for this reason, and does not.
     Expected(&'static str),
-    /// It cannot pass yet, and does.
+    /// It was not expected to pass, for this reason, and does.
     ExcuseGone(&'static str),
     Failed(String),
-    /// With so many checks.
+    /// It passed with this many checks.
     Passed(usize),
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Outcome {
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<(Scenario, Outcome)>,
-    /// What a client that does nothing was allowed to do, though it must not be.
+    /// Scenarios that a client that does nothing passed, though it must not.
     pub(crate) leaks: Vec<String>,
     /// Whether every scenario of the suite was played.
     pub(crate) is_whole: bool,
@@ -76,7 +76,7 @@ impl Report {
         format!("conformance: {passed} passed, {expected} expected failures, {failed} failed")
     }
 
-    /// Puts the tables between the two markers of a file, if they are whole and good.
+    /// Writes the tables between the two markers of a file, if they are complete and have no failure.
     pub(crate) fn write_into(&self, path: &Path) -> Result<()> {
         if !self.is_whole || !self.is_good() {
             eprintln!("{} is left as it is: not everything was played and passed", path.display());
@@ -102,7 +102,7 @@ impl Report {
         text
     }
 
-    /// What must pass in one revision, beside the others' results.
+    /// The scenarios that must pass in one revision, beside the results of others.
     fn played(&self, leg: Leg) -> String {
         let mut text = header("scenario", |_| String::new());
         for (scenario, outcome) in self.rows.iter().filter(|(scenario, _)| scenario.leg == leg) {
@@ -149,7 +149,7 @@ impl Report {
         text
     }
 
-    /// What cannot pass yet, by reason and revision.
+    /// The scenarios that cannot pass yet, by reason and revision.
     fn excused(&self) -> String {
         let mut lines: Vec<(&str, Leg, Vec<&str>)> = Vec::new();
         for (Scenario { name, leg }, outcome) in &self.rows {

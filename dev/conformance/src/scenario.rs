@@ -1,4 +1,4 @@
-//! The scenarios: read from the suite's own list, so that none can be forgotten.
+//! The scenarios, read from the suite's own list, so that none can be forgotten.
 
 use anyhow::{Result, bail};
 
@@ -9,16 +9,16 @@ pub(crate) struct Scenario {
     pub(crate) leg: Leg,
 }
 
-/// What a scenario is played in.
+/// The part of the suite that a scenario belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Leg {
     /// The revision with sessions.
     Sessions,
     /// The stateless revision.
     Stateless,
-    /// A revision before those: no requirement of either.
+    /// A revision before those: not required by either.
     Older,
-    /// An extension: no requirement of any revision.
+    /// An extension: not required by any revision.
     Extension,
 }
 
@@ -51,18 +51,18 @@ impl Scenario {
         self.leg.is_required() && self.name != "json-schema-2020-12-preservation"
     }
 
-    /// How many checks must succeed: a client that asks nothing is refused nothing. One scenario has nine
+    /// How many checks must succeed, because a client that sends nothing fails none. One scenario has nine
     /// for what can be asked, and one more for a notification.
     pub(crate) fn least(&self) -> usize {
         if self.name == "http-standard-headers" { 10 } else { 1 }
     }
 
-    /// How often it may be played: one measures time, and a busy machine is late.
+    /// How often it may be played: one scenario measures time, and a busy machine is late.
     pub(crate) fn tries(&self) -> usize {
         if self.name == "sse-retry" { 2 } else { 1 }
     }
 
-    /// Whether the suite by itself lets a client pass that does nothing.
+    /// Whether the suite itself lets a client pass that does nothing.
     pub(crate) fn is_vacuous(&self) -> bool {
         matches!(&*self.name, "initialize" | "http-standard-headers")
     }
@@ -72,8 +72,8 @@ impl Scenario {
     }
 }
 
-/// Reads what the suite prints of itself: `  - NAME [REVISION,REVISION]`, clients below a title of
-/// theirs.
+/// Reads the list that the suite prints: `  - NAME [REVISION,REVISION]`, with the client scenarios below a
+/// title of their own.
 pub(crate) fn read(list: &str) -> Result<Vec<Scenario>> {
     let lines = list.lines().skip_while(|line| !line.starts_with("Client scenarios")).skip(1);
     let lines = lines.take_while(|line| line.starts_with("  - "));
@@ -99,7 +99,7 @@ fn of_line(line: &str) -> Vec<Scenario> {
     known.into_iter().map(|leg| Scenario::new(name, leg)).collect()
 }
 
-/// Without these the suite is not the one that we mean.
+/// Without these it is not the suite that we mean.
 const MUST: &[(&str, Leg)] = &[
     ("elicitation-sep1034-client-defaults", Leg::Sessions),
     ("http-custom-headers", Leg::Stateless),

@@ -1,4 +1,4 @@
-//! One run of the suite: install, play each scenario alone, tell.
+//! One run of the suite: install it, play each scenario alone, report.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::report::{Outcome, Report};
 use crate::scenario::{self, Scenario};
 use crate::verdict::{Verdict, verdict};
 
-/// What a person asked for.
+/// The settings of a run.
 pub(crate) struct Order {
     /// Only scenarios whose name contains this.
     pub(crate) scenario: String,
@@ -18,7 +18,7 @@ pub(crate) struct Order {
     pub(crate) write: Option<PathBuf>,
 }
 
-/// Runs it all and says whether everything is as it must be.
+/// Carries out a run, and returns whether everything is as it must be.
 pub(crate) async fn run(order: Order) -> Result<bool> {
     let harness = match Harness::install().await? {
         Installed::Ready(harness) => harness,
@@ -44,7 +44,7 @@ pub(crate) async fn run(order: Order) -> Result<bool> {
             anyhow::Ok((scenario, outcome))
         }
     };
-    // What must pass goes one after the other: one scenario measures time.
+    // Scenarios that must pass are played one after the other, because one of them measures time.
     let rows = stream::iter(must.iter().map(played)).buffered(1);
     report.rows = rows.try_collect().await?;
     let rows = stream::iter(excused.iter().map(played)).buffered(AT_ONCE);
@@ -75,8 +75,8 @@ async fn play(harness: &Harness, scenario: &Scenario, command: &str) -> Result<V
     }
 }
 
-/// The guard rail: what a client that does nothing is allowed. By the strict rule it must be nothing, and
-/// by the suite's own word no more than what is known.
+/// The scenarios that a client that does nothing passes. By the strict rule there must be none, and by the
+/// suite's own verdict no more than are known.
 async fn leaks(harness: &Harness, must: &[&Scenario]) -> Result<Vec<String>> {
     eprintln!("a client that does nothing ...");
     let played = must.iter().map(|scenario| async {
@@ -94,7 +94,7 @@ async fn leaks(harness: &Harness, must: &[&Scenario]) -> Result<Vec<String>> {
     Ok(leaks.into_iter().flatten().collect())
 }
 
-/// This program as a client, for a shell. The suite adds the URL.
+/// The command that runs this program as a client, for a shell. The suite adds the URL.
 fn ours() -> Result<String> {
     let path = std::env::current_exe().context("this program does not know its own path")?;
     let path = path.to_str().context("the path of this program is no text")?;
@@ -102,5 +102,5 @@ fn ours() -> Result<String> {
 }
 
 const NOTHING: &str = "true";
-/// Where no time is measured.
+/// How many scenarios are played at once where no time is measured.
 const AT_ONCE: usize = 3;

@@ -1,21 +1,21 @@
 //! The strict rule: when a scenario counts as passed.
 //!
-//! The suite's own word is not enough: it lets two scenarios pass with a client that does nothing.
+//! The suite's own verdict is not enough: it lets two scenarios pass with a client that does nothing.
 
 use serde::Deserialize;
 
-/// What one run of a scenario left behind.
+/// The results of one run of a scenario.
 #[derive(Debug)]
 pub(crate) struct Played {
-    /// Whether the suite ended with 0: no failure, no warning, and the client ended with 0 in time.
+    /// Whether the suite exited with 0: no failure, no warning, and the client exited with 0 in time.
     pub(crate) is_accepted: bool,
-    /// `checks.json`; a scenario in which the suite itself fails writes none.
+    /// `checks.json`; absent if the suite itself failed.
     pub(crate) checks: Option<String>,
-    /// What the client said last.
+    /// The client's last output.
     pub(crate) last_words: Option<String>,
 }
 
-/// Passed with so many checks, or why not.
+/// The number of checks of a scenario that passed, or why it did not pass.
 pub(crate) type Verdict = Result<usize, String>;
 
 /// Judges a run of which at least this many checks must have succeeded.

@@ -1,4 +1,4 @@
-//! One broken rule, ready to be read: where it is, what is wrong, what the rule is.
+//! One broken rule: where it is, what is wrong, what the rule is.
 
 use std::fmt;
 

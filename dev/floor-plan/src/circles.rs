@@ -1,8 +1,8 @@
 //! The rule within a folder: its modules do not import each other in a circle.
 //!
 //! Two modules that need each other are one idea in two files, and neither can be read first; the plan lists
-//! those for which that is meant. A module may use what its own folder's `mod.rs` has: the folder is one idea.
-//! A name that is re-exported counts as the module that it comes from.
+//! those for which that is intended. A module may use items of its own folder's `mod.rs`, because the folder
+//! is one idea. A name that is re-exported counts as the module that it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::breach::Breach;
 use crate::import::Import;
 use crate::source::{Module, Source, modules};
 
-/// Finds the circles among the modules of one crate, but for those that the plan lists as one idea.
+/// Finds the circles among the modules of one crate, except those that the plan lists as one idea.
 pub fn check(crate_name: &str, together: &[Vec<String>], sources: &[Source]) -> Vec<Breach> {
     let modules = modules(sources);
     let mut folders = Tree::new(&modules).folders();
@@ -98,7 +98,7 @@ impl ImportGraph {
         self.imports.entry(from.to_owned()).or_default().entry(to.to_owned()).or_insert(place);
     }
 
-    /// Takes these modules for one. Returns whether each of them is in a circle of the others.
+    /// Merges these modules into one. Returns whether each of them is in a circle of the others.
     fn join(&mut self, names: &BTreeSet<&str>) -> bool {
         let inside = |name: &str| names.contains(name);
         let others = |from: &str| {
@@ -160,7 +160,7 @@ impl ImportGraph {
     }
 }
 
-/// Enough for every re-export of a re-export; a circle of them ends here.
+/// Enough for every re-export of a re-export; it also ends a circle of re-exports.
 const MOST_HOPS: usize = 8;
 
 #[cfg(test)]

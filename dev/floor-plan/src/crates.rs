@@ -1,4 +1,4 @@
-//! The rules between crates: who may be in whose tree, and what the pure core may never reach.
+//! The rules between crates: which crates may be in whose tree, and which the pure core may never reach.
 //!
 //! The tree of a crate is everything that a user of it builds: its dependencies and build
 //! dependencies, and theirs, for every platform. Development dependencies are left out.
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::breach::Breach;
 use crate::plan::{CratePlan, PLAN_FILE, Plan};
 
-/// Who depends on whom.
+/// The dependencies of all packages.
 #[derive(Debug, Default)]
 pub struct Graph {
     /// The crates of this workspace by name.
@@ -65,7 +65,7 @@ impl Graph {
         self.members.iter().any(|member| member == name)
     }
 
-    /// Everything below a crate, each with the shortest way to it, `a > b > c`.
+    /// Everything below a crate, each with the shortest path to it, `a > b > c`.
     fn tree(&self, name: &str) -> BTreeMap<String, String> {
         let mut ways = BTreeMap::from([(name.to_owned(), name.to_owned())]);
         let mut open = VecDeque::from([name.to_owned()]);

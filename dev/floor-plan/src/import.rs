@@ -1,4 +1,4 @@
-//! Finds out what a source file imports from its own crate, as paths from the crate's root.
+//! Finds what a source file imports from its own crate, as paths from the crate's root.
 //!
 //! A path counts wherever it stands: in `use`, in `pub use`, in a signature, in an expression. Code
 //! under `#[cfg(test)]` is left out. This is a scanner, not a compiler, and has limits: it expands
@@ -6,12 +6,12 @@
 
 use crate::token::{Token, tokens};
 
-/// What one file says about the modules of its crate.
+/// The imports and test modules of one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Everything it imports from its own crate.
     pub imports: Vec<Import>,
-    /// The modules it declares for tests only and keeps in other files.
+    /// The modules that it declares for tests only and keeps in other files.
     pub test_modules: Vec<Vec<String>>,
 }
 
@@ -22,7 +22,7 @@ pub struct Import {
     pub line: usize,
     /// The path from the crate's root; empty if the root itself is imported as a whole.
     pub path: Vec<String>,
-    /// The name it gets, if it comes from a `use` and that names it.
+    /// The name that a `use` gives it, if it does.
     pub name: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! `floor-plan [FOLDER]`: checks the workspace of this folder, or of the one given.
 //!
-//! Exit codes: 0 all is as planned, 1 something is not (listed on stdout), 2 could not check.
+//! Exit codes: 0 everything is as planned, 1 something is not (listed on stdout), 2 could not check.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! The rules within a crate: every module has a floor, and imports point down.
 //!
-//! The roots (`lib.rs`, `main.rs`) stand above all floors and may import anything; a name that they
-//! re-export counts as the module it comes from, so that `crate::Link` is no way around the plan.
+//! The roots (`lib.rs`, `main.rs`) are above all floors and may import anything. A name that they re-export
+//! counts as the module it comes from, so that `crate::Link` does not bypass the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ use crate::breach::Breach;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What each crate may be and do.
+    /// The plan of each crate.
     pub crates: BTreeMap<String, CratePlan>,
 }
 
@@ -18,7 +18,7 @@ pub struct Plan {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CratePlan {
-    /// Where it stands; a crate without a height stands alone.
+    /// Its floor; a crate without a height stands alone.
     pub height: Option<u32>,
     /// The crates of this workspace that may be in its tree.
     pub may_use: Vec<String>,
@@ -43,8 +43,7 @@ impl Plan {
         toml::from_str(text)
     }
 
-    /// Checks the plan against itself: whatever a crate may use must stand lower, and a module
-    /// stands on one floor.
+    /// Checks the plan against itself: a crate may use only lower ones, and a module is on one floor.
     pub fn check(&self) -> Vec<Breach> {
         let mut breaches = Vec::new();
         for (name, plan) in &self.crates {

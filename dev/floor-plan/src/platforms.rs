@@ -1,8 +1,8 @@
 //! The rule on platforms: a crate names them in the files that the plan lists under `platform`, and nowhere else.
 //!
-//! To name one is to ask the compiler for it, as in `#[cfg(unix)]`, `cfg!(windows)` or `cfg_select!`, or to read
-//! it from `consts::OS`. Tests count too. Code that stands on one platform as a whole may use what only that one
-//! has: the question is asked where its module is declared.
+//! A file names a platform if it asks the compiler for it, as in `#[cfg(unix)]`, `cfg!(windows)` or
+//! `cfg_select!`, or reads it from `consts::OS`. Tests count, too. A module that exists on one platform only
+//! may use what that platform has: the condition is where the module is declared.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn named<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     found
 }
 
-/// What stands between the brackets after `cfg` or `cfg!`; nothing if there are none.
+/// The tokens between the brackets after `cfg` or `cfg!`; none if there are no brackets.
 fn condition<'a, 'b>(rest: &'b [Token<'a>]) -> &'b [Token<'a>] {
     let rest = match rest {
         [sign, rest @ ..] if sign.text == "!" => rest,

@@ -7,7 +7,7 @@ use crate::import::{Facts, facts};
 pub struct Source {
     /// Its path below `src`, with `/` between the parts.
     pub file: String,
-    /// What it says.
+    /// Its contents.
     pub text: String,
 }
 
@@ -18,7 +18,7 @@ pub struct Module<'a> {
     pub file: &'a str,
     /// Its path from the root; empty for a root (`lib.rs`, `main.rs`).
     pub path: Vec<String>,
-    /// What it says about the modules of its crate.
+    /// Its imports and test modules.
     pub facts: Facts,
 }
 

@@ -4,7 +4,7 @@
 //! It knows just enough of the language for that. Numbers come out as words, `::` is one token, and
 //! every other sign is a token of one character.
 
-/// One word or sign, and the line it stands on (the first is 1).
+/// One word or sign, and its line (the first is 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     /// The word or sign as written.
@@ -112,7 +112,7 @@ fn character_or_tick(rest: &str) -> usize {
     let mut inside = rest[1..].chars();
     match inside.next() {
         Some('\\') => {
-            // The escaped character may itself be a tick, so the closing one is looked for behind it.
+            // The escaped character may itself be a tick, so the closing one is searched behind it.
             let close = rest.get(3..).and_then(|tail| tail.find('\''));
             close.map_or(rest.len(), |at| 3 + at + 1)
         }

@@ -1,8 +1,8 @@
 //! Reads a workspace from the disk: its plan, its crates with their sources, and its lock file.
 //!
-//! The tree comes from `Cargo.lock` and not from the resolver, which would have to download the
-//! packages of every platform first. It may show an optional package that nobody turned on: the
-//! check is then too strict, never too lax.
+//! The tree comes from `Cargo.lock` and not from the resolver, which would have to download the packages of
+//! every platform first. It may contain an optional package that is not enabled: the check is then too
+//! strict, never too lax.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::source::Source;
 /// Everything that the rules look at.
 #[derive(Debug)]
 pub struct Workspace {
-    /// What should be.
+    /// The plan.
     pub plan: Plan,
     /// Which package depends on which.
     pub graph: Graph,
@@ -98,7 +98,7 @@ impl Package {
         Ok(sources)
     }
 
-    /// The names of what it needs outside its own tests.
+    /// The names of its dependencies, without those of its tests.
     fn needs(&self) -> impl Iterator<Item = &str> {
         let built = self.dependencies.iter().filter(|needed| needed.kind.as_deref() != Some("dev"));
         built.map(|needed| needed.name.as_str())
@@ -119,8 +119,8 @@ struct Locked {
     dependencies: Vec<String>,
 }
 
-/// Joins what the lock file knows (all packages, but also development dependencies of ours) with
-/// what cargo knows of our crates (the kinds of their dependencies).
+/// Joins what the lock file has (all packages, but also development dependencies of ours) with what cargo
+/// knows of our crates (the kinds of their dependencies).
 fn graph(members: &[Package], lock: &Lock) -> Result<Graph> {
     let mut dependencies = BTreeMap::new();
     for locked in &lock.packages {

@@ -1,4 +1,4 @@
-//! Scripts for clients in the lab, and what clients say about each step.
+//! Scripts for clients in the lab, and the lines that clients report.
 //!
 //! A list is read as a script, anything else as the line of a step.
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 use ridethrough_lab::adapter::{Answer, Line, Step};
 use serde_json::Value;
 
-/// What was read can be written and read again, and a step that makes sense can be waited for.
+/// Checks that what was read can be written and read again, and that a valid step has a finite time.
 pub fn adapter_script(input: &[u8]) {
     let first = input.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'[') { script(input) } else { line(input) }
@@ -17,7 +17,7 @@ fn script(input: &[u8]) {
     let value = serde_json::from_slice::<Value>(input).ok();
     let steps = value.and_then(|it| serde_json::from_value::<Vec<Step>>(it).ok());
     let straight = serde_json::from_slice::<Vec<Step>>(input).ok();
-    // A key that is there twice is refused if it is seen; a value has forgotten it.
+    // A duplicate key is refused where it is seen; a `Value` has lost it.
     assert!(straight.is_none() || straight == steps, "read otherwise by way of a value");
     for step in steps.into_iter().flatten() {
         let written = serde_json::to_value(&step).expect("a step can be written");

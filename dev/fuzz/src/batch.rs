@@ -1,5 +1,5 @@
-//! What a client posts to `expose`, one message or a batch of 2025-03-26, against the same rules on what
-//! `serde_json` has read.
+//! What a client posts to `expose`, one message or a batch of 2025-03-26, compared with simple rules on what
+//! `serde_json` reads.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,11 +8,12 @@ use ridethrough_expose::{Rehearsal, rehearse};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A body is refused, or each of its messages is a line that says the same, each call has one answer, and the
-/// stream ends with the last. No two calls have one id, and there are no more messages than there may be.
+/// Checks that a body is refused, or that each of its messages is one line of equal meaning, each call has
+/// one answer, and the stream ends with the last. No two calls have one id, and there are no more messages
+/// than the limit.
 ///
-/// The first byte says how the body is made of the rest: as it is, or repeated to about as many messages as a
-/// batch may have.
+/// The first byte says how the body is made of the rest: unchanged, or repeated to about as many messages as
+/// a batch may have.
 pub fn batch(input: &[u8]) {
     let Some((how, text)) = input.split_first() else { return };
     let body = match how {
@@ -24,7 +25,7 @@ pub fn batch(input: &[u8]) {
     match rehearse(&body) {
         Ok(done) => {
             check(&done);
-            // `serde_json` gives up where things are nested deeply.
+            // `serde_json` refuses deep nesting.
             if let Some(elements) = elements.or(whole) {
                 check_lines(&done, &elements);
             }
@@ -73,7 +74,7 @@ fn check_lines(done: &Rehearsal, elements: &[&RawValue]) {
     assert_ne!(are_different(elements), Some(false), "two calls have one id");
 }
 
-/// Whether no two calls among these have one id; `None` if `serde_json` cannot read them all.
+/// Whether all calls among these have different ids; `None` if `serde_json` cannot read them all.
 fn are_different(elements: &[&RawValue]) -> Option<bool> {
     let read = |element: &&RawValue| serde_json::from_str(element.get()).ok();
     let messages: Vec<BTreeMap<_, _>> = elements.iter().map(read).collect::<Option<_>>()?;
@@ -81,7 +82,7 @@ fn are_different(elements: &[&RawValue]) -> Option<bool> {
     Some(messages.iter().filter_map(id_of).all(|id| seen.insert(id)))
 }
 
-/// The id of a call: a text, however it is written, or a number as it is written.
+/// The id of a call: a text in any spelling, or a number as it is spelled.
 fn id_of(members: &BTreeMap<String, Box<RawValue>>) -> Option<Result<String, String>> {
     serde_json::from_str::<String>(members.get("method")?.get()).ok()?;
     let id = members.get("id")?.get();

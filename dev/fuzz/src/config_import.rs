@@ -1,14 +1,14 @@
 //! Config files of hosts, as `ridethrough import` reads and changes them.
 //!
-//! An input that begins with `#toml` is TOML, one that begins with the byte 255 is a file that is made
-//! of the words which its bytes choose (a fuzzer seldom writes JSON), and any other is JSON.
+//! An input that begins with `#toml` is TOML. One that begins with the byte 255 becomes a file of words that
+//! its bytes choose, because a fuzzer seldom writes JSON. Any other is JSON.
 
 use std::path::Path;
 
 use ridethrough_cli::{Rehearsal, rehearse};
 
-/// What is written can be read, leads to the same servers, is not changed by a second time, and can be
-/// undone to the last byte; nothing of a file reaches a terminal as more than text.
+/// Checks that what is written can be read, leads to the servers of the original, is not changed by a second
+/// import, and can be undone to the last byte; and that a file's contents reach a terminal only as text.
 pub fn config_import(input: &[u8]) {
     let path =
         if input.starts_with(b"#toml") { "/project/config.toml" } else { "/project/.mcp.json" };
@@ -31,8 +31,8 @@ fn check(rehearsal: &Rehearsal, before: &str) {
     assert!(!shown.contains(|it: char| it.is_control() && it != '\n'), "it steers the terminal");
 }
 
-/// A file with a server for each zero: the byte after it says in which table and by which name, the next
-/// one the program, and the others its arguments.
+/// A file with a server for each zero: the next byte chooses its table and name, the one after that the
+/// program, and the others its arguments.
 fn made_of(choices: &[u8]) -> String {
     let mut tables = TABLES.map(|_| Vec::new());
     // Each byte is a whole word, and a few of them are enough for every rule.

@@ -1,12 +1,12 @@
-//! JSON-RPC messages, against the same rules on values that `serde_json` has read.
+//! JSON-RPC messages, compared with simple rules on values that `serde_json` reads.
 
 use bytes::Bytes;
 use ridethrough_core::answer::words::names_a_lost_session;
 use ridethrough_core::message::{Answer, Id, Incoming, Json, Message};
 use serde_json::{Map, Value};
 
-/// A message is of the kind that its members say, what it carries are bytes of the input, and what is
-/// made of those is JSON again.
+/// Checks that a message is of the kind that its members say, that what it carries are bytes of the input,
+/// and that what is made of those is JSON again.
 pub fn envelope(input: &[u8]) {
     let text = Bytes::copy_from_slice(input);
     let read = Incoming::parse(&text);
@@ -21,7 +21,7 @@ pub fn envelope(input: &[u8]) {
     }
 }
 
-/// A message in a form that can be compared: kind, id, method, and what it carries.
+/// A message in a form that can be compared: kind, id, method, and contents.
 type Seen = (&'static str, Option<Value>, Option<String>, Option<Value>);
 
 fn seen(incoming: &Incoming) -> Vec<Seen> {
@@ -91,7 +91,7 @@ fn check_message(message: &Message, input: &[u8]) {
     }
 }
 
-/// An id is taken for one of our numbers only if it is that number, or a text that says it.
+/// Checks that an id matches one of our numbers only if it is that number, or a text that spells it.
 fn check_number(id: &Id, number: u64) {
     // Not by `serde_json`'s number: beyond 2^53 that may be the next one.
     let says = |text: &str| text.parse::<f64>().ok() == Some(number as f64);

@@ -1,5 +1,5 @@
 //! Heads of answers: `Content-Type`, `Retry-After`, `WWW-Authenticate`, `Keep-Alive`, `Location` and the
-//! session id, against the same rules written for their reader.
+//! session id, compared with rules that are written for readability.
 //!
 //! The first byte chooses the status; the rest are lines of headers.
 
@@ -13,8 +13,8 @@ use ridethrough::probe::{keep_alive, read_head};
 use ridethrough::transport::{AnswerHead, Endpoint};
 use ridethrough_core::head::{Content, Redirect};
 
-/// A head says what its headers say, nothing that cannot be sent back to the server, and no secret of a
-/// redirect.
+/// Checks that a head says what its headers say, nothing that cannot be sent back to the server, and no
+/// secret of a redirect.
 pub fn headers(input: &[u8]) {
     let [status, lines @ ..] = input else { return };
     let parts = parts(STATUSES[usize::from(*status) % STATUSES.len()], lines);
@@ -41,7 +41,7 @@ fn parts(status: u16, lines: &[u8]) -> Parts {
     for line in lines.split(|byte| *byte == b'\n') {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
         let name = match &line[..colon] {
-            // One letter for each header that is read, so that a fuzzer meets them.
+            // One letter for each header that is read, so that the fuzzer finds them.
             [letter] => NAMES.iter().find(|name| name.starts_with(char::from(*letter))).copied(),
             name => str::from_utf8(name).ok(),
         };
@@ -78,7 +78,7 @@ fn check_retry_after(head: &AnswerHead, value: Option<&str>) {
     }
 }
 
-/// What is asked for is certain where a line is written as RFC 9110 wants it.
+/// Checks the challenge where a line follows RFC 9110.
 fn check_challenge(head: &AnswerHead, parts: &Parts) {
     let lines: Vec<_> = parts.headers.get_all(WWW_AUTHENTICATE).iter().collect();
     assert_eq!(head.challenge.is_some(), !lines.is_empty());
@@ -95,8 +95,8 @@ fn check_challenge(head: &AnswerHead, parts: &Parts) {
     assert_eq!(head.challenge.as_ref(), Some(&expected));
 }
 
-/// The parameters of a line with one challenge; `None` if it has none or several, or breaks the rules of
-/// RFC 9110, 11.3.
+/// The parameters of a line with one challenge; `None` if it has none or several, or breaks the rules of RFC
+/// 9110, 11.3.
 fn expected_params(line: &str) -> Option<Vec<(String, String)>> {
     let (scheme, mut rest) = line.split_once(' ')?;
     if scheme.is_empty() || !scheme.chars().all(is_token) {
@@ -121,7 +121,7 @@ fn expected_params(line: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// A token or a quoted text, and what stands behind it.
+/// A token or a quoted text, and the rest behind it.
 fn expected_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find(|it| !is_token(it)).unwrap_or(text.len());
@@ -153,7 +153,7 @@ fn check_redirect(redirect: &Redirect, endpoint: &Endpoint, location: &str) {
                 let is_host = it.host_to_resolve().eq_ignore_ascii_case("example.com");
                 is_host && it.is_tls() && it.port() == 443
             };
-            // A fragment is not asked for, and a URL may have blanks around it.
+            // A fragment is not sent, and a URL may have spaces around it.
             let asked_for = location.split('#').next().unwrap_or_default();
             let there = Endpoint::parse(&format!("{scheme}{asked_for}"));
             assert!(there.is_ok_and(|it| is_ours(&it)) || !is_absolute(location), "{location}");

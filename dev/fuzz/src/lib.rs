@@ -1,9 +1,8 @@
-//! What must hold whatever our parsers are given: one function for each target of the fuzzer.
+//! The properties of our parsers that must hold for any input: one function for each fuzz target.
 //!
-//! A function takes any bytes and panics if a promise is broken; that a parser itself never panics is
-//! the least of them. `dev/fuzz/` has the programs that call them with coverage as a guide, and the inputs
-//! that were found on the way; the test `replay` of this crate calls them with those inputs, without a
-//! fuzzer.
+//! A function takes any bytes and panics if a property does not hold, or if the parser panics. `dev/fuzz/`
+//! has the programs that call them under a coverage-guided fuzzer, and the inputs that it kept; the test
+//! `replay` of this crate calls them with those inputs, without a fuzzer.
 
 mod adapter_script;
 mod batch;
@@ -23,7 +22,7 @@ pub use mirror::mirror;
 pub use schema::schema;
 pub use sse::sse;
 
-/// A target by the name of its folder, and what it does with an input.
+/// A target: the name of its folder, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.

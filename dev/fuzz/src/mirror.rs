@@ -1,13 +1,14 @@
-//! What of a request is repeated in headers: any text must come back from its header as it was, and any
-//! schema and any arguments must make headers that HTTP can carry.
+//! The parts of a request that are repeated in headers: any text must come back from its header unchanged,
+//! and any schema and any arguments must make headers that HTTP can carry.
 
 use ridethrough_core::message::Json;
 use ridethrough_core::mirror::{Mirrors, encode, name};
 
-/// The first line is a schema, the second one arguments or params; the whole is also a text to be carried.
+/// Checks the headers. The first line is a schema, the second one arguments or params; the whole is also a
+/// text to be carried.
 pub fn mirror(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
-    // What looks as if it were wrapped must be wrapped once more.
+    // A text that looks encoded must be encoded once more.
     for text in [text, &format!("=?base64?{text}?=")] {
         let value = encode(text);
         let carried = value.to_str().expect("a header of visible ASCII");
@@ -31,7 +32,7 @@ pub fn mirror(input: &[u8]) {
     }
 }
 
-/// What a server makes of a header, slowly.
+/// Decodes a header as a server does, slowly.
 fn decoded(value: &str) -> Vec<u8> {
     let inside = value.strip_prefix("=?base64?").and_then(|it| it.strip_suffix("?="));
     let Some(inside) = inside else { return value.as_bytes().to_vec() };

@@ -4,13 +4,14 @@ use jsonschema::{Draft, PatternOptions};
 use ridethrough_cli::rehearse_schema;
 use serde_json::Value;
 
-/// A schema on the first line, a word on each of the others. What would be sent is one JSON object with the
-/// keys that were typed; and making a schema safe to check by changes no verdict, where it is safe already.
+/// Checks arguments against a schema: the first line is the schema, each other line a word. What would be
+/// sent is one JSON object with the keys that were typed; and making a schema safe to check changes no
+/// verdict, where it is safe already.
 pub fn schema(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let mut lines = text.lines();
     let schema = lines.next().unwrap_or_default();
-    // Files of this machine and stdin are none of the fuzzer's business.
+    // The fuzzer must not read files of this machine or stdin.
     let is_harmless = |it: &&str| !it.contains("=@") && *it != "-";
     let words: Vec<_> = lines.filter(is_harmless).map(str::to_owned).collect();
 
@@ -21,7 +22,7 @@ pub fn schema(input: &[u8]) {
         assert!(!seen.faults.is_empty(), "refused without a reason");
         return;
     };
-    // What is deeper than this is not read by anybody, and not checked.
+    // What is nested deeper than this is not read, and not checked.
     let Ok(sent) = serde_json::from_str::<Value>(arguments) else {
         assert!(seen.faults.is_empty());
         return;
@@ -32,7 +33,7 @@ pub fn schema(input: &[u8]) {
     }
 }
 
-/// What the library says by itself, if nothing in the schema had to be taken out.
+/// The verdict of the library alone, if nothing had to be removed from the schema.
 fn opinion(schema: &str, sent: &Value) -> Option<bool> {
     let names = ["$", "\"id\"", "\"pattern"];
     if names.iter().any(|it| schema.contains(it)) || schema.contains('\\') {

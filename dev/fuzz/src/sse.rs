@@ -1,9 +1,9 @@
-//! The decoder of event streams, against the standard written for its reader.
+//! The decoder of event streams, compared with a readable version of the standard.
 //!
 //! The first byte chooses the limit, the second how the rest is cut into chunks.
 
 use bytes::Bytes;
-// What is borrowed from the decoder's own tests finds these here.
+// The code that is shared with the decoder's own tests finds these here.
 pub(crate) use ridethrough_core::sse::{Decoder, Item, TooLarge};
 
 #[path = "../../../crates/core/src/sse/tests/seen.rs"]
@@ -15,8 +15,8 @@ mod standard;
 use seen::{Fields, LARGE, PACES, Seen, decode_at, next};
 use standard::by_the_standard;
 
-/// However a stream is cut, and whenever its items are taken, they are those of the standard; no block
-/// beyond the limit is reported or held.
+/// Checks that the items of a stream are those of the standard, however it is cut and whenever they are
+/// taken, and that no block beyond the limit is reported or held.
 pub fn sse(input: &[u8]) {
     let [limit, cut, stream @ ..] = input else { return };
     let expected = by_the_standard(stream);
@@ -34,7 +34,7 @@ pub fn sse(input: &[u8]) {
     assert!(before.iter().all(|item| size(item) <= limit * 3), "limit {limit}");
 }
 
-/// Everything up to the limit, and never more in memory than that.
+/// Decodes everything up to the limit, and checks that no more is in memory.
 fn decode_within(limit: usize, chunks: &[&[u8]]) -> Vec<Seen> {
     let mut decoder = Decoder::new(limit);
     let mut seen = Vec::new();
@@ -46,7 +46,7 @@ fn decode_within(limit: usize, chunks: &[&[u8]]) -> Vec<Seen> {
     seen
 }
 
-/// How much text an item has; a byte that is no UTF-8 was replaced by three.
+/// How much text an item has; a byte that is not UTF-8 was replaced by three.
 fn size(item: &Seen) -> usize {
     let text = |it: &Option<String>| it.as_ref().map_or(0, String::len);
     match item {
@@ -55,10 +55,10 @@ fn size(item: &Seen) -> usize {
     }
 }
 
-/// The most bytes that the field lines of one block have, finished or not.
+/// The most bytes in the field lines of one block, complete or not.
 fn largest_block(stream: &[u8]) -> usize {
     let mark = "\u{feff}".as_bytes();
-    // What may become the mark is no part of a line before it is known to be none.
+    // What may still become a byte order mark is not part of a line yet.
     if mark.starts_with(stream) {
         return 0;
     }

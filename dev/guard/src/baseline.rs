@@ -1,7 +1,7 @@
-//! The committed counts, and what they are true for.
+//! The committed counts, and the conditions under which they are valid.
 //!
-//! The file is TOML, but only as much of it as is written here is read: a parser would be built for
-//! this alone, and take longer than everything that is counted.
+//! The file is TOML, but only the part of TOML that is written here is read: a parser would be built for this
+//! alone, and take longer than everything that is counted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,24 +9,24 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// Instructions of one turn, by workload.
+/// The instructions of one turn, by workload.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
-/// What `dev/guard/baseline.toml` says.
+/// The contents of `dev/guard/baseline.toml`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Baseline {
     pub(crate) maker: Maker,
     pub(crate) counts: Counts,
 }
 
-/// Everything that changes a count without a line of ours changing.
+/// Everything that changes a count without a change of our code.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Maker {
     pub(crate) rustc: String,
     pub(crate) target: String,
-    /// The level of optimization, and what was set from outside.
+    /// The level of optimisation, and settings from the environment.
     pub(crate) built: String,
-    /// Searches and copies choose their instructions when the program starts.
+    /// The processor: searches and copies choose their instructions when the program starts.
     pub(crate) processor: String,
 }
 
@@ -77,7 +77,7 @@ impl Baseline {
 }
 
 impl Maker {
-    /// What made this program, and what runs it.
+    /// What built this program, and what runs it.
     pub(crate) fn this() -> Self {
         Self {
             rustc: env!("GUARD_RUSTC").to_owned(),

@@ -1,4 +1,4 @@
-//! Runs this program under valgrind and reads how many instructions that took.
+//! Runs this program under valgrind and reads the number of instructions.
 
 use std::process::{Command, Stdio};
 
@@ -33,7 +33,7 @@ fn total(workload: &Workload, turns: u64) -> Result<u64> {
     let own = std::env::current_exe().context("this program does not know where it is")?;
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(own);
-    // Its variables lie on the stack, and what lies there moves what is behind it.
+    // The environment is on the stack, so its size moves what is behind it.
     let path = std::env::var_os("PATH").unwrap_or_default();
     valgrind.args(["turn", workload.name, &turns.to_string()]).env_clear().env("PATH", path);
     let output = valgrind.output().context("valgrind cannot be started")?;
@@ -42,7 +42,7 @@ fn total(workload: &Workload, turns: u64) -> Result<u64> {
     collected(&said).with_context(|| format!("valgrind tells no count:\n{said}"))
 }
 
-/// The count in valgrind's last words, such as `==7== Collected : 123456`.
+/// The count in valgrind's last output, such as `==7== Collected : 123456`.
 fn collected(said: &str) -> Option<u64> {
     let line = said.lines().find_map(|line| line.split_once("Collected :"));
     line?.1.split_whitespace().next()?.parse().ok()

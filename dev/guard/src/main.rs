@@ -1,11 +1,11 @@
-//! `ridethrough-guard`: instruction counts of what every call goes through, held to a baseline.
+//! `ridethrough-guard`: compares the instruction counts of the code that every call runs with a baseline.
 //!
-//! Time on a shared machine cannot fail a test; a count can: valgrind counts the same instructions for
-//! the same program whatever else the machine does. The program runs itself under valgrind, once with
-//! few turns of a workload and once with many, so that start and set-up cancel out.
+//! A time on a shared machine is too uncertain to fail a test; a count is not: valgrind counts equally many
+//! instructions for one program whatever else the machine does. The program runs itself under valgrind, once
+//! with few turns of a workload and once with many, so that start and set-up cancel out.
 //!
-//! Counts are true for one compiler, one target and one kind of processor. Where another made the
-//! baseline, nothing is compared, and that is said.
+//! Counts are valid for one compiler, one target and one kind of processor. If the baseline was made by
+//! another, nothing is compared, and the output says so.
 
 mod baseline;
 mod callgrind;
@@ -88,7 +88,7 @@ fn update() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// In the repository that this program was built from.
+/// The baseline in the repository that this program was built from.
 fn path() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().context("the repository is not where it was built")?;

@@ -1,10 +1,10 @@
-//! What was counted beside what was counted before.
+//! The counts beside those of the baseline.
 
 use std::fmt::Write;
 
 use crate::baseline::{Baseline, Counts};
 
-/// How one workload compares.
+/// The comparison of one workload.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     name: String,
@@ -13,7 +13,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Whether it costs more than is allowed, or was not counted on one of the two sides.
+    /// Whether it costs more than is allowed, or is missing on one of the two sides.
     pub(crate) fn is_broken(&self) -> bool {
         let (Some(before), Some(now)) = (self.before, self.now) else { return true };
         now * 100 > before * (100 + ALLOWED_PERCENT)
@@ -29,7 +29,7 @@ impl Verdict {
     }
 }
 
-/// Every workload that is on either side.
+/// Compares every workload that is on either side.
 pub(crate) fn compare(baseline: &Baseline, counts: &Counts) -> Vec<Verdict> {
     let mut names: Vec<_> = baseline.counts.keys().chain(counts.keys()).collect();
     names.sort();

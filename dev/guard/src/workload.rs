@@ -1,6 +1,6 @@
-//! What is counted: pieces of work that every call is made of, done again and again.
+//! What is counted: pieces of work that every call consists of, repeated.
 //!
-//! A turn checks what came out, so that nothing of it can be left out by the compiler.
+//! A turn checks its result, so that the compiler cannot leave any of it out.
 
 mod decode;
 mod envelope;
@@ -11,7 +11,7 @@ use anyhow::Result;
 /// A piece of work.
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
-    /// How many turns are counted: enough to make one that differs disappear.
+    /// How many turns are counted: enough for a turn that differs not to matter.
     pub(crate) turns: u64,
     work: fn(u64) -> Result<()>,
 }

@@ -1,4 +1,4 @@
-//! What a check works with: a server that runs for all of them, and the means to start its own.
+//! What a check works with: a server that all checks share, and the means to start one of its own.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::proxy::Proxy;
 use crate::said::Said;
 use crate::surface::Surface;
 
-/// One server, ready to be asked.
+/// One server, ready for checks.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     pub(crate) surface: Surface,
@@ -29,9 +29,9 @@ pub(crate) struct Bench {
     host: Option<HostRecipe>,
     /// The era that its hosts speak.
     host_era: Era,
-    /// Hosts of the shared server that have nothing to do: one for each pair of eras.
+    /// Idle hosts of the shared server: one for each pair of eras.
     idle: Arc<Mutex<HashMap<HostEras, Host>>>,
-    /// What the server was seen to say.
+    /// The server's answers that were recorded.
     said: Arc<Mutex<Vec<Said>>>,
 }
 
@@ -55,23 +55,23 @@ impl Bench {
         }
     }
 
-    /// The same, with clients of the stateless era.
+    /// A bench with clients of the stateless era.
     pub(crate) fn stateless(self) -> Self {
         Self { era: Era::Modern, ..self }
     }
 
-    /// The same, with hosts of the stateless era.
+    /// A bench with hosts of the stateless era.
     pub(crate) fn with_stateless_hosts(self) -> Self {
         Self { host_era: Era::Modern, ..self }
     }
 
-    /// The same, with servers that are started so.
+    /// A bench whose servers are started with these settings.
     pub(crate) fn with(mut self, settings: &'static [Setting]) -> Self {
         self.recipe.settings = settings;
         self
     }
 
-    /// Keeps what the server said, for the report.
+    /// Records an answer of the server, for the report.
     pub(crate) fn record(&self, when: String, answer: String) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said_so = Said { when, answer };
@@ -80,7 +80,7 @@ impl Bench {
         }
     }
 
-    /// All that was kept.
+    /// All recorded answers.
     pub(crate) fn said(&self) -> Vec<Said> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -90,7 +90,7 @@ impl Bench {
         self.partner_of(&self.url())
     }
 
-    /// A client of the server behind this URL.
+    /// A client of the server at this URL.
     pub(crate) fn partner_of(&self, url: &str) -> Verdict<Partner> {
         Partner::built(Client::builder(url).eras(self.era))
     }
@@ -100,7 +100,7 @@ impl Bench {
         Partner::built(Client::builder(url).eras(self.era).tasks())
     }
 
-    /// What a client asks a server before anything else.
+    /// The first request of a client.
     pub(crate) const fn greeting(&self) -> &'static str {
         match self.era {
             Era::Legacy => r#""initialize""#,
@@ -112,12 +112,12 @@ impl Bench {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// A proxy before the shared server.
+    /// A proxy in front of the shared server.
     pub(crate) async fn proxy(&self) -> Verdict<Proxy> {
         Proxy::before(self.port).await.map_err(words)
     }
 
-    /// A server of the check's own, to be killed.
+    /// A server of the check's own, which it may kill.
     pub(crate) async fn process(&self) -> Verdict<Process> {
         Process::start(self.recipe.clone()).await.map_err(words)
     }
@@ -135,7 +135,7 @@ impl Bench {
         }
     }
 
-    /// Leaves a host to the next check; interpreters are slow to start.
+    /// Leaves a host to the next check, because interpreters are slow to start.
     pub(crate) fn leave(&self, host: Host) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).insert(self.host_eras(), host);
     }
@@ -150,7 +150,7 @@ impl Bench {
         HostEras { host: self.host_era, server: self.era }
     }
 
-    /// A server of the check's own, to be killed, and a client that has a session with it.
+    /// A server of the check's own, which it may kill, and a client that has a session with it.
     pub(crate) async fn own(&self) -> Verdict<(Process, Partner)> {
         let process = self.process().await?;
         let partner = self.partner_of(&process.url())?;
@@ -158,7 +158,7 @@ impl Bench {
         Ok((process, partner))
     }
 
-    /// The same over HTTP+SSE.
+    /// A server of the check's own over HTTP+SSE, and a client that has a session with it.
     pub(crate) async fn old(&self) -> Verdict<(Process, Partner)> {
         let process = Process::start(self.recipe.old()).await.map_err(words)?;
         let partner = Partner::built(Client::builder(&process.old_url()))?;
@@ -166,14 +166,15 @@ impl Bench {
         Ok((process, partner))
     }
 
-    /// A client that starts the server itself and speaks to it over stdio, and the file with its id.
+    /// A client that starts the server itself and talks to it over stdio, and the file with the server's
+    /// process id.
     pub(crate) fn local(&self) -> Verdict<(Partner, PathBuf)> {
         let (command, id) = self.recipe.local();
         Ok((Partner::built(ClientBuilder::spawn(command).eras(Era::Legacy))?, id))
     }
 
-    /// What a check of this name writes into the ledger: another word for each pair of eras, for a
-    /// check that finds the note of its twin takes it for its own.
+    /// The key that a check of this name writes into the ledger. It differs for each pair of eras, so that a
+    /// check does not take the note of its twin for its own.
     pub(crate) fn key(&self, name: &str) -> String {
         let pair = match (self.host_era, self.era) {
             (Era::Legacy, Era::Legacy) => "",
@@ -184,18 +185,18 @@ impl Bench {
         format!("{pair}{name}")
     }
 
-    /// How often the ledger says this about a key.
+    /// How often the ledger has this note about a key.
     pub(crate) fn noted(&self, what: &str, key: &str) -> usize {
         noted(&self.recipe.ledger, &format!("{what} {key}"))
     }
 
-    /// A call of this key ran once, as far as this server can tell.
+    /// Checks that a call with this key ran once, as far as this server can tell.
     pub(crate) fn ran_once(&self, key: &str) -> Verdict {
         let ran = self.noted("ran", key);
         expect(!self.surface.has_ledger() || ran == 1, || format!("it ran {ran} times"))
     }
 
-    /// Waits until the ledger says this about a key.
+    /// Waits until the ledger has this note about a key.
     pub(crate) async fn notes(&self, what: &str, key: &str) -> Verdict {
         let began = Instant::now();
         while self.noted(what, key) == 0 {

@@ -1,4 +1,4 @@
-//! The servers: what each is made of, and how it is installed and started.
+//! The servers: how each is installed and started, and what it is asked.
 
 use ridethrough::Era;
 use ridethrough_lab::install::Manager;
@@ -10,43 +10,43 @@ use crate::surface::Surface;
 pub(crate) struct Server {
     /// Its name, and that of its folder in `dev/interop/servers`.
     pub(crate) name: &'static str,
-    /// What its versions are written in.
+    /// The files that pin its versions.
     pub(crate) pins: &'static [&'static str],
     /// The package whose version the table shows.
     pub(crate) package: &'static str,
     pub(crate) installer: Installer,
     pub(crate) surface: Surface,
     pub(crate) asked: Asked,
-    /// The newest era that its SDK speaks. Whoever speaks the modern one speaks the legacy one too.
+    /// The newest era that its SDK speaks. A server that speaks the modern era speaks the legacy one, too.
     pub(crate) newest: Era,
-    /// The script of a host on the same SDK, if there is one.
+    /// The script of a host on its SDK, if there is one.
     pub(crate) host: Option<&'static str>,
-    /// What it is asked when nobody says which servers are.
+    /// What it is asked in a run without named servers.
     pub(crate) short_run: ShortRun,
 }
 
-/// What a server can be asked.
+/// The checks that a server is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Everything,
-    /// How it loses sessions: it has no other tools.
+    /// Only how it loses sessions, because it has no other tools.
     Sessions,
 }
 
-/// How much a server is asked in a short run.
+/// The checks of a server in a short run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShortRun {
     All,
     None,
-    /// For the second server of an SDK: what only this one speaks.
+    /// For the second server of an SDK: only what the first does not speak.
     Stateless,
 }
 
-/// Which package manager brings a server.
+/// The package manager that installs a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Installer {
     Cargo,
-    /// None: it is a part of this program.
+    /// None: the server is a part of this program.
     None,
     Npm {
         script: &'static str,

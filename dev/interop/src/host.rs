@@ -1,5 +1,5 @@
-//! A host of another SDK: a process that starts the bridge by its SDK's own stdio client. It does what
-//! it is told by lines of JSON (`dev/interop/servers/README.md`), and here is what it said.
+//! A host on another SDK: a process that starts the bridge by its SDK's own stdio client. It takes orders as
+//! lines of JSON (`dev/interop/servers/README.md`); this module reads its answers.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -30,28 +30,28 @@ pub(crate) struct HostRecipe {
     pub(crate) bridge: PathBuf,
 }
 
-/// Who speaks how on the two sides of a bridge.
+/// The eras on the two sides of a bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HostEras {
     pub(crate) host: Era,
     pub(crate) server: Era,
 }
 
-/// A running host. Dropping it kills its whole group, and with it the bridge.
+/// A running host. Dropping it kills its whole process group, and with it the bridge.
 #[derive(Debug)]
 pub(crate) struct Host {
     child: Child,
-    /// Closed when it has nothing more to do.
+    /// `None` once it was told that there are no more orders.
     writer: Option<ChildStdin>,
     said: HostLines,
     asked: u64,
-    /// Where the bridge has written its own id.
+    /// The file into which the bridge writes its process id.
     pub(crate) bridge_id: PathBuf,
 }
 
 impl Host {
-    /// Starts a host that speaks in the way of its own era, with a bridge to this URL that is pinned to an
-    /// era, and waits until the two have greeted each other.
+    /// Starts a host of one era, with a bridge to this URL that is pinned to an era, and waits until the two
+    /// have initialized.
     pub(crate) async fn start(recipe: &HostRecipe, url: &str, eras: HostEras) -> Verdict<Self> {
         let host = Self::spawn(recipe, url, eras).map_err(words)?;
         host.answer(0).await?;
@@ -62,7 +62,7 @@ impl Host {
         let era = format!("{:?}", eras.server).to_lowercase();
         let log = File::options().create(true).append(true).open(&recipe.log)?;
         let bridge_id = recipe.folder.join("bridge.pid");
-        // SDKs pass few variables on to what they start, so the file is an argument.
+        // SDKs pass few variables on to their children, so the file is an argument.
         let bridge = Command::new(&recipe.program)
             .arg(recipe.script)
             .args(["sh", "-c", r#"echo $$ > "$0"; exec "$@""#])
@@ -85,7 +85,7 @@ impl Host {
         Ok(Self { child, writer: Some(writer), said, asked: 0, bridge_id })
     }
 
-    /// Lets it do something; the number is that of its answer.
+    /// Sends the host an order, and returns the number of its answer.
     pub(crate) async fn begin(&mut self, mut deed: Value) -> Verdict<u64> {
         self.asked += 1;
         deed["id"] = json!(self.asked);
@@ -99,13 +99,13 @@ impl Host {
         self.begin(json!({ "do": "call", "tool": tool, "arguments": arguments })).await
     }
 
-    /// Lets it do something, and waits for what comes of it.
+    /// Sends the host an order, and waits for its answer.
     pub(crate) async fn does(&mut self, deed: Value) -> Verdict<Value> {
         let number = self.begin(deed).await?;
         self.answer(number).await
     }
 
-    /// Calls a tool; its answer must hold what is expected.
+    /// Calls a tool, and checks that the answer contains what is expected.
     pub(crate) async fn calls(&mut self, question: Question) -> Verdict<String> {
         let number = self.begin_call(&question).await?;
         let result = self.answer(number).await?;
@@ -116,7 +116,7 @@ impl Host {
         Ok(text.to_owned())
     }
 
-    /// What came of this; an error of the host's in its own words.
+    /// Waits for the answer of this number; an error is returned in the host's own words.
     pub(crate) async fn answer(&self, number: u64) -> Verdict<Value> {
         let line = self.said(|line| line["id"] == number).await?;
         match &line["error"] {
@@ -125,7 +125,7 @@ impl Host {
         }
     }
 
-    /// The error that came of this.
+    /// Waits for the error of this number.
     pub(crate) async fn error(&self, number: u64) -> Verdict<Value> {
         let line = self.said(|line| line["id"] == number).await?;
         let error = line["error"].clone();
@@ -133,20 +133,20 @@ impl Host {
         Ok(error)
     }
 
-    /// Waits until it was told this, and gives its parameters.
+    /// Waits for a notification of this method, and returns its parameters.
     pub(crate) async fn hears(&self, method: &str) -> Verdict<Value> {
         let line = self.said(|line| line["told"] == method).await;
         line.map(|line| line["params"].clone()).map_err(|why| format!("`{method}`: {why}"))
     }
 
-    /// The parameters of everything that it was told so.
+    /// The parameters of all notifications of this method so far.
     pub(crate) fn told(&self, method: &str) -> Vec<Value> {
         let lines = self.said.lines();
         let those = lines.iter().filter(|line| line["told"] == method);
         those.map(|line| line["params"].clone()).collect()
     }
 
-    /// Forgets what it has said.
+    /// Forgets all lines so far.
     pub(crate) fn forget(&self) {
         self.said.lines().clear();
     }
@@ -168,7 +168,7 @@ impl Host {
         heard.unwrap_or_else(|_| Err(format!("nothing came within {} s", PATIENCE.as_secs())))
     }
 
-    /// Tells it that there is nothing more to do, and waits for its end.
+    /// Tells the host that there are no more orders, and waits for its end.
     pub(crate) async fn close(mut self) -> Verdict {
         self.writer = None;
         let ended = timeout(PATIENCE, self.child.wait()).await;
@@ -185,7 +185,7 @@ impl Drop for Host {
     }
 }
 
-/// All lines that a host has said.
+/// All lines of a host.
 #[derive(Clone, Debug, Default)]
 struct HostLines {
     lines: Arc<Mutex<Vec<Value>>>,
@@ -211,5 +211,5 @@ async fn remember(output: ChildStdout, said: HostLines) {
     said.add(json!({ "over": true }));
 }
 
-/// How long a host may take for anything: an interpreter starts, a server comes back.
+/// How long a host may take for anything: an interpreter starts, a server restarts.
 const PATIENCE: Duration = Duration::from_secs(25);

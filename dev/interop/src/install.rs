@@ -1,7 +1,7 @@
-//! Brings a server into the scratch folder by the package manager of its language.
+//! Installs a server into the scratch folder by the package manager of its language.
 //!
-//! What is there and has the same pins is used as it is. A package manager that is missing or cannot
-//! reach its registry is no failure of ours: the server is skipped, and the run says so.
+//! An installation with unchanged pins is used as it is. A package manager that is missing or cannot reach
+//! its registry is not a failure of ours: the server is skipped, and the run says so.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use crate::catalog::{Installer, Server};
 use crate::host::HostRecipe;
 use crate::process::Recipe;
 
-/// What became of an installation.
+/// The result of an installation.
 pub(crate) enum Installed {
-    /// It is there.
+    /// The server is installed.
     Ready(Recipe),
-    /// The package manager did not answer, in these words.
+    /// The package manager could not work, for this reason.
     Skipped(String),
 }
 
-/// Where servers come from and where they go.
+/// The folders from which and into which servers are installed.
 pub(crate) struct Places {
     /// `dev/interop/servers` of this repository.
     pub(crate) sources: PathBuf,
-    /// Outside of what is committed; kept from run to run.
+    /// A folder that is not committed; kept from run to run.
     pub(crate) scratch: PathBuf,
 }
 
 impl Places {
-    /// Below the target folder of the build that runs.
+    /// Finds the folders; the scratch folder is below the target folder of the present build.
     pub(crate) fn find() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().context("the repository is not where it was built")?;
@@ -58,7 +58,7 @@ impl Places {
         };
         let pins = read_all(&folder, server.pins)?;
         let stamp = folder.join("installed");
-        // Cargo looks for itself whether anything changed.
+        // Cargo itself checks whether anything changed.
         let is_there = server.installer != Installer::Cargo
             && std::fs::read_to_string(&stamp).is_ok_and(|it| it == pins);
         if is_there {
@@ -77,7 +77,7 @@ impl Places {
         }
     }
 
-    /// The server's own files, and those that two of them share.
+    /// Copies the server's own files, and those that two servers share.
     fn copy(&self, server: &Server, folder: &Path) -> Result<()> {
         copy_files(&self.sources.join(server.name), folder)?;
         for name in ["host.mjs", "surface.mjs", "surface.py"] {
@@ -101,7 +101,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file that is the same keeps its time, so that cargo does not build again.
+/// Leaves an unchanged file alone, so that it keeps its time and cargo does not build again.
 fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let bytes = std::fs::read(from)?;
     if std::fs::read(to).is_ok_and(|old| old == bytes) {
@@ -116,7 +116,7 @@ fn read_all(folder: &Path, names: &[&str]) -> Result<String> {
     Ok(texts?.join("\n"))
 }
 
-/// How the host on the same SDK is started, if there is one.
+/// How the host on this SDK is started, if there is one.
 pub(crate) fn host(server: &Server, recipe: &Recipe, bridge: &Path) -> Option<HostRecipe> {
     Some(HostRecipe {
         program: recipe.program.clone(),

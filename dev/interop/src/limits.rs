@@ -1,12 +1,12 @@
-//! What servers are known not to do. A limit is checked like everything else: if the server suddenly
-//! can, the run fails until the limit is taken away.
+//! What servers are known not to do. A limit is checked like everything else: if the server can do it after
+//! all, the run fails until the limit is removed.
 
 /// A check that a server does not pass, and why that is not our client's fault.
 pub(crate) struct Limit {
     pub(crate) server: &'static str,
     pub(crate) check: &'static str,
     pub(crate) reason: &'static str,
-    /// Whether asking would prove something: its answer is not left to chance, and there is somebody to ask.
+    /// Whether the check is run nevertheless: its result is not left to chance, and there is a server to ask.
     pub(crate) is_asked: bool,
 }
 
@@ -19,7 +19,7 @@ const fn always(server: &'static str, check: &'static str, reason: &'static str)
     Limit { server, check, reason, is_asked: true }
 }
 
-/// The server cannot even be started so: asking would only wait for nobody.
+/// The server cannot be started in this way, so the check would only wait in vain.
 const fn absent(server: &'static str, check: &'static str, reason: &'static str) -> Limit {
     Limit { server, check, reason, is_asked: false }
 }

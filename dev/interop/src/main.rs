@@ -88,7 +88,7 @@ async fn main() -> ExitCode {
     ended(outcome)
 }
 
-/// The servers that a person meant.
+/// The servers that the arguments mean.
 fn servers(all: bool, named: Vec<&'static Server>) -> Vec<&'static Server> {
     let servers = catalog::SERVERS.iter();
     match (all, named.is_empty()) {

@@ -1,5 +1,5 @@
-//! Our client as an application holds it: it calls, it answers what the server asks, and it remembers
-//! what the server told.
+//! Our client as an application uses it: it makes calls, answers the server's questions, and records
+//! notifications.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tokio::time::timeout;
 
 use crate::surface::Question;
 
-/// Nothing, or why a check did not pass, in words for people.
+/// The result of a check: nothing, or why it did not pass, in words for people.
 pub(crate) type Verdict<T = ()> = Result<T, String>;
 
-/// A client, and all that was told to it.
+/// A client, and all notifications that it got.
 pub(crate) struct Partner {
     pub(crate) client: Client,
     events: Events,
@@ -23,7 +23,7 @@ pub(crate) struct Partner {
 }
 
 impl Partner {
-    /// A client that can do all that a server may ask for.
+    /// A client that can answer everything that a server may ask.
     pub(crate) fn built(builder: ClientBuilder) -> Verdict<Self> {
         let asked = Arc::new(Mutex::new(0));
         let counter = asked.clone();
@@ -51,14 +51,14 @@ impl Partner {
         self.client.call_tool(question.tool, question.arguments)
     }
 
-    /// Calls a tool; its answer must hold what is expected.
+    /// Calls a tool, and checks that the answer contains what is expected.
     pub(crate) async fn call(&self, question: Question) -> Verdict<String> {
         let answer = question.answer.clone();
         let result = self.begin(question).await.map_err(story)?;
         holds(&result, &answer)
     }
 
-    /// Waits until the server has told this.
+    /// Waits for a notification for which `is_it` is true.
     pub(crate) async fn hears(&self, is_it: impl Fn(&Notification) -> bool) -> Verdict {
         let hearing = async {
             loop {
@@ -73,12 +73,12 @@ impl Partner {
         heard.map_err(|_| format!("it was not told within {} s", HEARING.as_secs()))
     }
 
-    /// How often this was told.
+    /// How many such notifications came.
     pub(crate) fn times_told(&self, is_it: impl Fn(&Notification) -> bool) -> usize {
         self.told.list().iter().filter(|it| is_it(it)).count()
     }
 
-    /// How often a form was to be filled in.
+    /// How many forms the server asked for.
     pub(crate) fn forms(&self) -> usize {
         *self.told.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +87,7 @@ impl Partner {
         self.told.list().clear();
     }
 
-    /// The sessions that were made since the last look.
+    /// How many sessions were opened since the last call of this method.
     pub(crate) fn sessions(&mut self) -> usize {
         let mut sessions = 0;
         while let Some(seen) = self.events.try_next() {
@@ -97,7 +97,7 @@ impl Partner {
         sessions
     }
 
-    /// The eras that were found since the last look.
+    /// The eras that were found since the last call of this method.
     pub(crate) fn eras(&mut self) -> Vec<Era> {
         let mut eras = Vec::new();
         while let Some(seen) = self.events.try_next() {
@@ -133,7 +133,7 @@ async fn remember(mut notifications: Notifications, told: Told) {
     }
 }
 
-/// The text of a tool's answer, if it holds this.
+/// The text of a tool's answer, if it contains this.
 pub(crate) fn holds(result: &ToolResult, answer: &str) -> Verdict<String> {
     let text = result.text();
     expect(!result.is_error, || format!("the tool failed: {}", short(&text)))?;
@@ -162,5 +162,5 @@ pub(crate) fn short(text: &str) -> String {
 
 pub(crate) const ROOT: &str = "file:///interop/root";
 pub(crate) const SAMPLED: &str = "a message about:";
-/// How long a server may take to tell something.
+/// How long to wait for a notification.
 const HEARING: Duration = Duration::from_secs(3);

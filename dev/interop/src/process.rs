@@ -1,4 +1,4 @@
-//! A server as a process of its own, in a group of its own, so that nothing of it stays behind.
+//! A server as a process in a group of its own, so that nothing of it stays behind.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-/// How a server is started: the same each time, so that it can come back.
+/// How a server is started: always in one way, so that it can restart.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(crate) program: PathBuf,
@@ -20,16 +20,17 @@ pub(crate) struct Recipe {
     pub(crate) folder: PathBuf,
     pub(crate) ledger: PathBuf,
     pub(crate) log: PathBuf,
-    /// Whether it says where it listens; otherwise it must be given a port and asked.
+    /// Whether it prints where it listens; otherwise it is given a port and polled.
     pub(crate) announces: bool,
-    /// The only era that it is to speak, as if a release were rolled back or rolled out.
+    /// The only era that it speaks, as after a rollback or a rollout.
     pub(crate) only: Option<Era>,
     /// Variables of its environment that change how it keeps sessions.
     pub(crate) settings: &'static [Setting],
 }
 
 impl Recipe {
-    /// The same server over stdin and stdout. It writes its own id into a file, so that it can be killed.
+    /// The command for this server over stdin and stdout, and the file into which it writes its process id,
+    /// so that it can be killed.
     pub(crate) fn local(&self) -> (ridethrough::Command, PathBuf) {
         let id = self.folder.join("stdio.pid");
         let program = self.program.display().to_string();
@@ -46,7 +47,7 @@ impl Recipe {
         (command, id)
     }
 
-    /// The same server over HTTP+SSE, the transport of 2024-11-05.
+    /// This server over HTTP+SSE, the transport of 2024-11-05.
     pub(crate) fn old(&self) -> Self {
         // The first argument is its script, if it has one; the others are about Streamable HTTP.
         let script = self.arguments.first().cloned();
@@ -54,7 +55,7 @@ impl Recipe {
         Self { arguments, ..self.clone() }
     }
 
-    /// Takes away what an earlier run wrote: its keys could be those of this one.
+    /// Removes what an earlier run wrote, because its keys could be those of this one.
     pub(crate) fn forget(&self) -> Result<()> {
         for path in [&self.ledger, &self.log] {
             File::create(path).with_context(|| path.display().to_string())?;
@@ -103,7 +104,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Waits until it listens, and reads on for as long as it lives: a full pipe would stop it.
+    /// Waits until it listens, and reads its output for as long as it lives: a full pipe would stop it.
     async fn ready(&mut self) -> Result<()> {
         let output = self.child.stdout.take().context("it has no output")?;
         let mut lines = BufReader::new(output).lines();
@@ -134,19 +135,19 @@ impl Process {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// Where one that was started by [`Recipe::old`] has its stream.
+    /// The URL of the stream of a server that was started by [`Recipe::old`].
     pub(crate) fn old_url(&self) -> String {
         format!("http://127.0.0.1:{}/sse", self.port)
     }
 
-    /// `kill -9`, and waits for its end.
+    /// Kills it by `kill -9`, and waits for its end.
     pub(crate) async fn kill(&mut self) -> Result<()> {
         self.signal("KILL");
         self.child.wait().await?;
         Ok(())
     }
 
-    /// Asks it to end and waits for that; says whether it did within 5 s.
+    /// Asks it to end, and returns whether it did within 5 s.
     pub(crate) async fn terminate(&mut self) -> Result<bool> {
         self.signal("TERM");
         let ended = timeout(Duration::from_secs(5), self.child.wait()).await.is_ok();
@@ -156,13 +157,13 @@ impl Process {
         Ok(ended)
     }
 
-    /// Starts it again where it was, as a release that speaks this era only.
+    /// Restarts it on its port, as a release that speaks this era only.
     pub(crate) async fn come_back_as(&mut self, era: Era) -> Result<()> {
         self.recipe.only = Some(era);
         self.come_back().await
     }
 
-    /// Starts it again where it was.
+    /// Restarts it on its port.
     pub(crate) async fn come_back(&mut self) -> Result<()> {
         let began = Instant::now();
         loop {
@@ -194,7 +195,7 @@ impl Drop for Process {
     }
 }
 
-/// Sends a signal to a process, or to a group (`-1234`); says whether there was one.
+/// Sends a signal to a process, or to a group (`-1234`); returns whether there was one.
 pub(crate) fn signal(name: &str, id: &str) -> bool {
     let kill = std::process::Command::new("kill")
         .args([&format!("-{name}"), "--", id])
@@ -215,7 +216,7 @@ async fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0)).await?.local_addr()?.port())
 }
 
-/// The lines of a ledger that are exactly this.
+/// How many lines of a ledger are exactly this.
 pub(crate) fn noted(ledger: &Path, line: &str) -> usize {
     let text = std::fs::read_to_string(ledger).unwrap_or_default();
     text.lines().filter(|it| *it == line).count()

@@ -1,7 +1,7 @@
 //! A TCP proxy that breaks connections where a check says, byte by byte.
 //!
-//! It reads as little HTTP as it must: where a request begins, and the lines `id:` in an answer. It
-//! passes everything else on as it came.
+//! It parses as little HTTP as it must: where a request begins, and the lines `id:` in an answer. It passes
+//! everything else on unchanged.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,18 +12,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What is to go wrong, once each, in order. An order waits for the request that it names.
+/// A fault that happens once. Orders are carried out one after the other, each with the request that it
+/// names.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
-    /// Cut the connection after so many events with an id.
+    /// Cut the connection after this many events with an id.
     Cut { request: &'static str, events: usize },
-    /// Cut the connection after so many events, whether they have an id or not.
+    /// Cut the connection after this many events, with or without an id.
     CutOff { request: &'static str, events: usize },
     /// Pass the answer on byte by byte.
     Drip { request: &'static str },
-    /// Do not pass the request on, answer it with this head.
+    /// Do not pass the request on; answer it with this head.
     Refuse { request: &'static str, head: &'static str },
-    /// Pass the request on, but nothing of its answer: the connection ends where that would begin.
+    /// Pass the request on, but close the connection before the answer begins.
     Swallow { request: &'static str },
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy to this port of this machine.
+    /// Creates a proxy to this port of this machine.
     pub(crate) async fn before(port: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
@@ -64,7 +65,7 @@ impl Proxy {
         self.desk.lock().open.push_back(order);
     }
 
-    /// The heads of all requests so far, in small letters.
+    /// The heads of all requests so far, in lower case.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.desk.lock().heads.clone()
     }
@@ -102,7 +103,7 @@ impl Desk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first open order, if it is for this request, which is remembered.
+    /// The next order, if it names this request, which is recorded.
     fn take(&self, request: &[u8]) -> Option<Order> {
         let mut orders = self.lock();
         let text = String::from_utf8_lossy(request);
@@ -117,12 +118,12 @@ impl Desk {
 }
 
 async fn accept(listener: TcpListener, port: u16, desk: Desk) {
-    // In this task, so that ending it ends the connections too.
+    // In this task, so that ending it ends the connections, too.
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let desk = desk.clone();
         connections.spawn(async move {
-            // A server that is down is a connection that closes.
+            // If the server is down, the connection closes.
             if let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await {
                 let _ = carry(client, server, &desk).await;
             }
@@ -163,7 +164,7 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, desk: &Desk) -> std
     }
 }
 
-/// What is wrong with the answer to the request that a connection carries.
+/// What goes wrong with the answer on this connection.
 enum Fault {
     Cut(Cut),
     Drip { begun: bool },
@@ -217,7 +218,7 @@ impl Fault {
     }
 }
 
-/// Counts events in the bytes of an answer: those that have a line with this beginning.
+/// Counts events in the bytes of an answer: those with a line that begins with this.
 struct Cut {
     events: usize,
     mark: &'static [u8],
@@ -230,8 +231,8 @@ impl Cut {
         Self { events, mark, line: Vec::new(), counts: false }
     }
 
-    /// Whether the cut comes after this part. A part is never split: what the server wrote at once
-    /// arrives at once.
+    /// Whether the cut comes after this chunk. A chunk is never split: what the server wrote at once arrives
+    /// at once.
     fn comes_after(&mut self, chunk: &[u8]) -> bool {
         for byte in chunk {
             match byte {
@@ -253,7 +254,7 @@ impl Cut {
     }
 }
 
-/// The session that a head names, letter by letter.
+/// The session that a head names, with its case kept.
 fn session(head: &str) -> Option<&str> {
     let headers = head.lines().filter_map(|line| line.split_once(':'));
     let mut named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"));
@@ -272,7 +273,7 @@ async fn read_body(client: &mut TcpStream, request: &mut Vec<u8>) -> std::io::Re
             let head = text[..end].to_ascii_lowercase();
             let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
             let length: usize = length.and_then(|it| it.trim().parse().ok()).unwrap_or(0);
-            // Heads are ASCII, so that positions in the text are positions in the bytes.
+            // Heads are ASCII, so positions in the text are positions in the bytes.
             if request.len() >= end + 4 + length {
                 return Ok(());
             }

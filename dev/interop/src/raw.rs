@@ -1,6 +1,6 @@
-//! HTTP as it is written: one request to a connection, its answer whole, and nothing that recovers.
+//! Plain HTTP: one request on a connection, its whole answer, and no recovery.
 //!
-//! It shows what a server says to a session that it does not know, which our own client hides.
+//! It shows what a server answers to an unknown session, which our own client hides.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use tokio::time::timeout;
 use crate::partner::{Verdict, expect, words};
 use crate::surface::Question;
 
-/// A session that is held by hand.
+/// A session without a client.
 pub(crate) struct RawSession {
     port: u16,
     id: String,
 }
 
 impl RawSession {
-    /// Makes a session with the server on this port.
+    /// Opens a session with the server on this port.
     pub(crate) async fn open(port: u16) -> Verdict<Self> {
         let params = json!({
             "protocolVersion": VERSION,
@@ -55,13 +55,13 @@ impl RawSession {
         delete(self.port, &self.id).await
     }
 
-    /// What an answer says, without what is another in each run.
+    /// An answer in words, without what differs from run to run.
     pub(crate) fn words(&self, answer: &Answer) -> String {
         answer.words(&self.id)
     }
 }
 
-/// Ends somebody's session by DELETE.
+/// Ends any session by DELETE.
 pub(crate) async fn delete(port: u16, session: &str) -> Verdict<Answer> {
     RawRequest { method: "DELETE", session: Some(session), body: String::new() }.send(port).await
 }
@@ -104,21 +104,21 @@ impl<'a> RawRequest<'a> {
     }
 }
 
-/// Reads an answer to its end. Some servers keep a connection open that was to be closed.
+/// Reads an answer to its end. Some servers keep a connection open that should be closed.
 async fn read(connection: &mut TcpStream, bytes: &mut Vec<u8>) -> End {
     while !is_whole(bytes) {
         match connection.read_buf(bytes).await {
             Ok(0) if is_begun(bytes) => return End::Cut,
             Ok(0) => return End::Whole,
             Ok(_) => {}
-            // A connection that is reset has still brought what came before.
+            // Bytes that came before a reset still count.
             Err(_) => return End::Cut,
         }
     }
     End::Whole
 }
 
-/// Whether all that a head announces is there. What announces nothing ends with its connection.
+/// Whether everything that a head announces is there. A body without a length ends with its connection.
 fn is_whole(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
@@ -129,13 +129,13 @@ fn is_whole(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a close would come too early.
+/// Whether an answer has begun and is not complete.
 fn is_begun(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     text.split_once("\r\n\r\n").is_none_or(|(head, _)| !matches!(Length::of(head), Length::Unknown))
 }
 
-/// How a head says where its body ends.
+/// How a head marks the end of its body.
 enum Length {
     Bytes(usize),
     Chunks,
@@ -157,17 +157,17 @@ impl Length {
     }
 }
 
-/// How a connection stood when its answer was looked at.
+/// The state of a connection when its answer was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The connection ended before the answer did.
     Cut,
-    /// There was more to come after all the patience that there is.
+    /// More was to come when the time was over.
     Open,
     Whole,
 }
 
-/// What came back, as it came.
+/// An answer, byte for byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -200,13 +200,13 @@ impl Answer {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it holds a JSON-RPC result.
+    /// Whether it contains a JSON-RPC result.
     pub(crate) fn is_result(&self) -> bool {
         self.status == 200 && self.body.contains(r#""result""#)
     }
 
-    /// Status, headers and body in one line. `secret` is what is another in each run, as are dates and
-    /// the ids of events.
+    /// Status, headers and body in one line. `secret` and other texts that differ from run to run, such as
+    /// dates and event ids, are replaced.
     pub(crate) fn words(&self, secret: &str) -> String {
         let masked = |text: &str| match secret {
             "" => text.to_owned(),
@@ -225,7 +225,7 @@ impl Answer {
             Some(_) => "id: …".to_owned(),
             None => masked(line.trim_end()),
         });
-        // Comments that keep a stream open come as often as they like.
+        // Keep-alive comments come at any time, so they are left out.
         let lines: Vec<_> =
             lines.filter(|line| !line.is_empty() && !line.starts_with(':')).collect();
         let body = if lines.is_empty() {
@@ -245,7 +245,7 @@ impl Answer {
     }
 }
 
-/// The body that came in chunks, as far as it came.
+/// A chunked body, as far as it came.
 fn unchunked(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
@@ -259,7 +259,7 @@ fn unchunked(mut rest: &str) -> String {
 
 /// The newest revision that has sessions.
 const VERSION: &str = "2025-11-25";
-/// Longer than any call that is deleted here takes.
+/// Longer than any call here takes.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Headers that say nothing about the session.
 const OF_THE_CONNECTION: &[&str] = &[

@@ -1,8 +1,8 @@
-//! A server of our own that answers in the shapes of the Go SDK, which cannot be built where there is
-//! no Go. It is not that SDK: `dev/interop/servers/go-recorded/shapes.json` holds what was read in its source.
+//! A server of our own that answers in the shapes of the Go SDK, which cannot be built where there is no Go.
+//! It is not that SDK: `dev/interop/servers/go-recorded/shapes.json` holds what was read in its source.
 //!
 //! What matters is how it ends a session: DELETE waits for the calls that run and drops their answers, so
-//! that a call ends as an empty stream with the status 200 after its tool has run.
+//! that a call ends as an empty stream with status 200 after its tool has run.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -26,7 +26,7 @@ pub(crate) async fn serve() -> Result<()> {
     loop {
         let (connection, _) = listener.accept().await?;
         let replay = replay.clone();
-        // A connection that breaks is its client's to notice.
+        // The client notices a broken connection.
         tokio::spawn(async move { replay.carry(connection).await.ok() });
     }
 }
@@ -50,7 +50,7 @@ struct State {
 }
 
 impl Session {
-    /// Stops taking calls, waits for those that run, and then is closed.
+    /// Stops taking calls, waits for those that run, and closes.
     async fn close(&self) {
         self.state.send_modify(|state| state.is_closing = true);
         let mut state = self.state.subscribe();
@@ -100,11 +100,11 @@ impl Replay {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session for `initialize`.
+    /// Opens a session for `initialize`.
     fn open(&self, message: &Value) -> String {
         let session = Arc::new(Session { state: watch::Sender::new(State::default()) });
         let mut sessions = self.sessions();
-        // Of another process, so that no session of an earlier one is known.
+        // The id contains the process id, so that sessions of an earlier process are unknown.
         let id = format!("GO{}N{}", std::process::id(), sessions.len());
         sessions.insert(id.clone(), session.clone());
         if let Some(idle) = variable("INTEROP_IDLE_MS").and_then(|it| it.parse().ok()) {
@@ -166,7 +166,7 @@ impl Replay {
     }
 }
 
-/// Closes a session that nobody has used for so long.
+/// Closes a session that was not used for this long.
 async fn close_when_idle(session: Arc<Session>, idle: Duration) {
     loop {
         let before = session.state.borrow().uses;
@@ -205,7 +205,7 @@ fn error(code: i32, message: &str) -> Value {
     json!({ "code": code, "message": message })
 }
 
-/// A line that survives us: one write to a file opened for appending.
+/// Writes a line that outlives the process: one write to a file opened for appending.
 fn note(line: &str) -> Result<()> {
     let path = variable("INTEROP_LEDGER").context("no ledger")?;
     let mut ledger = std::fs::File::options().create(true).append(true).open(path)?;
@@ -249,7 +249,7 @@ impl RecordedRequest {
     }
 }
 
-/// The next request of a connection, if there is one; `bytes` keeps what came after it.
+/// Reads the next request of a connection, if there is one; `bytes` keeps what came after it.
 async fn read(connection: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<Option<RecordedRequest>> {
     loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! The answers as a table for people, as Markdown for the documentation, and as JSON.
+//! The results as a table for people, as Markdown for the documentation, and as JSON.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -9,13 +9,13 @@ use serde_json::json;
 use crate::catalog::{SERVERS, Server};
 use crate::said::{self, Said};
 
-/// What became of one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Failed(String),
     Limit(&'static str),
     LimitGone(&'static str),
-    /// Another server of the same SDK is.
+    /// It is left to another server of this SDK.
     NotAsked,
     Passed,
 }
@@ -49,12 +49,12 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// All answers of one server.
+/// All results of one server.
 pub(crate) struct Column {
     server: &'static str,
     package: &'static str,
     version: String,
-    /// Why it was not asked.
+    /// Why the server was skipped.
     pub(crate) skipped: Option<String>,
     pub(crate) outcomes: Vec<Outcome>,
     /// How it says that a session is gone.
@@ -75,7 +75,7 @@ impl Column {
     }
 }
 
-/// All answers.
+/// All results.
 pub(crate) struct Report {
     rows: Vec<String>,
     pub(crate) columns: Vec<Column>,
@@ -113,7 +113,7 @@ impl Report {
         text
     }
 
-    /// The last line: counts, and whoever was not asked.
+    /// The last line: counts, and the servers that were skipped.
     pub(crate) fn summary(&self) -> String {
         let outcomes = || self.columns.iter().flat_map(|column| &column.outcomes);
         let passed = outcomes().filter(|it| **it == Outcome::Passed).count();
@@ -171,7 +171,7 @@ impl Report {
         text
     }
 
-    /// Puts the table between the two markers of a file, if it is whole and good.
+    /// Writes the table between the two markers of a file, if it is complete and has no failure.
     pub(crate) fn write_into(&self, path: &Path) -> Result<()> {
         let is_whole = self.columns.iter().all(|column| column.skipped.is_none());
         if !is_whole || !self.is_good() {
@@ -184,8 +184,8 @@ impl Report {
         Ok(std::fs::write(path, page)?)
     }
 
-    /// Puts what servers say of lost sessions between its two markers, if all of them were asked. What
-    /// a server says is true whether our client copes with it or not.
+    /// Writes what servers say of lost sessions between its two markers, if all of them were asked. What a
+    /// server says is true whether our client copes with it or not.
     pub(crate) fn write_sessions_into(&self, path: &Path) -> Result<()> {
         if self.columns.len() < SERVERS.len() || self.columns.iter().any(|it| it.said.is_empty()) {
             eprintln!("{} is left as it is: not every server was asked", path.display());
@@ -199,7 +199,7 @@ impl Report {
     }
 }
 
-/// The number of a note; the same words are one note.
+/// The number of a note; equal words are one note.
 fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
     let known = notes.iter().position(|it| *it == reason);
     known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! One run: install, start, ask, tell.
+//! One run: install servers, start them, run the checks, report.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::limits::{Limit, NO_HOST, NOT_STATELESS, limit};
 use crate::process::Process;
 use crate::report::{Column, Outcome, Report};
 
-/// What a person asked for.
+/// The settings of a run.
 pub(crate) struct RunOrder {
     pub(crate) servers: Vec<&'static Server>,
     /// Whether some servers are asked less than others.
@@ -26,12 +26,12 @@ pub(crate) struct RunOrder {
     /// The program `ridethrough`.
     pub(crate) bridge: Option<PathBuf>,
     pub(crate) table: Option<PathBuf>,
-    /// Where the words of lost sessions go.
+    /// The file that gets the words of lost sessions.
     pub(crate) sessions: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
 }
 
-/// Runs it all and says whether everything is as documented.
+/// Carries out a run, and returns whether everything is as documented.
 pub(crate) async fn run(order: RunOrder) -> Result<bool> {
     let places = Places::find()?;
     let checks: Vec<_> =
@@ -45,7 +45,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<bool> {
         let column = column(&places, server, &checks, bridge, order.is_short);
         column.map_ok(move |column| (place, column))
     });
-    // In any order: a slow server must not keep the next one waiting.
+    // In any order: a slow server must not delay the next one.
     let columns = stream::iter(columns).buffer_unordered(AT_ONCE);
     let mut columns: Vec<_> = columns.try_collect().await?;
     columns.sort_by_key(|(place, _)| *place);
@@ -64,7 +64,7 @@ pub(crate) async fn run(order: RunOrder) -> Result<bool> {
     Ok(report.is_good())
 }
 
-/// All answers of one server.
+/// All results of one server.
 async fn column(
     places: &Places,
     server: &Server,
@@ -101,7 +101,7 @@ async fn column(
     Ok(column)
 }
 
-/// Whether a server is asked this at all.
+/// Whether a server is asked this check.
 fn is_asked(server: &Server, check: &Check, is_short: bool) -> bool {
     let is_for_it = server.asked == Asked::Everything || check.is_of_sessions();
     let is_short_enough = match server.short_run {
@@ -119,7 +119,7 @@ fn bridge(named: Option<PathBuf>) -> Result<PathBuf> {
         Ok(std::env::current_exe()?.with_file_name(name))
     };
     let path = named.map_or_else(beside, Ok).context("this program does not know its own path")?;
-    // A host has a folder of its own, so the path must be whole.
+    // A host has a working directory of its own, so the path must be absolute.
     path.canonicalize().with_context(|| {
         let path = path.display();
         format!("there is no `{path}`, which hosts would start; build it with `cargo build -p ridethrough-cli`, or name it with `--bridge`")
@@ -154,7 +154,7 @@ async fn ask(server: &Server, check: &Check, bench: Bench) -> Outcome {
     outcome
 }
 
-/// Servers at once: most of a run is waiting, and the starts of Python are not.
+/// How many servers run at once: most of a run is waiting, but the starts of Python are not.
 const AT_ONCE: usize = 3;
 const CHECK_LIMIT: Duration = Duration::from_secs(60);
 

@@ -1,4 +1,4 @@
-//! How each server says that a session is gone, as it was seen in a run: a table for the documentation.
+//! How each server says that a session is gone, as recorded in a run: a table for the documentation.
 
 use std::fmt::Write;
 

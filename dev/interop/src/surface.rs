@@ -1,9 +1,9 @@
-//! What the servers are asked, in their own words: ours share one surface, `everything` has its own.
+//! The tools and texts of the servers: ours share one surface, `everything` has its own.
 
 use ridethrough::model::Notification;
 use serde_json::{Value, json};
 
-/// Whose words a server understands.
+/// The surface that a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Surface {
     /// `@modelcontextprotocol/server-everything` as published.
@@ -38,7 +38,7 @@ impl Surface {
         }
     }
 
-    /// What the defaults of its form are, as they come back in the answer.
+    /// The defaults of its form, as they come back in the answer.
     pub(crate) const fn defaults(self) -> &'static [&'static str] {
         match self {
             Self::Everything => &["3.14", "Monica", "It was a dark and stormy night."],
@@ -57,7 +57,7 @@ impl Surface {
         tool(name, json!({ "prompt": prompt }), answer.to_owned())
     }
 
-    /// Makes the server tell that a list has changed, outside any request, and how that sounds.
+    /// A call that makes the server send a changed list outside any request, and that notification.
     pub(crate) fn change(self) -> (Question, Notification) {
         match self {
             Self::Everything => {
@@ -72,7 +72,7 @@ impl Surface {
         }
     }
 
-    /// A prompt, its argument, what was typed of it, and what that may become.
+    /// A prompt, its argument, what was typed of it, and what it may be completed to.
     pub(crate) const fn complete(
         self,
     ) -> (&'static str, &'static str, &'static str, [&'static str; 2]) {
@@ -82,8 +82,8 @@ impl Surface {
         }
     }
 
-    /// Runs once, writes so to the ledger, and takes this long. Not safe to repeat. `everything` has
-    /// no ledger; its echo is at least not known to be safe as long as nobody lists its tools.
+    /// A call that runs once, writes to the ledger, and takes this long. It is not safe to repeat.
+    /// `everything` has no ledger; its echo counts as unsafe as long as the client has not listed its tools.
     pub(crate) fn count(self, key: &str, pause_ms: u64) -> Question {
         if self == Self::Everything {
             return self.echo(key);
@@ -100,7 +100,7 @@ impl Surface {
         tool("echo", json!({ argument: text }), text.to_owned())
     }
 
-    /// Whether its tools write down what they did.
+    /// Whether its tools write to the ledger.
     pub(crate) const fn has_ledger(self) -> bool {
         matches!(self, Self::Ours)
     }
@@ -119,13 +119,13 @@ impl Surface {
         tool("later", arguments, answer.to_owned())
     }
 
-    /// Makes the server send log messages.
+    /// A call that makes the server send log messages.
     pub(crate) fn log(self) -> Question {
         let name = if self == Self::Everything { "toggle-simulated-logging" } else { "log" };
         tool(name, json!({}), String::new())
     }
 
-    /// A prompt, its arguments, and what it becomes.
+    /// A prompt, its arguments, and its text.
     pub(crate) fn prompt(self) -> (&'static str, Value, &'static str) {
         match self {
             Self::Everything => ("args-prompt", json!({ "city": "Paris" }), "Paris"),
@@ -133,7 +133,7 @@ impl Surface {
         }
     }
 
-    /// A resource that is in the list, and what it says.
+    /// A resource that is in the list, and its text.
     pub(crate) const fn listed(self) -> (&'static str, &'static str) {
         match self {
             Self::Everything => ("demo://resource/static/document/features.md", "Everything"),
@@ -141,7 +141,7 @@ impl Surface {
         }
     }
 
-    /// A resource that only a template names, and what it says.
+    /// A resource that only a template names, and its text.
     pub(crate) const fn made(self) -> (&'static str, &'static str) {
         match self {
             Self::Everything => ("demo://resource/dynamic/text/7", "Resource 7"),
@@ -149,7 +149,7 @@ impl Surface {
         }
     }
 
-    /// Tells progress after each step; ours also writes to the ledger.
+    /// A call that sends progress after each step; ours also writes to the ledger.
     pub(crate) fn slow(self, key: &str, steps: u32, pause_ms: u32) -> Question {
         match self {
             Self::Everything => {
@@ -164,7 +164,7 @@ impl Surface {
         }
     }
 
-    /// Answers the header in which its argument came.
+    /// A call that answers the header in which its argument came.
     pub(crate) fn route(self, region: &str, header: &str) -> Question {
         tool("route", json!({ "region": region }), header.to_owned())
     }
@@ -199,13 +199,13 @@ impl Surface {
         }
     }
 
-    /// Makes the server tell that a resource was updated.
+    /// A call that makes the server send that a resource was updated.
     pub(crate) fn touch(self) -> Question {
         let name = if self == Self::Everything { "toggle-subscriber-updates" } else { "touch" };
         tool(name, json!({}), String::new())
     }
 
-    /// Waits until it is cancelled, and writes that to the ledger.
+    /// A call that waits until it is cancelled, and writes that to the ledger.
     pub(crate) fn wait(self, key: &str) -> Question {
         tool("wait", json!({ "key": key }), key.to_owned())
     }

@@ -1,7 +1,7 @@
-//! The least that a bridge can be: reads a line, posts it, writes the answer as a line.
+//! A minimal bridge: reads a line, posts it, writes the answer as a line.
 //!
-//! It recovers from nothing, knows no session, and has one request under way at a time. Whatever ours
-//! costs beyond this is the price of its promises.
+//! It recovers from nothing, knows no session, and has one request under way at a time. What our bridge costs
+//! beyond this is the price of its promises.
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
@@ -33,7 +33,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The message that the server answered with, if it did.
+/// Posts a message, and returns the message that the server answered with, if any.
 async fn post(
     http: &mut SendRequest<Full<Bytes>>,
     url: &Uri,
@@ -56,7 +56,7 @@ async fn post(
     Ok(Some(if is_stream { data_of(&body) } else { body }))
 }
 
-/// What stands behind `data:` in the one event that this server sends.
+/// The text behind `data:` in the one event that this server sends.
 fn data_of(body: &Bytes) -> Bytes {
     let lines = body.split(|it| *it == b'\n');
     let data = lines.filter_map(|line| line.strip_prefix(b"data: ")).next();

@@ -1,5 +1,5 @@
-//! The least that a client can be: it posts with hyper-util's pooled client and reads the body. Nothing is
-//! parsed, nothing is recovered.
+//! A minimal client: it posts with hyper-util's pooled client and reads the body. It parses nothing and
+//! recovers from nothing.
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
@@ -25,7 +25,7 @@ struct Floor {
     url: Uri,
     session: HeaderValue,
     echo: Bytes,
-    /// A standing stream, which is read by nobody.
+    /// A standing stream, which is kept open and not read.
     _standing: Option<Arc<Incoming>>,
 }
 
@@ -94,7 +94,7 @@ impl contest::Client for Floor {
         other.session = other.begin().await?;
         let response = other.http.request(other.request(Method::GET, Bytes::new())?).await?;
         let mut standing = response.into_body();
-        // What the server says first; nothing follows it.
+        // The first bytes of the server; nothing follows them.
         standing.frame().await.context("the stream ended")??;
         other._standing = Some(Arc::new(standing));
         Ok(other)

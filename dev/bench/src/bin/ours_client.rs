@@ -1,4 +1,5 @@
-//! The client of this workspace as a contestant, as an application uses it: `call_tool`, result typed.
+//! The client of this workspace as a contestant, used as an application does: `call_tool`, with a typed
+//! result.
 //!
 //! ```text
 //! ours-client [--trust FILE] URL

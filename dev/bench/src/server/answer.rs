@@ -1,4 +1,4 @@
-//! What the server answers: a legacy server of 2025-11-25 with two tools.
+//! The answers of the server: a legacy server of 2025-11-25 with two tools.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use serde_json::value::RawValue;
 use super::Tally;
 use super::body::Says;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(super) struct Desk {
     tally: Arc<Tally>,
-    /// What the sessions of this server begin with; another one's do not.
+    /// The beginning of this server's session ids; those of another server differ.
     epoch: String,
     sessions: AtomicU64,
     big: String,
@@ -55,7 +55,7 @@ impl Desk {
         Self { tally, epoch, sessions: AtomicU64::new(0), big: big() }
     }
 
-    /// Counts the connection that this is the first request on.
+    /// Counts the connection, if this is its first request.
     pub(super) fn count(&self, request: &Request<Incoming>) {
         *self.tally.paths().entry(request.uri().path().to_owned()).or_default() += 1;
     }
@@ -75,7 +75,7 @@ impl Desk {
         }
     }
 
-    /// Whether the session that it names, if any, is one of ours.
+    /// Whether the session that it names, if any, belongs to this server.
     fn knows(&self, request: &Request<Incoming>) -> bool {
         let named = request.headers().get(SESSION);
         named.is_none_or(|it| it.as_bytes().starts_with(self.epoch.as_bytes()))
@@ -160,7 +160,8 @@ fn stream(says: Says) -> Response<Says> {
     response
 }
 
-/// A result of a megabyte, in rows. A little under 2^20 with all that is around it: some clients stop there.
+/// A result of a megabyte, in rows. With all that is around it, it is a little under 2^20 bytes, because some
+/// clients stop there.
 fn big() -> String {
     let row = |number| {
         format!(

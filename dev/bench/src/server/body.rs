@@ -1,4 +1,4 @@
-//! The body of an answer: all at once, as a stream, or without end.
+//! The body of an answer: all at once, as a stream, or endless.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,16 +11,16 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::Tally;
 
-/// What is said, and how it ends.
+/// A body, and how it ends.
 pub(super) struct Says {
     bytes: Option<Bytes>,
     end: End,
 }
 
 enum End {
-    /// With the bytes, in the same write, and its length is told before.
+    /// In the write of the bytes, and its length is announced.
     AtOnce,
-    /// With the bytes, in the same write, and nobody was told.
+    /// In the write of the bytes, and its length is not announced.
     Unannounced,
     /// In a write of its own, once the bytes are out.
     Apart { has_paused: bool },
@@ -70,7 +70,7 @@ impl Body for Says {
         match &mut self.end {
             End::AtOnce | End::Unannounced | End::Apart { has_paused: true } => Poll::Ready(None),
             End::Apart { has_paused } => {
-                // What is buffered is written before this is asked again.
+                // Buffered bytes are written before this is polled again.
                 *has_paused = true;
                 context.waker().wake_by_ref();
                 Poll::Pending

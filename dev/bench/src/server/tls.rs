@@ -1,4 +1,4 @@
-//! A certificate authority for one run, and what a server behind TLS needs.
+//! A certificate authority for one run, and the TLS settings of a server.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Authority {
         Ok(Self { root: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
     }
 
-    /// What a client must trust.
+    /// The certificate that a client must trust.
     pub(crate) fn pem(&self) -> String {
         self.root.pem()
     }

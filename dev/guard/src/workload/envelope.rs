@@ -1,4 +1,4 @@
-//! The envelope of JSON-RPC: what is read of a message before it is passed on.
+//! The envelope of JSON-RPC: the part of a message that is read before it is passed on.
 
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;

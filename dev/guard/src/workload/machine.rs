@@ -14,7 +14,7 @@ use ridethrough_core::{
     RetryPolicy, Verb,
 };
 
-/// Calls that are answered by JSON.
+/// Calls that are answered in JSON.
 pub(super) fn json(turns: u64) -> Result<()> {
     let mut bench = Bench::connected()?;
     for _ in 0..turns {
@@ -32,12 +32,12 @@ pub(super) fn stream(turns: u64) -> Result<()> {
     Ok(())
 }
 
-/// A machine, and the least that a driver and a server can be.
+/// A machine, with a minimal driver and server.
 struct Bench {
     link: Link,
     now: Moment,
     params: Json,
-    /// Requests so far: an id on the wire is as many.
+    /// The number of requests so far, which is also the last id on the wire.
     asked: u64,
 }
 
@@ -92,7 +92,7 @@ impl Bench {
         self.link.handle_head(now, attempt, AnswerHead::new(status, Content::Nothing));
     }
 
-    /// From the request to the outcome, and what a driver asks for in between.
+    /// Carries out one call, from the request to the outcome, as a driver does.
     fn call(&mut self, answer: fn(&mut Self, &Outgoing) -> Result<()>) -> Result<()> {
         self.now = self.now + Duration::from_millis(1);
         let request = Request {

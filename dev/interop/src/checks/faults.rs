@@ -1,4 +1,4 @@
-//! Connections that break, by the harness's own proxy; the server stays well.
+//! Connections that the harness's own proxy breaks; the server works all the time.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) async fn a_stream_that_is_cut_three_times_is_resumed_each_time(bench:
     cut(bench, Version::V2025_11_25, 3).await
 }
 
-/// Cuts the stream of a call that tells progress, and its resumed streams, after their second event.
+/// Cuts the stream of a call with progress, and its resumed streams, after their second event.
 async fn cut(bench: Bench, version: Version, cuts: usize) -> Verdict {
     let key = format!("cut-{version}-{cuts}");
     let proxy = bench.proxy().await?;
@@ -56,7 +56,7 @@ pub(super) async fn an_answer_that_came_while_the_stream_was_cut_is_found_by_res
     let partner = bench.partner_of(&proxy.url())?;
     partner.client.connect().await.map_err(story)?;
     proxy.order(Order::Cut { request: TOOL, events: 1 });
-    // Ends before any server of ours lets a client come back, which is after 200 ms.
+    // It ends before any of the servers lets a client resume, which is after 200 ms.
     let question = bench.surface.slow(key, 2, 30);
     let answer = question.answer.clone();
 
@@ -118,7 +118,7 @@ pub(super) async fn a_cut_standing_stream_comes_back(bench: Bench) -> Verdict {
         sleep(Duration::from_millis(100)).await;
     }
     expect(proxy.done() == 1, || "the standing stream was not cut".to_owned())?;
-    // What was told in the gap may be told again; what is told after it must be.
+    // What was sent in the gap may be repeated; what is sent after it must arrive.
     sleep(Duration::from_millis(1500)).await;
     partner.forget();
     partner.call(question).await?;
@@ -168,7 +168,7 @@ pub(super) async fn a_lost_answer_ends_an_unsafe_call_and_repeats_a_safe_one(
     bench.ran_once(key)
 }
 
-/// An unsafe call under this fault says that it may have run; a safe one is answered all the same.
+/// Checks that an unsafe call under this fault says that it may have run, and that a safe one is answered.
 async fn in_doubt(bench: &Bench, proxy: &Proxy, key: &str, fault: impl Fn() -> Order) -> Verdict {
     let partner = bench.partner_of(&proxy.url())?;
     partner.client.connect().await.map_err(story)?;
@@ -183,7 +183,7 @@ async fn in_doubt(bench: &Bench, proxy: &Proxy, key: &str, fault: impl Fn() -> O
     holds(&safe_end.map_err(story)?, "again").map(|_| ())
 }
 
-/// A call that was cut off says so, and that it may have run.
+/// Checks that a call that was cut off says so, and that it may have run.
 pub(super) fn says_that_it_may_have_run(end: Result<ToolResult, Error>) -> Verdict {
     match end {
         Ok(result) => Err(format!("it was answered: {}", result.text())),
@@ -194,7 +194,7 @@ pub(super) fn says_that_it_may_have_run(end: Result<ToolResult, Error>) -> Verdi
     }
 }
 
-/// What a call of a tool has in its body.
+/// The text that the body of a tool call contains.
 pub(super) const TOOL: &str = r#""tools/call""#;
 const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\n\
                     connection: close\r\n\r\n";

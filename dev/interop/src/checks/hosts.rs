@@ -1,4 +1,4 @@
-//! A host of the same SDK, with the bridge between it and the server: neither end is ours.
+//! A host on the server's own SDK, with the bridge between them: neither end is ours.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(super) async fn through_the_bridge_progress_and_log_messages_reach_a_host(
 
     let steps: Vec<_> =
         host.told("progress").iter().map(|it| it["progress"].as_f64().unwrap_or(-1.0)).collect();
-    // An SDK that reads the last step together with the answer does not tell it (TypeScript, version 1).
+    // An SDK that reads the last step together with the answer does not report it (TypeScript, version 1).
     let all = [1.0, 2.0, 3.0, 4.0];
     expect(steps.len() >= 3 && all.starts_with(&steps), || format!("told {steps:?}"))?;
     logs_are_from_warning_on(&host).await?;
@@ -93,7 +93,7 @@ pub(super) async fn through_the_bridge_a_call_that_a_host_cancels_is_cancelled_i
 pub(super) async fn through_the_bridge_changed_lists_are_told_to_a_host(bench: Bench) -> Verdict {
     let mut host = bench.host().await?;
 
-    // What is told before the bridge listens is lost.
+    // A notification before the bridge listens is lost.
     let began = Instant::now();
     while host.told("notifications/tools/list_changed").is_empty() {
         expect(began.elapsed() < Duration::from_secs(10), || "nothing was told".to_owned())?;
@@ -182,7 +182,7 @@ pub(super) async fn through_the_bridge_nothing_is_left_after_a_host_has_closed(
 
     host.close().await?;
 
-    // Its end and that of the host are told apart by the system only.
+    // Only the system can tell its end from that of the host.
     for _ in 0..100 {
         if !signal("0", &bridge) {
             return Ok(());
@@ -197,7 +197,7 @@ fn has(list: &Value, name: &str) -> Verdict {
     expect(names.iter().any(|it| it == name), || format!("no `{name}` in {list}"))
 }
 
-/// Log messages came, and none below the level that was asked for.
+/// Checks that log messages came, and none below the level that was asked for.
 async fn logs_are_from_warning_on(host: &Host) -> Verdict {
     host.hears("notifications/message").await?;
     let levels: Vec<_> =

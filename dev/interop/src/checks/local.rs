@@ -1,4 +1,4 @@
-//! The same server as a child process of the client, over stdin and stdout.
+//! The server as a child process of the client, over stdin and stdout.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(super) async fn over_stdio_every_method_is_answered(bench: Bench) -> Verdict
     Ok(())
 }
 
-/// One method after the other, and what each of them brings.
+/// Calls one method after the other, and checks what each returns.
 pub(super) async fn every_method(bench: &Bench, partner: &Partner) -> Verdict {
     let client = &partner.client;
     let (resource, said) = bench.surface.listed();
@@ -43,7 +43,7 @@ pub(super) async fn over_stdio_questions_and_progress_find_their_way(bench: Benc
     Ok(())
 }
 
-/// Each kind of question, and a call that tells its progress.
+/// Checks each kind of question, and a call with progress.
 pub(super) async fn questions_and_progress(bench: &Bench, partner: &Partner) -> Verdict {
     partner.call(bench.surface.ask_elicitation()).await?;
     partner.call(bench.surface.ask_sampling("the sea", SAMPLED)).await?;

@@ -73,7 +73,7 @@ pub(super) async fn a_tool_that_fails_says_so_in_its_result(bench: Bench) -> Ver
 }
 
 pub(super) async fn an_unknown_tool_is_answered_with_an_error(bench: Bench) -> Verdict {
-    // The specification wants a JSON-RPC error; some SDKs answer with a result that is one.
+    // The specification wants a JSON-RPC error; some SDKs answer with a result that says so.
     match bench.partner()?.client.call_tool("no-such-tool", ()).await {
         Ok(result) => expect(result.is_error, || result.text()),
         Err(error) => expect(error.server().is_some(), || story(error)),
@@ -139,7 +139,7 @@ pub(super) async fn nothing_is_told_after_unsubscribing(bench: Bench) -> Verdict
 
     partner.client.unsubscribe(uri).await.map_err(story)?;
     partner.call(bench.surface.touch()).await?;
-    // What comes after it on the same stream shows that nothing came before it.
+    // A notification that comes after it on this stream shows that nothing came before it.
     let (change, changed) = bench.surface.change();
     partner.call(change).await?;
     partner.hears(|it| *it == changed).await?;

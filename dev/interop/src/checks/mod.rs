@@ -1,4 +1,4 @@
-//! The questions that every server is asked. A check's name is a sentence that can be false.
+//! The checks that every server is asked. A check's name is a sentence that can be false.
 
 mod faults;
 mod hosts;
@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use crate::bench::Bench;
 use crate::partner::Verdict;
 
-/// One question.
+/// One check.
 pub(crate) struct Check {
     name: &'static str,
     /// Whether a short run leaves it out.
@@ -25,7 +25,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Its name in words: `revision_2025_03_26_is` is "revision 2025-03-26 is".
+    /// Its name as a sentence: `revision_2025_03_26_is` is "revision 2025-03-26 is".
     pub(crate) fn sentence(&self) -> String {
         let digit = |at: Option<usize>| {
             at.and_then(|at| self.name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
@@ -52,7 +52,7 @@ impl Check {
         self.name.contains("a_session_that_")
     }
 
-    /// Whether it asks a host, and not our client.
+    /// Whether it is about a host, and not about our client.
     pub(crate) fn is_of_a_host(&self) -> bool {
         self.name.contains("through_the_bridge_")
     }
@@ -95,7 +95,7 @@ macro_rules! checks {
     };
 }
 
-/// Those of the stateless era come last: most are the same questions, asked by a client that is pinned to it.
+/// Those of the stateless era come last: most repeat earlier checks, with a client that is pinned to it.
 pub(crate) const CHECKS: &[Check] = checks![
     stateless::a_client_that_speaks_both_eras_finds_out_what_the_server_speaks,
     methods::revision_2025_03_26_is_agreed_on_and_spoken,
@@ -227,7 +227,7 @@ pub(crate) const CHECKS: &[Check] = checks![
     hosts::through_the_bridge_a_call_that_may_have_run_says_so_to_a_host,
 ];
 
-/// What the checks begin with whose host speaks the stateless revision to the bridge.
+/// The beginning of the names of checks whose host speaks the stateless revision to the bridge.
 const STATELESS_HOST: &str = "in_2026_07_28_";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The same server over HTTP+SSE, the transport of 2024-11-05, each a process of the check's own.
+//! The server over HTTP+SSE, the transport of 2024-11-05, each in a process of the check's own.
 
 use futures_util::future::join;
 

@@ -1,4 +1,4 @@
-//! Servers that end and come back, each a process of the check's own.
+//! Servers that end and restart, each a process of the check's own.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(super) async fn a_call_after_a_graceful_restart_is_answered_on_one_new_sessi
     answered_once(&bench, &mut partner, "graceful").await
 }
 
-/// An echo is answered, on one session more, and so is an unsafe call, which runs once.
+/// Checks that an echo is answered, in one more session, and that an unsafe call is answered and runs once.
 async fn answered_once(bench: &Bench, partner: &mut Partner, key: &str) -> Verdict {
     partner.call(bench.surface.echo("after")).await?;
     let sessions = partner.sessions();
@@ -86,7 +86,7 @@ pub(super) async fn ten_calls_under_kill_9_end_once_and_no_unsafe_one_runs_twice
     expect(since_back < Duration::from_secs(10), || format!("it took {since_back:?} more"))
 }
 
-/// Five calls that must not run twice, with their keys, and five that may.
+/// Begins five calls that must not run twice, with their keys, and five that may.
 pub(super) fn ten_calls(
     bench: &Bench,
     partner: &Partner,
@@ -107,7 +107,7 @@ pub(super) fn ten_calls(
 pub(super) type TenEnds = (Vec<RestartEnd>, Vec<RestartEnd>);
 type RestartEnd = Result<ToolResult, Error>;
 
-/// Ten calls under which their server died: in doubt if that matters, answered if it does not.
+/// Checks the ends of ten calls whose server died: the unsafe ones are in doubt, the safe ones answered.
 pub(super) fn ten_ends(bench: &Bench, keys: &[String], ends: TenEnds) -> Verdict {
     let (unsafe_ends, safe_ends) = ends;
     for (key, end) in keys.iter().zip(unsafe_ends) {
@@ -116,7 +116,7 @@ pub(super) fn ten_ends(bench: &Bench, keys: &[String], ends: TenEnds) -> Verdict
     safe_ends.into_iter().try_for_each(|end| end.map(drop).map_err(story))
 }
 
-/// A call that had begun when its server died: it says that it may have run, and did so once.
+/// Checks a call that had begun when its server died: it says that it may have run, and ran once.
 fn unsafe_end(bench: &Bench, key: &str, end: RestartEnd) -> Verdict {
     bench.ran_once(key)?;
     match end {

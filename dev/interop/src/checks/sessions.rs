@@ -1,8 +1,8 @@
 //! Every way in which a server of another SDK loses a session, each in a process of the check's own.
 //!
 //! A call that meets a lost session is answered in a new one and runs once. A call whose session is deleted
-//! while it runs is answered, or says that it may have run. Beside our client, a session that is held
-//! by hand records what the server says.
+//! while it runs is answered, or says that it may have run. Beside our client, a raw session records what the
+//! server answers.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl Way {
     }
 }
 
-/// A server of its own, a client that has used a session of it, and a session that is held by hand.
+/// A server of the check's own, a client that has used a session of it, and a raw session.
 struct Scene {
     bench: Bench,
     mode: Mode,
@@ -112,7 +112,7 @@ impl Scene {
             ping.header("content-type").is_some_and(|it| it.starts_with("application/json"));
         expect(is_json == (mode.name == JSON.name), || raw.words(&ping))?;
         if mode.settings == EXPIRING.settings {
-            // A standing stream is use enough for some servers.
+            // For some servers an open standing stream keeps a session in use.
             proxy.order(Order::Refuse { request: "GET /mcp", head: NO_STREAM });
         }
         let mut partner = bench.partner_of(&proxy.url())?;
@@ -121,7 +121,7 @@ impl Scene {
         Ok(Self { bench, mode, process, proxy, partner, raw })
     }
 
-    /// A word of the ledger that no other check writes.
+    /// A key of the ledger that no other check writes.
     fn key(&self, name: &str) -> String {
         let mode = self.mode.name.replace([' ', ','], "-").to_ascii_lowercase();
         format!("session-{mode}{name}").replace(' ', "-")
@@ -156,7 +156,7 @@ impl Scene {
         self.proxy.session().ok_or_else(|| "the client named no session".to_owned())
     }
 
-    /// Asks in the lost session, by hand: it is refused, and nothing runs.
+    /// Checks that a request in the lost session, sent raw, is refused, and that nothing runs.
     async fn is_refused(&self, way: Way) -> Verdict {
         let key = self.key(&format!("raw-{}", way.name()));
         let call = self.raw.calls(&self.bench.surface.count(&key, 0)).await?;
@@ -172,7 +172,7 @@ impl Scene {
     }
 }
 
-/// Loses the session between two calls; the next, an unsafe one, is answered and runs once.
+/// Loses the session between two calls, and checks that the next, an unsafe one, is answered and runs once.
 async fn lost(bench: Bench, mode: Mode, way: Way) -> Verdict {
     let mut scene = Scene::set(bench, mode).await?;
     let key = scene.key(way.name());
@@ -186,8 +186,8 @@ async fn lost(bench: Bench, mode: Mode, way: Way) -> Verdict {
     expect(sessions == 1, || format!("{sessions} sessions were made"))
 }
 
-/// Deletes the session while an unsafe call runs: the call ends with its answer or in doubt, it ran
-/// once, and the next one is answered.
+/// Deletes the session while an unsafe call runs, and checks that the call ends with its answer or in doubt,
+/// that it ran once, and that the next one is answered.
 async fn deleted_in_mid_call(bench: Bench, mode: Mode) -> Verdict {
     let scene = Scene::set(bench, mode).await?;
     record_mid_call(&scene).await?;
@@ -202,7 +202,7 @@ async fn deleted_in_mid_call(bench: Bench, mode: Mode) -> Verdict {
     })
     .await;
     deleted?;
-    // What would run it again may be on its way still.
+    // A repeat of the call may still be on its way.
     scene.partner.call(scene.bench.surface.count(&next, 0)).await?;
 
     scene.bench.ran_once(&key)?;
@@ -215,7 +215,7 @@ async fn deleted_in_mid_call(bench: Bench, mode: Mode) -> Verdict {
     }
 }
 
-/// What a call is told whose session is deleted, and the one who deletes it.
+/// Records what a call gets whose session is deleted, and what the DELETE gets.
 async fn record_mid_call(scene: &Scene) -> Verdict {
     let key = scene.key("raw-mid-call");
     let question = scene.bench.surface.count(&key, LONG_CALL_MS);
@@ -232,9 +232,9 @@ async fn record_mid_call(scene: &Scene) -> Verdict {
 
 const NO_STREAM: &str = "HTTP/1.1 405 Method Not Allowed\r\nallow: POST, DELETE\r\ncontent-length: 0\r\n\
                          connection: close\r\n\r\n";
-/// More than twice what a server lets a session be idle for.
+/// More than twice the idle time of a session at the server.
 const LONG_IDLE: Duration = Duration::from_millis(1500);
-/// Long enough to be deleted in.
+/// Long enough to be deleted meanwhile.
 const LONG_CALL_MS: u64 = 1000;
-/// How long a call is waited for that may never be answered.
+/// How long to wait for a call that may never be answered.
 const DEADLINE: Duration = Duration::from_secs(5);

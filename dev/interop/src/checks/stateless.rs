@@ -1,5 +1,5 @@
-//! What is new or different in the stateless era: how it is found, what goes in headers, questions in
-//! rounds, subscriptions, and streams that nobody can resume.
+//! What is new or different in the stateless era: how it is found, what goes in headers, questions in rounds,
+//! subscriptions, and streams that cannot be resumed.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::bench::Bench;
 use crate::partner::{Partner, Verdict, expect, holds, short, story, words};
 use crate::proxy::Order;
 
-/// Asked with the defaults of the client; the other checks pin it to an era.
+/// Checked with the defaults of the client; the other checks pin it to an era.
 pub(super) async fn a_client_that_speaks_both_eras_finds_out_what_the_server_speaks(
     bench: Bench,
 ) -> Verdict {
@@ -41,7 +41,8 @@ pub(super) async fn arguments_that_a_tool_marks_are_in_headers(bench: Bench) -> 
 pub(super) async fn a_call_that_lacks_its_headers_goes_out_again_with_them(
     bench: Bench,
 ) -> Verdict {
-    // Nobody has listed the tools, so nobody knows what is marked until the server refuses the call.
+    // The client has not listed the tools, so it does not know what is marked until the server refuses the
+    // call.
     bench.partner()?.call(bench.surface.route("west", "west")).await.map(|_| ())
 }
 
@@ -67,7 +68,7 @@ pub(super) async fn changed_lists_are_told_to_who_listens(bench: Bench) -> Verdi
     hears_a_change(&bench, &partner).await
 }
 
-/// Makes the server tell a change until it is heard: what is told before somebody listens is lost.
+/// Makes the server send a change until the client gets it: what is sent before the client listens is lost.
 async fn hears_a_change(bench: &Bench, partner: &Partner) -> Verdict {
     let (question, changed) = bench.surface.change();
     let began = Instant::now();
@@ -94,7 +95,7 @@ pub(super) async fn a_cut_subscription_comes_back_and_what_was_missed_is_told(
     partner.client.subscribe(bench.surface.made().0).await.map_err(story)?;
     partner.forget();
 
-    // The stream ends with the news that it brings; what may have been missed is told when it is back.
+    // The stream ends with this notification; what may have been missed is told when it is open again.
     partner.call(bench.surface.change().0).await?;
     partner.hears(is_update).await?;
 
@@ -164,7 +165,7 @@ pub(super) async fn a_subscription_comes_back_after_a_restart(bench: Bench) -> V
     process.kill().await.map_err(words)?;
     process.come_back().await.map_err(words)?;
 
-    // Once for what may have been missed, and then for what the server tells.
+    // Once for what may have been missed, and then for what the server sends.
     for _ in 0..2 {
         let began = Instant::now();
         while partner.times_told(is_update) == 0 {
@@ -178,7 +179,7 @@ pub(super) async fn a_subscription_comes_back_after_a_restart(bench: Bench) -> V
     Ok(())
 }
 
-/// A server that goes back to the old era and comes out with the new one again; the client stays.
+/// Checks that the client follows a server that goes back to the old era and then to the new one again.
 pub(super) async fn a_server_that_is_rolled_back_and_rolled_out_again_is_followed(
     bench: Bench,
 ) -> Verdict {
@@ -205,7 +206,7 @@ pub(super) async fn only_calls_are_sent_and_none_names_a_session(bench: Bench) -
     let (watched, _) = bench.surface.listed();
 
     partner.client.connect().await.map_err(story)?;
-    // Where there are no subscriptions, asking for one is a call like any other.
+    // Where there are no subscriptions, the request is a call like any other.
     let _ = partner.client.subscribe(watched).await;
     partner.call(bench.surface.ask_elicitation()).await?;
     tokio::select! {

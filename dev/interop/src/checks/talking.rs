@@ -1,4 +1,4 @@
-//! What a server tells and asks while it works.
+//! The server's notifications and questions during a call.
 
 use crate::bench::Bench;
 use crate::partner::{ROOT, SAMPLED, Verdict, expect, story};

@@ -1,4 +1,4 @@
-//! Calls that a server answers at once and goes on with: the extension for tasks.
+//! Calls that a server answers with a task: the extension for tasks.
 
 use ridethrough::task::Begun;
 
