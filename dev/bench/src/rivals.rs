@@ -121,7 +121,7 @@ impl Places {
     }
 
     /// Installs a rival of the lab by its package manager, at the version that is pinned there, and returns
-    /// the folder and the command that starts it.
+    /// the program that starts it and its arguments.
     fn install(&self, name: &str) -> Result<(PathBuf, Vec<PathBuf>)> {
         let [rival] = Rival::named(&[name])?[..] else { bail!("the lab does not know it") };
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;

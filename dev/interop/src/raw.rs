@@ -129,7 +129,7 @@ fn is_whole(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether an answer has begun and is not complete.
+/// Whether a close would cut the answer off: its head is incomplete, or announces where its body ends.
 fn is_begun(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     text.split_once("\r\n\r\n").is_none_or(|(head, _)| !matches!(Length::of(head), Length::Unknown))
