@@ -48,6 +48,7 @@ fn asks_for_progress(params: &Json) -> bool {
         && params.member("_meta").is_some_and(|meta| meta.member("progressToken").is_some())
 }
 
-/// A host that asks for progress watches the call, and cancels it when it has seen enough.
+/// By how much progress extends a call without a limit: a host that asks for progress watches the call, and
+/// cancels it when it has seen enough.
 const WHILE_IT_MOVES: Duration = Duration::from_secs(600);
 const AT_MOST: Duration = Duration::from_secs(24 * 3600);

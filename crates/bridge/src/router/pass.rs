@@ -218,7 +218,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         };
         self.outbox.answer(id.as_ref().map(Id::json), &answer);
         if is_stand_in && self.upstream.server().is_some() {
-            // The list changed while the host was given a stand-in.
+            // The upstream was reached while the host was given a stand-in.
             self.check_lists();
         }
     }
