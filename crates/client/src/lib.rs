@@ -33,11 +33,19 @@
 //! | [`transport`] | the seams below: a `Transport` replaces HTTP, a `Dial` replaces sockets |
 //! | [`probe`] | one request at a time, for programs that look at a server |
 //!
-//! With the feature `rmcp`, a client is also a transport of the official SDK.
+//! Features: `http2`, `proxy`, `stdio` (local servers) and `aws-lc-rs` (TLS) are on; `ring` takes the place of
+//! `aws-lc-rs`. With `rmcp`, a client is also a transport of the official SDK.
+
+#[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
+compile_error!("TLS needs a provider: turn on the feature `aws-lc-rs` (a default) or `ring`");
 
 mod cache;
 mod client;
 mod clock;
+#[cfg_attr(
+    not(feature = "stdio"),
+    allow(dead_code, unused_imports, reason = "local servers need it")
+)]
 mod command;
 mod config;
 pub mod credentials;
@@ -61,8 +69,12 @@ mod size;
 mod source;
 // Process groups, signals and pipes through and through: it is there as a whole or not at all, and a module
 // can be left out only where it is declared. Whoever wants it elsewhere is refused in `platform`.
-#[cfg(unix)]
+#[cfg(all(unix, feature = "stdio"))]
 mod stdio;
+#[cfg_attr(
+    not(feature = "stdio"),
+    allow(dead_code, unused_imports, reason = "local servers need it")
+)]
 mod switchboard;
 pub mod transport;
 

@@ -11,7 +11,7 @@ use crate::transport::Transport;
 /// # Errors
 ///
 /// Why there is none on this platform.
-#[cfg(unix)]
+#[cfg(all(unix, feature = "stdio"))]
 pub(crate) fn local_server(
     command: &Command,
     message_limit: usize,
@@ -19,7 +19,7 @@ pub(crate) fn local_server(
     Ok(Arc::new(crate::stdio::Stdio::new(command.clone(), message_limit)))
 }
 
-#[cfg(not(unix))]
+#[cfg(not(all(unix, feature = "stdio")))]
 pub(crate) fn local_server(_: &Command, _: usize) -> Result<Arc<dyn Transport>, String> {
-    Err("a local server cannot be started on this platform, only on Unix".to_owned())
+    Err("a local server can be started on Unix only, with the feature `stdio`".to_owned())
 }

@@ -14,8 +14,12 @@ use http::header::{AUTHORIZATION, COOKIE, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::client::conn::http1;
+#[cfg(feature = "http2")]
+use hyper::client::conn::http2;
+#[cfg(feature = "http2")]
+use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::TokioIo;
 use ridethrough_core::{AnswerHead, Cause, Failure, Generation};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -160,6 +164,7 @@ pub struct Line {
 
 enum Sender {
     Http1(http1::SendRequest<Full<Bytes>>),
+    #[cfg(feature = "http2")]
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
@@ -179,6 +184,9 @@ impl Line {
                 // Whoever asks learns of a failure from that question.
                 (Sender::Http1(sender), tokio::spawn(async { drop(driving.await) }))
             }
+            #[cfg(not(feature = "http2"))]
+            Speaks::Http2 => return Err(Failure::not_sent(Cause::Misconfigured)),
+            #[cfg(feature = "http2")]
             Speaks::Http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let made = builder.max_header_list_size(HEAD_LIMIT as u32).handshake(io).await;
@@ -196,13 +204,14 @@ impl Line {
 
     /// Whether HTTP/2 was agreed on.
     pub const fn is_http2(&self) -> bool {
-        matches!(self.sender, Sender::Http2(_))
+        !matches!(self.sender, Sender::Http1(_))
     }
 
     /// Waits until the next question can be asked; false if the connection closed instead.
     pub async fn is_ready(&mut self) -> bool {
         match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await.is_ok(),
+            #[cfg(feature = "http2")]
             Sender::Http2(sender) => sender.ready().await.is_ok(),
         }
     }
@@ -213,6 +222,7 @@ impl Line {
         let request = self.request(question)?;
         let response = match &mut self.sender {
             Sender::Http1(sender) => sender.send_request(request).await,
+            #[cfg(feature = "http2")]
             Sender::Http2(sender) => sender.send_request(request).await,
         };
         let (parts, incoming) =

@@ -6,6 +6,8 @@ mod answering;
 mod check;
 mod eras;
 mod place;
+#[cfg(feature = "proxy")]
+mod proxied;
 mod route;
 mod tasks;
 
@@ -179,12 +181,14 @@ impl ClientBuilder {
     ///     .build()?;
     /// # Ok(()) }
     /// ```
+    #[cfg(feature = "proxy")]
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxying = Proxying::Through(url.into());
         self
     }
 
     /// Reaches the server without a proxy, whatever the environment says.
+    #[cfg(feature = "proxy")]
     pub fn no_proxy(mut self) -> Self {
         self.proxying = Proxying::None;
         self

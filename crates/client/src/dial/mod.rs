@@ -5,6 +5,7 @@
 
 mod alert;
 mod meter;
+#[cfg(feature = "proxy")]
 mod proxy;
 mod refusal;
 mod steps;
@@ -12,6 +13,7 @@ mod tcp;
 mod tls;
 
 pub(crate) use meter::{Meter, Metered};
+#[cfg(feature = "proxy")]
 pub(crate) use proxy::{Chosen, ProxyAddress, ProxyError, Tunnel, chosen_for};
 pub(crate) use refusal::CertificateRefusal;
 pub use steps::Steps;
@@ -93,6 +95,7 @@ impl Connection {
 
     /// HTTP/2 is spoken on it from the first byte, as both sides know beforehand. Without this it is
     /// HTTP/1.1; for an `https` endpoint TLS settles it, whatever is said here.
+    #[cfg(feature = "http2")]
     #[must_use]
     pub const fn http2(mut self) -> Self {
         self.speaks = Speaks::Http2;

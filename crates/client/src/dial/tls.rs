@@ -78,10 +78,17 @@ impl Tls {
         let host = to.host_to_resolve();
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TlsError::ServerName(host.to_owned()))?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = client_config(provider, settings)?;
+        let config = client_config(Arc::new(provider()), settings)?;
         Ok(Self { below, connector: TlsConnector::from(Arc::new(config)), name })
     }
+}
+
+/// The cryptography that the features name.
+fn provider() -> CryptoProvider {
+    #[cfg(feature = "aws-lc-rs")]
+    return rustls::crypto::aws_lc_rs::default_provider();
+    #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+    return rustls::crypto::ring::default_provider();
 }
 
 impl Dial for Tls {

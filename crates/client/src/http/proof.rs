@@ -13,6 +13,9 @@
 //! | HTTP/2: the peer reset the stream with `REFUSED_STREAM` | RFC 9113, 8.7: not processed |
 //! | HTTP/2: the peer went away and the last stream it speaks of is below ours | RFC 9113, 6.8: not processed |
 
+#[cfg_attr(not(feature = "http2"), path = "proof/http2_absent.rs")]
+mod http2;
+
 use std::error::Error;
 use std::io;
 
@@ -49,11 +52,9 @@ pub(super) fn of_http2<B>(
     let is_back = error.take_message().is_some();
     let error = error.into_error();
     let words = words(&error);
-    match find::<h2::Error>(&error) {
-        Some(h2) if is_refusal(h2) => Failure::not_sent(Cause::StreamRefused).with_detail(words),
-        Some(h2) if h2.is_go_away() && h2.is_remote() => {
-            Failure::not_sent(Cause::Closed).with_detail(words)
-        }
+    match http2::ended(&error) {
+        Some(http2::Ended::Refused) => Failure::not_sent(Cause::StreamRefused).with_detail(words),
+        Some(http2::Ended::WentAway) => Failure::not_sent(Cause::Closed).with_detail(words),
         _ if is_back => Failure::not_sent(cause(&error)).with_detail(words),
         _ => Failure::unknown(cause(&error)).with_detail(words),
     }
@@ -67,10 +68,6 @@ pub(crate) fn of_send(error: &hyper::Error) -> Failure {
 /// A body that broke off: the server had the request.
 pub(super) fn of_body(error: &hyper::Error) -> Failure {
     Failure::unknown(cause(error)).with_detail(words(error))
-}
-
-fn is_refusal(error: &h2::Error) -> bool {
-    error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
 }
 
 /// The failure in the machine's words.
@@ -87,8 +84,8 @@ fn cause(error: &hyper::Error) -> Cause {
             _ => Cause::Closed,
         };
     }
-    match find::<h2::Error>(error) {
-        Some(h2) if h2.is_reset() => Cause::Reset,
+    match http2::ended(error) {
+        Some(http2::Ended::Refused | http2::Ended::Reset) => Cause::Reset,
         _ if error.is_timeout() => Cause::Silent,
         _ => Cause::Closed,
     }

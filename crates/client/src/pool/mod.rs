@@ -12,11 +12,13 @@
 mod dialing;
 mod expected;
 mod http1;
+#[cfg_attr(not(feature = "http2"), path = "http2_absent.rs")]
 mod http2;
 mod named;
 mod places;
 mod register;
 mod reuse;
+#[cfg(feature = "http2")]
 mod upload;
 
 pub(crate) use expected::Expected;

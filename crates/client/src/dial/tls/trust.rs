@@ -155,7 +155,6 @@ mod tests {
     use std::time::Duration;
 
     use ridethrough_lab::{Authority, Certificate};
-    use rustls::crypto::aws_lc_rs;
 
     use super::super::words::TlsFault;
     use super::*;
@@ -224,7 +223,7 @@ mod tests {
     }
 
     fn trusting(named: Vec<CertificateDer<'static>>) -> Trust {
-        Trust::new(named.clone(), named, aws_lc_rs::default_provider().into()).unwrap()
+        Trust::new(named.clone(), named, super::super::provider().into()).unwrap()
     }
 
     fn told(trust: &Trust, certificate: &CertificateDer<'_>, host: &str) -> TlsFault {

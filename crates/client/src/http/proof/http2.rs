@@ -1,0 +1,24 @@
+//! How a stream of HTTP/2 ended, as its library tells.
+
+use super::find;
+
+/// An end that says more than that there was one.
+pub(super) enum Ended {
+    /// The peer reset the stream with `REFUSED_STREAM`.
+    Refused,
+    /// The stream was reset, by either side.
+    Reset,
+    /// The peer went away, and the last stream it speaks of is below ours.
+    WentAway,
+}
+
+pub(super) fn ended(error: &hyper::Error) -> Option<Ended> {
+    let error = find::<h2::Error>(error)?;
+    let is_refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    match () {
+        () if error.is_reset() && is_refused => Some(Ended::Refused),
+        () if error.is_reset() => Some(Ended::Reset),
+        () if error.is_go_away() && error.is_remote() => Some(Ended::WentAway),
+        () => None,
+    }
+}

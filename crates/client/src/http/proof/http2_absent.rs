@@ -1,0 +1,13 @@
+//! Stands in for [`http2`](super::http2) in builds without that feature.
+
+/// An end that says more than that there was one.
+#[expect(dead_code, reason = "there is no HTTP/2 in this build")]
+pub(super) enum Ended {
+    Refused,
+    Reset,
+    WentAway,
+}
+
+pub(super) const fn ended(_: &hyper::Error) -> Option<Ended> {
+    None
+}
