@@ -3,6 +3,7 @@
 //!
 //! Text in, text out: where messages go is the router's affair.
 
+use ridethrough_core::message::code;
 use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
@@ -188,8 +189,8 @@ pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
     let with_code =
         |code: i64| splice::with_member(&error, "code", &Json::from(serde_json::json!(code)));
     match code {
-        Some(RESOURCE_NOT_FOUND) => Answer::Error(with_code(INVALID_PARAMS)),
-        Some(VISIT_FIRST) => {
+        Some(code::RESOURCE_NOT_FOUND) => Answer::Error(with_code(INVALID_PARAMS)),
+        Some(code::URL_REQUIRED) => {
             let pages = Some(&error).filter(|_| can_ask(method) && offers.urls).and_then(pages);
             pages.map_or_else(|| Answer::Error(with_code(INTERNAL_ERROR)), Answer::Result)
         }
@@ -335,9 +336,6 @@ const KEPT: [&str; 6] = [
 ];
 /// What the keys of pages begin with. A server that makes keys of its own must not hit on one.
 const PAGE: &str = "ridethrough-page-";
-/// As the older revisions say it.
-const RESOURCE_NOT_FOUND: i64 = -32002;
-const VISIT_FIRST: i64 = -32042;
 
 #[cfg(test)]
 mod tests;

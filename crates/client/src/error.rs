@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::Outcome;
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Json};
 
 use crate::model::{self, UrlRequest};
@@ -105,7 +106,7 @@ impl ServerError {
     ///
     /// [`Notification::ElicitationComplete`]: crate::model::Notification::ElicitationComplete
     pub fn required_urls(&self) -> Vec<UrlRequest> {
-        if self.rpc.code != URL_REQUIRED {
+        if self.rpc.code != code::URL_REQUIRED {
             return Vec::new();
         }
         let requests = self.json.member("data").and_then(|data| data.member("elicitations"));
@@ -235,8 +236,6 @@ pub(crate) fn result(outcome: Outcome) -> Result<Json, Error> {
         }
     }
 }
-
-const URL_REQUIRED: i64 = -32042;
 
 #[cfg(test)]
 mod tests {

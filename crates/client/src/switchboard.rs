@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ridethrough_core::Failure;
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Incoming, Message};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -240,7 +241,7 @@ impl Routes {
 
     fn awaited_by(&self, message: &Message) -> Option<For> {
         let found = match message {
-            Message::Notification { method, params } if &**method == "notifications/progress" => {
+            Message::Notification { method, params } if &**method == notification::PROGRESS => {
                 For::Progress(progress_token(params.as_ref()?.as_bytes())?)
             }
             Message::Response { id, .. } => For::Answer(id.as_ref()?.number()?),

@@ -56,6 +56,7 @@ pub mod head;
 pub mod headers;
 pub mod ids;
 pub mod lifetime;
+pub mod line_buffer;
 mod link;
 mod listener;
 pub mod message;

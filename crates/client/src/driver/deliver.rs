@@ -1,6 +1,8 @@
 //! What the server says, handed to whoever is there for it: a call, a reader, a handler, the inbox.
 
 use ridethrough_core::message::Answer;
+use ridethrough_core::message::code;
+use ridethrough_core::message::notification;
 use ridethrough_core::{Delivered, QuestionId};
 
 use super::Driver;
@@ -15,7 +17,7 @@ impl Driver {
                 // Before anybody hears of it: whoever does will ask again.
                 self.cache.notified(method, params.as_ref());
                 match (exchange, &**method) {
-                    (Some(exchange), "notifications/progress") => {
+                    (Some(exchange), notification::PROGRESS) => {
                         self.callers.progressed(*exchange, params.as_ref());
                     }
                     _ => self.tell_listeners(&delivered),
@@ -70,4 +72,4 @@ impl Driver {
 }
 
 const NOBODY_ANSWERS: (i64, &str) = (-32601, "Method not found");
-const TOO_BUSY: (i64, &str) = (-32000, "too many requests at once");
+const TOO_BUSY: (i64, &str) = (code::SERVER_ERROR, "too many requests at once");

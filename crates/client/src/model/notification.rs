@@ -1,6 +1,7 @@
 //! What a server tells unasked.
 
 use ridethrough_core::message::Json;
+use ridethrough_core::message::notification;
 use serde::Deserialize;
 
 use super::{LogMessage, read};
@@ -51,18 +52,18 @@ impl Notification {
 
         let details = params.as_ref();
         let known = match &*method {
-            "notifications/elicitation/complete" => details
+            notification::ELICITATION_COMPLETE => details
                 .and_then(Json::read)
                 .map(|Complete { elicitation_id }| Self::ElicitationComplete { elicitation_id }),
-            "notifications/message" => {
+            notification::LOG => {
                 details.and_then(|params| read(params.clone()).ok()).map(Self::Log)
             }
-            "notifications/prompts/list_changed" => Some(Self::PromptsChanged),
-            "notifications/resources/list_changed" => Some(Self::ResourcesChanged),
-            "notifications/resources/updated" => {
+            notification::PROMPTS_CHANGED => Some(Self::PromptsChanged),
+            notification::RESOURCES_CHANGED => Some(Self::ResourcesChanged),
+            notification::RESOURCE_UPDATED => {
                 details.and_then(Json::read).map(|Updated { uri }| Self::ResourceUpdated { uri })
             }
-            "notifications/tools/list_changed" => Some(Self::ToolsChanged),
+            notification::TOOLS_CHANGED => Some(Self::ToolsChanged),
             _ => None,
         };
         known.unwrap_or(Self::Other { method, params })

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{Bytes, BytesMut};
+use ridethrough_core::line_buffer::{LineBuffer, is_blank};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,9 +18,7 @@ use super::overlong::Glance;
 /// The lines of a stream.
 pub(super) struct Lines<R> {
     source: R,
-    unread: BytesMut,
-    /// How much of `unread` is known to hold no line end.
-    searched: usize,
+    buffer: LineBuffer,
     limit: usize,
     /// A line beyond the limit that is being skipped, and how much of it was.
     skipped: Option<(Glance, usize)>,
@@ -39,7 +38,7 @@ pub(super) enum NoLine {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(source: R, limit: usize) -> Self {
-        Self { source, unread: BytesMut::new(), searched: 0, limit, skipped: None }
+        Self { source, buffer: LineBuffer::default(), limit, skipped: None }
     }
 
     /// The next line that is not blank, without its end. What stands before the end of the stream
@@ -49,12 +48,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if let Some(line) = self.cut()? {
                 return Ok(line);
             }
-            self.unread.reserve(CHUNK);
-            match self.source.read_buf(&mut self.unread).await {
+            match self.source.read_buf(self.buffer.room()).await {
                 Ok(1..) => {}
-                Ok(0) if self.skipped.is_none() && !is_blank(&self.unread) => {
-                    self.searched = 0;
-                    return Ok(without_carriage_returns(self.unread.split()));
+                Ok(0) if self.skipped.is_none() && !is_blank(self.buffer.held()) => {
+                    return Ok(without_carriage_returns(self.buffer.take()));
                 }
                 Ok(0) | Err(_) => return Err(NoLine::End),
             }
@@ -62,10 +59,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     fn cut(&mut self) -> Result<Option<Bytes>, NoLine> {
-        while let Some(at) = self.unread[self.searched..].iter().position(|byte| *byte == b'\n') {
-            let mut line = self.unread.split_to(self.searched + at + 1);
-            self.searched = 0;
-            line.truncate(line.len() - 1);
+        while let Some(line) = self.buffer.cut() {
             let line = without_carriage_returns(line);
             if self.skipped.is_some() || line.len() > self.limit {
                 return Err(self.finish_skipping(&line));
@@ -74,9 +68,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok(Some(line));
             }
         }
-        self.searched = self.unread.len();
         // One byte more than the limit may be the carriage return of a line end.
-        if self.skipped.is_some() || self.unread.len() > self.limit + 1 {
+        if self.skipped.is_some() || self.buffer.held().len() > self.limit + 1 {
             self.skip()?;
         }
         Ok(None)
@@ -85,10 +78,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Forgets the beginning of a line that is too long.
     fn skip(&mut self) -> Result<(), NoLine> {
         let (glance, skipped) = self.skipped.get_or_insert_default();
-        glance.look(&self.unread);
-        *skipped += self.unread.len();
-        self.unread.clear();
-        self.searched = 0;
+        glance.look(self.buffer.held());
+        *skipped += self.buffer.held().len();
+        self.buffer.clear();
         if *skipped > self.limit.saturating_mul(MOST_SKIPPED) {
             Err(NoLine::WithoutEnd)
         } else {
@@ -101,10 +93,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         glance.look(rest);
         NoLine::TooLong(glance.answers())
     }
-}
-
-fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
 }
 
 /// One is left of a Windows line end; others can only be white space between tokens of JSON, where
@@ -205,8 +193,6 @@ pub(super) async fn write_letters<W: AsyncWrite + Unpin>(
 
 /// So many times the limit of a line is skipped before it is taken for one without an end.
 const MOST_SKIPPED: usize = 8;
-/// How much is read at once.
-const CHUNK: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests;

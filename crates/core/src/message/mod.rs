@@ -8,6 +8,7 @@ pub mod code;
 mod elements;
 mod envelope;
 mod json;
+pub mod notification;
 mod scan;
 mod write;
 

@@ -11,6 +11,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Delivery, Kind, Reason};
 use serde::Serialize;
@@ -295,7 +296,8 @@ impl Follower {
             // -32600, -32601 and -32602 say that the question is wrong, and those of the
             // stateless revision that we are.
             Error::Server(error) => {
-                return !matches!(error.rpc.code, -32602..=-32600 | -32099..=-32020);
+                return !matches!(error.rpc.code, -32602..=-32600)
+                    && !code::is_modern(error.rpc.code);
             }
             _ => return false,
         };

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
+use ridethrough_core::message::notification;
 use ridethrough_core::{Era, Event, ExchangeId, Lifetime, Moment, Scope};
 use serde::Deserialize;
 
@@ -172,18 +173,18 @@ impl ResponseCache {
         }
 
         match method {
-            "notifications/prompts/list_changed" => self.forget(|key| key.of == Of::Prompts),
-            "notifications/resources/list_changed" => {
+            notification::PROMPTS_CHANGED => self.forget(|key| key.of == Of::Prompts),
+            notification::RESOURCES_CHANGED => {
                 self.forget(|key| matches!(key.of, Of::Resources | Of::Templates));
             }
-            "notifications/resources/updated" => {
+            notification::RESOURCE_UPDATED => {
                 let updated = params.and_then(|params| params.read::<Updated>());
                 match updated {
                     Some(Updated { uri }) => self.forget(|key| key.reads(&uri)),
                     None => self.forget(|key| key.of == Of::Resource),
                 }
             }
-            "notifications/tools/list_changed" => self.forget(|key| key.of == Of::Tools),
+            notification::TOOLS_CHANGED => self.forget(|key| key.of == Of::Tools),
             _ => {}
         }
     }

@@ -63,7 +63,11 @@ async fn a_line_without_an_end_is_given_up_before_it_fills_the_memory() {
     let end = lines.next().await;
 
     assert_eq!(end, Err(NoLine::WithoutEnd));
-    assert!(lines.unread.capacity() <= 3 * 64 * 1024, "{} bytes", lines.unread.capacity());
+    assert!(
+        lines.buffer.room().capacity() <= 3 * 64 * 1024,
+        "{} bytes",
+        lines.buffer.room().capacity()
+    );
     flood.abort();
 }
 

@@ -23,6 +23,7 @@ use crate::link::attempts::{NewRequest, Owner};
 use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::listener;
 use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::message::notification;
 use crate::message::{Answer, Id, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
@@ -222,7 +223,7 @@ impl Link {
                         granted.map_or_else(|| self.wanted_news(), |it| News::read(&it)),
                     )
                 }
-                "notifications/cancelled" if names(params.as_ref(), ours) => StreamWord::Over,
+                notification::CANCELLED if names(params.as_ref(), ours) => StreamWord::Over,
                 _ => StreamWord::Nothing,
             },
             Message::Response { id: Some(id), answer } if id.number() == ours => match answer {
@@ -272,9 +273,9 @@ impl Link {
     /// Nobody saw what changed in the gap: whoever cares looks again.
     fn tell_what_may_have_been_missed(&mut self, now: Moment, granted: &News) {
         let lists = [
-            (granted.tools_list_changed, "notifications/tools/list_changed"),
-            (granted.prompts_list_changed, "notifications/prompts/list_changed"),
-            (granted.resources_list_changed, "notifications/resources/list_changed"),
+            (granted.tools_list_changed, notification::TOOLS_CHANGED),
+            (granted.prompts_list_changed, notification::PROMPTS_CHANGED),
+            (granted.resources_list_changed, notification::RESOURCES_CHANGED),
         ];
         let lists = lists.into_iter().filter(|(is_granted, _)| *is_granted);
         let mut missed: Vec<(Box<str>, Option<Json>)> =
@@ -282,7 +283,7 @@ impl Link {
         for uri in &granted.resource_subscriptions {
             let uri = Json::of(uri).expect("a string is JSON");
             let params = Json::empty_object().with_members([("uri".to_owned(), uri)]);
-            missed.push(("notifications/resources/updated".into(), Some(params)));
+            missed.push((notification::RESOURCE_UPDATED.into(), Some(params)));
         }
         let generation = self.session.ready().map(|ready| ready.generation()).unwrap_or_default();
         for (method, params) in missed {

@@ -11,6 +11,8 @@ use crate::ids::{AttemptId, ExchangeId, Generation, QuestionId};
 use crate::link::Link;
 use crate::link::attempts::Owner;
 use crate::link::context::Context;
+use crate::message::code;
+use crate::message::notification;
 use crate::message::{Answer, Id, Json, Message, with_caller_token};
 use crate::moment::Moment;
 use crate::output::Delivered;
@@ -114,11 +116,11 @@ impl Link {
 
     fn notified(&mut self, now: Moment, source: Source, method: Box<str>, params: Option<Json>) {
         match &*method {
-            "notifications/progress" => return self.progressed(now, method, params),
-            "notifications/cancelled" => {
+            notification::PROGRESS => return self.progressed(now, method, params),
+            notification::CANCELLED => {
                 self.outbound.question_cancelled(&mut self.cx, source.generation, params.as_ref())
             }
-            "notifications/tools/list_changed" => self.calls.forget_tools(),
+            notification::TOOLS_CHANGED => self.calls.forget_tools(),
             _ => {}
         }
         let exchange = source.exchange;
@@ -163,7 +165,7 @@ impl Link {
         }
         // Whoever is asked is promised that the answer goes out: those on their way count too.
         if self.outbound.questions.len() + self.outbound.answers >= MOST_QUESTIONS {
-            let busy = Answer::refusal(-32000, "too many requests at once");
+            let busy = Answer::refusal(code::SERVER_ERROR, "too many requests at once");
             return self.send_own_answer(now, &question, &busy);
         }
         let number = self.outbound.next_question();

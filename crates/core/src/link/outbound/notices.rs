@@ -22,6 +22,7 @@ use crate::link::Link;
 use crate::link::attempts::{NewRequest, Owner};
 use crate::link::context::Context;
 use crate::link::timers::Timer;
+use crate::message::notification;
 use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName, Kind, Reason};
@@ -190,7 +191,7 @@ impl Link {
     pub(crate) fn send_cancelled(&mut self, now: Moment, sent: &Sent) {
         let params = format!(r#"{{"requestId":{}}}"#, sent.wire_id);
         let params = Json::new(params).expect("made of valid JSON");
-        let call = CallName { method: "notifications/cancelled".into(), tool: None };
+        let call = CallName { method: notification::CANCELLED.into(), tool: None };
         let body = notification_body(&call.method, Some(&params));
         let id = self.outbound.add_notice(
             now,
