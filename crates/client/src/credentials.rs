@@ -11,7 +11,7 @@ use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use ridethrough_core::NoCredentials;
-pub use ridethrough_core::head::Challenge;
+pub use ridethrough_core::head::{Challenge, Demand};
 
 /// Where tokens come from.
 ///

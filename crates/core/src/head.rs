@@ -77,11 +77,46 @@ pub enum Content {
 /// What an answer demands of our credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Challenge {
-    /// Credentials, or better ones.
+pub struct Challenge {
+    /// What they lack.
+    pub demand: Demand,
+    /// The values of `WWW-Authenticate` as they came, one to a line. A login finds there whom to ask.
+    pub header: Arc<str>,
+}
+
+/// What credentials lack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Demand {
+    /// Everything: there were none, or they are not accepted.
     Credentials,
-    /// More scope than the credentials have (`insufficient_scope`), as named by the server.
+    /// More scope than they have (`insufficient_scope`), as named by the server.
     Scope(Arc<str>),
+}
+
+impl Challenge {
+    /// A demand for credentials, or better ones.
+    pub fn credentials() -> Self {
+        Self { demand: Demand::Credentials, header: "".into() }
+    }
+
+    /// A demand for more scope.
+    pub fn scope(scope: impl Into<Arc<str>>) -> Self {
+        Self { demand: Demand::Scope(scope.into()), header: "".into() }
+    }
+
+    /// The challenge as these values of `WWW-Authenticate` say it.
+    pub fn with_header(self, header: impl Into<Arc<str>>) -> Self {
+        Self { header: header.into(), ..self }
+    }
+
+    /// The scope that is missing, if it is scope that is missing.
+    pub fn missing_scope(&self) -> Option<&Arc<str>> {
+        match &self.demand {
+            Demand::Credentials => None,
+            Demand::Scope(scope) => Some(scope),
+        }
+    }
 }
 
 /// The target of a redirect, compared with the origin that we asked.

@@ -116,16 +116,18 @@ fn challenge(headers: &HeaderMap) -> Option<Challenge> {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .find(|value| parameter(value, "error").is_some_and(|it| it == "insufficient_scope"));
-    match scope {
-        Some(it) => Some(Challenge::Scope(parameter(it, "scope").unwrap_or_default().into())),
-        None => asked.iter().next().map(|_| Challenge::Credentials),
-    }
+    let challenge = match scope {
+        Some(it) => Challenge::scope(parameter(it, "scope").unwrap_or_default()),
+        None => asked.iter().next().map(|_| Challenge::credentials())?,
+    };
+    let header: Vec<_> = asked.iter().filter_map(|value| value.to_str().ok()).collect();
+    Some(challenge.with_header(header.join("\n")))
 }
 
 /// What a challenge says for people; the scope of one that misses it is told by the challenge itself.
 fn challenge_words(headers: &HeaderMap, challenge: Option<&Challenge>) -> Option<Arc<str>> {
     let asked = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-    let is_scope = matches!(challenge, Some(Challenge::Scope(_)));
+    let is_scope = challenge.is_some_and(|it| it.missing_scope().is_some());
     let words = asked.flat_map(|value| {
         let scope = parameter(value, "scope").filter(|_| !is_scope);
         let scope = scope.map(|scope| format!("scope: {scope}").into());
@@ -185,6 +187,8 @@ const MOST_LETTERS: usize = 40;
 mod tests {
     use std::time::UNIX_EPOCH;
 
+    use ridethrough_core::head::Demand;
+
     use super::*;
 
     #[test]
@@ -218,21 +222,36 @@ mod tests {
             for value in values {
                 headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
             }
-            challenge(&headers)
+            challenge(&headers).map(|challenge| challenge.demand)
         };
+        let scope = |scope: &str| Some(Demand::Scope(scope.into()));
 
         assert_eq!(read(&[]), None);
-        assert_eq!(read(&["Bearer realm=\"a, error=x\""]), Some(Challenge::Credentials));
+        assert_eq!(read(&["Bearer realm=\"a, error=x\""]), Some(Demand::Credentials));
         assert_eq!(
             read(&["Basic", "Bearer error=\"insufficient_scope\", scope=\"a b\""]),
-            Some(Challenge::Scope("a b".into()))
+            scope("a b")
         );
-        assert_eq!(read(&["Bearer error=insufficient_scope"]), Some(Challenge::Scope("".into())));
+        assert_eq!(read(&["Bearer error=insufficient_scope"]), scope(""));
         // A quote that is escaped ends nothing: this is a realm, and no more.
         let realm = r#"Bearer realm="a\", error=insufficient_scope, x=\"", error="b""#;
-        assert_eq!(read(&[realm]), Some(Challenge::Credentials));
-        let scope = r#"Bearer error="insufficient\_scope", scope="a\\b \"c\"""#;
-        assert_eq!(read(&[scope]), Some(Challenge::Scope(r#"a\b "c""#.into())));
+        assert_eq!(read(&[realm]), Some(Demand::Credentials));
+        let escaped = r#"Bearer error="insufficient\_scope", scope="a\\b \"c\"""#;
+        assert_eq!(read(&[escaped]), scope(r#"a\b "c""#));
+    }
+
+    #[test]
+    fn a_challenge_is_passed_on_as_it_came() {
+        let mut headers = HeaderMap::new();
+        for value in ["Basic", "Bearer resource_metadata=\"https://a.example/x\", scope=\"a b\""] {
+            headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
+        }
+
+        let header = challenge(&headers).unwrap().header;
+
+        let lines: Vec<_> = header.lines().collect();
+        let bearer = "Bearer resource_metadata=\"https://a.example/x\", scope=\"a b\"";
+        assert_eq!(lines, ["Basic", bearer]);
     }
 
     #[test]

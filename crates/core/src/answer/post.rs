@@ -1,13 +1,12 @@
 //! What the answer to a POST means, in the order in which the contract reads it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
 
 use super::{status, words as phrases};
-use crate::head::{AnswerHead, Challenge, Content, Redirect};
+use crate::head::{AnswerHead, Challenge, Content, Demand, Redirect};
 use crate::message::{Answer, Incoming, Message};
 use crate::session::Carried;
 use crate::sse::{Decoder, Item};
@@ -40,7 +39,7 @@ pub(crate) enum PostReading {
     /// Rows 16 and 18.
     Misbehaved(&'static str),
     /// Row 23.
-    NeedsScope { scope: Arc<str>, answer: Option<Answer> },
+    NeedsScope { challenge: Challenge, answer: Option<Answer> },
     /// Row 24.
     Redirected(Option<Redirect>, StatusCode),
     /// Row 4.
@@ -100,12 +99,9 @@ pub(crate) fn read_post(head: &AnswerHead, body: &Bytes, asked: Asked<'_>) -> Po
 /// What a refusal says for people: its body, and what the challenge beside it says.
 fn said(head: &AnswerHead, body: &Bytes) -> Option<String> {
     let words = phrases::of_refusal(head.content, body);
-    let scope = match &head.challenge {
-        Some(Challenge::Scope(scope)) if !scope.is_empty() => {
-            Some(format!("insufficient scope: {scope}"))
-        }
-        _ => None,
-    };
+    let scope = head.challenge.as_ref().and_then(Challenge::missing_scope);
+    let scope = scope.filter(|scope| !scope.is_empty());
+    let scope = scope.map(|scope| format!("insufficient scope: {scope}"));
     let asked = head.challenge_words.as_deref().map(str::to_owned);
     let parts: Vec<_> = [words, scope, asked].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -125,7 +121,7 @@ fn doubted(otherwise: PostReading, suspicion: Option<SignsOfLoss>) -> PostReadin
     let is_guarded = match &otherwise {
         PostReading::Deferred { .. } | PostReading::NeedsScope { .. } => true,
         PostReading::Unauthorized { challenge, .. } => {
-            matches!(challenge, Some(Challenge::Credentials))
+            challenge.as_ref().is_some_and(|it| it.demand == Demand::Credentials)
         }
         _ => false,
     };
@@ -184,10 +180,11 @@ fn read_trusting(
     if status::is_challenged(head) {
         return PostReading::Unauthorized { challenge: head.challenge.clone(), answer };
     }
-    if let Some(Challenge::Scope(scope)) = &head.challenge
+    if let Some(challenge) = &head.challenge
+        && challenge.missing_scope().is_some()
         && status::is_forbidden(status)
     {
-        return PostReading::NeedsScope { scope: scope.clone(), answer };
+        return PostReading::NeedsScope { challenge: challenge.clone(), answer };
     }
     if status::asks_to_come_back(head) || asked.assume_unexecuted.contains(&status) {
         return PostReading::Deferred { status, hint: head.retry_after, answer };

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::head::{AnswerHead, Challenge, Content};
+use crate::head::{AnswerHead, Content, Demand};
 
 /// The head of an open event stream.
 pub(crate) const fn stream_head() -> AnswerHead {
@@ -98,7 +98,8 @@ pub(crate) fn is_forbidden(status: StatusCode) -> bool {
 
 /// Row 22: whether an answer is a challenge of the credentials, whatever its body says.
 pub(crate) fn is_challenged(head: &AnswerHead) -> bool {
-    is_unauthorized(head.status) && matches!(head.challenge, Some(Challenge::Credentials))
+    is_unauthorized(head.status)
+        && head.challenge.as_ref().is_some_and(|it| it.demand == Demand::Credentials)
 }
 
 /// Row 24: whether a redirect says that the request was not looked at and may be sent on as it is.

@@ -151,7 +151,9 @@ impl Exchange {
                 self.counters.note(Delivery::Unknown);
                 stop(Kind::PeerMisbehaved, Reason::Rule(why))
             }
-            PostReading::NeedsScope { scope, answer } => or_answer(self.needs_scope(scope), answer),
+            PostReading::NeedsScope { challenge, answer } => {
+                or_answer(self.needs_scope(challenge), answer)
+            }
             PostReading::Redirected(to, status) => self.redirected(to, status, Then::Send),
             PostReading::Rejected(status) => {
                 self.counters.note(delivery_of(status));
@@ -270,14 +272,15 @@ impl Exchange {
         Step::RenewCredentials { then, challenge }
     }
 
-    /// Row 23: at most two rounds.
-    fn needs_scope(&mut self, scope: Arc<str>) -> Step {
+    /// Row 23: at most three rounds.
+    fn needs_scope(&mut self, challenge: Challenge) -> Step {
         self.counters.note(Delivery::Refused);
         if self.counters.step_ups >= MOST_STEP_UPS {
+            let scope = challenge.missing_scope().cloned().unwrap_or_default();
             return stop(Kind::Unauthorized, Reason::Said(scope));
         }
         self.counters.step_ups += 1;
-        Step::RenewCredentials { then: Then::Send, challenge: Some(Challenge::Scope(scope)) }
+        Step::RenewCredentials { then: Then::Send, challenge: Some(challenge) }
     }
 
     /// Row 24. Only 307 and 308 say that the request was passed on untouched.
@@ -334,6 +337,6 @@ pub(super) fn stop(kind: Kind, reason: Reason) -> Step {
 /// Row 18.
 const ANSWER_ELSEWHERE: Duration = Duration::from_secs(10);
 /// Row 23.
-pub(crate) const MOST_STEP_UPS: u32 = 2;
+pub(crate) const MOST_STEP_UPS: u32 = 3;
 /// Row 24.
 const MOST_REDIRECTS: u32 = 5;

@@ -263,7 +263,7 @@ impl Rig {
     /// Answers by 401 with a challenge.
     pub(crate) fn challenge(&mut self, request: &Outgoing) {
         let mut head = head(401, Content::Nothing);
-        head.challenge = Some(Challenge::Credentials);
+        head.challenge = Some(Challenge::credentials());
         self.answer_with(request, head, "");
     }
 

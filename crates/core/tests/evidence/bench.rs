@@ -249,8 +249,8 @@ fn head(reply: &Reply) -> AnswerHead {
             "www-authenticate" => {
                 let scope = value.split(r#"scope=""#).nth(1).map(|it| it.trim_end_matches('"'));
                 head.challenge = Some(match scope {
-                    Some(scope) => Challenge::Scope(scope.into()),
-                    None => Challenge::Credentials,
+                    Some(scope) => Challenge::scope(scope),
+                    None => Challenge::credentials(),
                 });
             }
             other => panic!("a header that no transport here reads: {other}"),

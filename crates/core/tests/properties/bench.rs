@@ -306,7 +306,7 @@ impl Bench {
             Deed::Status(status, hint) if !has_head => self.status(attempt, what, *status, *hint),
             Deed::Challenge if !has_head => {
                 let mut head = head(401, Content::Nothing);
-                head.challenge = Some(Challenge::Credentials);
+                head.challenge = Some(Challenge::credentials());
                 self.whole(attempt, head, String::new());
             }
             Deed::Nonsense if !has_head => {
