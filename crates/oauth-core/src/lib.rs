@@ -1,0 +1,22 @@
+//! Authorization of MCP clients: every decision, and nothing performed.
+//!
+//! There is no I/O in this crate, no clock, no randomness and no runtime. Time comes in as a
+//! [`Timestamp`], chance as random bytes; what must be fetched goes out as a value, and what came back
+//! is handed in.
+
+pub mod address;
+pub mod challenge;
+mod constant_time;
+pub mod discovery;
+pub mod http_answer;
+mod json;
+pub mod metadata;
+pub mod scope;
+pub mod secret;
+pub mod timestamp;
+mod words;
+
+pub use address::{AddressError, HttpUrl};
+pub use http_answer::{Fetched, HttpAnswer};
+pub use secret::Secret;
+pub use timestamp::Timestamp;
