@@ -129,6 +129,12 @@ impl HttpUrl {
     pub(crate) fn has_path(&self) -> bool {
         !self.path().trim_end_matches('/').is_empty()
     }
+
+    pub(crate) fn with_query(&self, query: &str) -> Result<Self, AddressError> {
+        let mark = if self.url.query().is_some_and(|it| !it.is_empty()) { "&" } else { "?" };
+        let base = self.text.split('#').next().unwrap_or_default().trim_end_matches('?');
+        Self::parse(&format!("{base}{mark}{query}"))
+    }
 }
 
 /// Shows the URL without its query, in which keys, codes and states are kept.

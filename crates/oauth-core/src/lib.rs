@@ -6,14 +6,21 @@
 
 pub mod address;
 pub mod challenge;
+pub mod client;
 mod constant_time;
 pub mod discovery;
+mod form;
 pub mod http_answer;
 mod json;
+pub mod jwt;
+pub mod login;
 pub mod metadata;
+pub mod pkce;
+pub mod registration;
 pub mod scope;
 pub mod secret;
 pub mod timestamp;
+pub mod token_request;
 mod words;
 
 pub use address::{AddressError, HttpUrl};

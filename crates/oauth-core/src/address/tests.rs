@@ -168,3 +168,12 @@ fn well_known_names_stand_before_or_behind_the_path() {
         "https://a.example/.well-known/x"
     );
 }
+
+#[test]
+fn a_query_is_added_to_the_one_that_is_there() {
+    let with = |text: &str| url(text).with_query("b=2").unwrap().as_str().to_owned();
+
+    assert_eq!(with("https://a.example/x"), "https://a.example/x?b=2");
+    assert_eq!(with("https://a.example/x?a=1"), "https://a.example/x?a=1&b=2");
+    assert_eq!(with("https://a.example/x?"), "https://a.example/x?b=2");
+}
