@@ -20,7 +20,9 @@ pub mod registration;
 pub mod scope;
 pub mod secret;
 pub mod timestamp;
+pub mod token_answer;
 pub mod token_request;
+pub mod tokens;
 mod words;
 
 pub use address::{AddressError, HttpUrl};
