@@ -10,6 +10,7 @@ pub mod client;
 mod constant_time;
 pub mod discovery;
 mod form;
+pub mod grant;
 pub mod http_answer;
 mod json;
 pub mod jwt;
