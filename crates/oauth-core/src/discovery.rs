@@ -12,6 +12,7 @@
 
 mod candidates;
 mod error;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -19,41 +20,14 @@ use std::collections::VecDeque;
 
 use http::StatusCode;
 
-use crate::address::{HttpUrl, NearHosts, check_resource};
+use crate::address::{HttpUrl, check_resource};
 use crate::challenge::Challenges;
 use crate::http_answer::Fetched;
 use crate::metadata::{AuthorizationServer, ProtectedResource};
 use crate::words;
 
 pub use error::{DiscoveryError, DiscoveryFailure, Tried, Verdict};
-
-/// What a person may set for one MCP server.
-#[derive(Clone, Debug, Default)]
-pub struct DiscoverySettings {
-    /// Sent as `resource` instead of what the metadata says, and accepted there although it is not the
-    /// server's own.
-    pub resource: Option<String>,
-    /// An issuer that is accepted in a document although another one was looked for.
-    pub trusted_issuer: Option<String>,
-    /// The issuer of the last login: preferred if the server names several.
-    pub recorded_issuer: Option<String>,
-    /// What a document must say about PKCE.
-    pub pkce: PkceRule,
-    /// Whether endpoints may be closer to this machine than the MCP server.
-    pub near_hosts: NearHosts,
-}
-
-/// What the metadata of an authorization server must say about PKCE.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PkceRule {
-    /// It may keep silent: the person says that the server knows S256.
-    Assumed,
-    /// Nobody logs in by a browser, so that there is no code to protect.
-    NotNeeded,
-    /// It lists S256. The default, because the specification says so.
-    #[default]
-    Required,
-}
+pub use settings::{DiscoverySettings, PkceRule, ResourceParameter};
 
 /// A discovery under way.
 ///
@@ -100,7 +74,8 @@ pub enum Step<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
-    /// What to send as `resource`, byte for byte; `None` if the server published no metadata.
+    /// What to send as `resource`, byte for byte; `None` if the server published no metadata, or the
+    /// person does not want it.
     pub resource: Option<String>,
     /// The metadata of the MCP server.
     pub metadata: Option<ProtectedResource>,
@@ -173,7 +148,7 @@ impl Discovery {
     /// Before anything else of the document is used: a resource that is not this server's is refused,
     /// whatever other documents say.
     fn resource_found(&mut self, resource: ProtectedResource) {
-        let is_configured = self.settings.resource.as_ref() == Some(&resource.resource);
+        let is_configured = self.settings.resource.given() == Some(&resource.resource);
         if !is_configured && let Err(source) = check_resource(&resource.resource, &self.server) {
             return self.fail(DiscoveryFailure::ResourceMismatch {
                 resource: words::shown(&resource.resource),
@@ -282,8 +257,8 @@ impl Discovery {
     }
 
     fn found(&mut self, metadata: Option<ProtectedResource>, server: AuthorizationServer) {
-        let published = metadata.as_ref().map(|metadata| metadata.resource.clone());
-        let resource = self.settings.resource.clone().or(published);
+        let published = metadata.as_ref().map(|metadata| metadata.resource.as_str());
+        let resource = self.settings.resource.to_send(published).map(str::to_owned);
         self.stage = Stage::Ended(Ok(Box::new(Found { resource, metadata, server })));
     }
 

@@ -30,7 +30,33 @@ use refusals::Refusals;
 /// What is held of one authorization, and what is done about it.
 ///
 /// Every method returns what to do. Perform it and hand in what came of it; late and repeated news is
-/// legal and changes nothing.
+/// legal and changes nothing. A question to the store or a refresh that is given up is handed in, too, by
+/// [`Grant::handle_store_failure`] or as [`RefreshOutcome::Lost`]: until then everybody waits for it.
+///
+/// ```
+/// use ridethrough_oauth_core::grant::{Effect, Grant, RefreshOutcome, RepeatScope};
+/// use ridethrough_oauth_core::scope::ScopeSet;
+/// use ridethrough_oauth_core::tokens::Tokens;
+/// use ridethrough_oauth_core::{Secret, Timestamp};
+///
+/// let now = Timestamp::from_unix_secs(1_800_000_000);
+/// let mut old = Tokens::new(Secret::new("a1"), now);
+/// old.refresh = Some(Secret::new("r1"));
+/// old.expires_at = Some(now);
+/// let mut grant = Grant::new(Some(old), ScopeSet::default(), RepeatScope::Yes);
+/// let now = Timestamp::from_unix_secs(1_800_000_060);
+///
+/// // The access token has ended: take the lock, read the store.
+/// let Effect::AskStore { id, .. } = grant.want_token(now) else { panic!() };
+/// // Nobody was faster: refresh.
+/// let Some(Effect::RefreshWith { id, .. }) = grant.handle_store(now, id, None) else { panic!() };
+/// let new = Tokens::new(Secret::new("a2"), now);
+/// let effect = grant.handle_refresh(now, id, RefreshOutcome::Answered(Ok(new)));
+///
+/// // The refresh token that the answer left out is kept.
+/// let Some(Effect::StoreAndUse(tokens)) = effect else { panic!() };
+/// assert_eq!(tokens.refresh, Some(Secret::new("r1")));
+/// ```
 #[derive(Debug)]
 pub struct Grant {
     held: Option<Held>,

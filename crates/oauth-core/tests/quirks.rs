@@ -13,7 +13,9 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use ridethrough_oauth_core::challenge::{Challenges, Demand};
 use ridethrough_oauth_core::client::{AuthMethod, Client};
 use ridethrough_oauth_core::device::{DeviceFlow, DeviceStep};
-use ridethrough_oauth_core::discovery::{Discovery, DiscoverySettings, Found, PkceRule, Step};
+use ridethrough_oauth_core::discovery::{
+    Discovery, DiscoverySettings, Found, PkceRule, ResourceParameter, Step,
+};
 use ridethrough_oauth_core::grant::{
     AccessRefusal, Effect, Grant, LoginReason, RefreshOutcome, RepeatScope,
 };
@@ -337,7 +339,7 @@ fn a_clock_that_is_a_day_ahead_does_not_make_each_jwt_an_expired_one() {
 fn asana_names_a_foreign_resource() {
     let resource = prm("https://asana.workers.example/mcp");
     let server = server_document("https://as.example");
-    let configured = Some("https://asana.workers.example/mcp".to_owned());
+    let configured = ResourceParameter::Given("https://asana.workers.example/mcp".to_owned());
 
     assert!(discover(&resource, &server, Default::default()).is_err());
     let settings = DiscoverySettings { resource: configured, ..Default::default() };

@@ -88,11 +88,25 @@ fn a_foreign_resource_that_the_person_configured_is_accepted() {
     let mut web = Web::default();
     web.json(PATH_PRM, prm("https://other.example/mcp"));
     web.json(AS, server("https://as.example"));
-    let resource = Some("https://other.example/mcp".to_owned());
+    let resource = ResourceParameter::Given("https://other.example/mcp".to_owned());
 
-    let settings = DiscoverySettings { resource: resource.clone(), ..Default::default() };
+    let settings = DiscoverySettings { resource, ..Default::default() };
 
-    assert_eq!(web.discover(None, settings).0.unwrap().resource, resource);
+    let found = web.discover(None, settings).0.unwrap();
+    assert_eq!(found.resource.as_deref(), Some("https://other.example/mcp"));
+}
+
+#[test]
+fn a_resource_that_is_not_sent_is_checked_all_the_same() {
+    let mut web = Web::default();
+    web.json(PATH_PRM, prm("https://mcp.example/mcp"));
+    web.json(AS, server("https://as.example"));
+    let settings =
+        || DiscoverySettings { resource: ResourceParameter::NotSent, ..Default::default() };
+
+    assert_eq!(web.discover(None, settings()).0.unwrap().resource, None);
+    web.json(PATH_PRM, prm("https://other.example/mcp"));
+    assert!(web.discover(None, settings()).0.is_err());
 }
 
 #[test]
