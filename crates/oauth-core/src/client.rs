@@ -10,6 +10,8 @@ use crate::timestamp::Timestamp;
 use crate::words;
 
 /// A client of an authorization server.
+///
+/// It is stored as it is: serialised, its secret is in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Client {

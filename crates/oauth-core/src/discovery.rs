@@ -149,11 +149,11 @@ impl Discovery {
     /// whatever other documents say.
     fn resource_found(&mut self, resource: ProtectedResource) {
         let is_configured = self.settings.resource.given() == Some(&resource.resource);
-        if !is_configured && let Err(source) = check_resource(&resource.resource, &self.server) {
+        if !is_configured && let Err(why) = check_resource(&resource.resource, &self.server) {
             return self.fail(DiscoveryFailure::ResourceMismatch {
                 resource: words::shown(&resource.resource),
                 server: self.server.to_string(),
-                source,
+                why,
             });
         }
         let mut issuers: Vec<String> = resource.authorization_servers.clone();

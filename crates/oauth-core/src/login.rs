@@ -31,6 +31,9 @@ pub use callback::{Callback, is_own_host};
 pub use start::{LoginRandom, LoginRequest, LoginStartError};
 
 /// A login that waits for its callback.
+///
+/// It may be stored, so that another process takes over the port and the login with it: serialised, its
+/// state and verifier are in the clear.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct PendingLogin {
     #[serde(with = "secret::stored")]

@@ -21,12 +21,12 @@ use crate::address::AddressError;
 #[non_exhaustive]
 pub enum DocumentError {
     /// A URL that must not be used.
-    #[error("its `{member}` cannot be used")]
+    #[error("its `{member}` cannot be used: {why}")]
     Address {
         /// The member.
         member: &'static str,
         /// What is wrong with it.
-        source: AddressError,
+        why: AddressError,
     },
     /// A required member is absent, empty or of the wrong type.
     #[error("it has no `{0}`")]

@@ -9,6 +9,8 @@ use crate::secret::{self, Secret};
 use crate::timestamp::Timestamp;
 
 /// What a token endpoint granted.
+///
+/// It is stored as it is: serialised, its secrets are in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tokens {

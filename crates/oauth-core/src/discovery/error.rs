@@ -62,7 +62,7 @@ pub enum DiscoveryFailure {
     NoPkce,
     /// The resource is not the MCP server.
     #[error(
-        "the metadata is for the resource `{resource}`, which is not the server `{server}`: {source}; \
+        "the metadata is for the resource `{resource}`, which is not the server `{server}`: {why}; \
          if it is, set the resource"
     )]
     ResourceMismatch {
@@ -71,7 +71,7 @@ pub enum DiscoveryFailure {
         /// The MCP server.
         server: String,
         /// What differs.
-        source: AddressError,
+        why: AddressError,
     },
     /// A server was in trouble or out of reach, so that nothing is known.
     #[error("the metadata could not be read; try again later")]

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -238,6 +239,33 @@ fn a_server_in_trouble_is_not_taken_for_one_without_metadata() {
     assert!(error.is_transient() && error.to_string().contains("timed out"), "{error}");
 }
 
+/// The resource may name another issuer as soon as it can speak again.
+#[test]
+fn while_a_server_is_in_trouble_its_origin_is_not_taken_for_the_issuer() {
+    let mut web = Web::default();
+    web.answer(PATH_PRM, 503, "");
+    let origin = "https://mcp.example/.well-known/oauth-authorization-server";
+    web.json(origin, server("https://mcp.example"));
+
+    let (found, asked) = web.discover(None, Default::default());
+
+    assert!(found.unwrap_err().is_transient());
+    assert_eq!(asked, [PATH_PRM, ROOT_PRM]);
+}
+
+#[test]
+fn an_endpoint_that_must_not_be_used_is_named_with_the_reason() {
+    let mut plain = server("https://as.example");
+    plain["token_endpoint"] = "http://as.example/token".into();
+    let mut web = Web::default();
+    web.json(PATH_PRM, prm("https://mcp.example/mcp"));
+    web.json(AS, plain);
+
+    let error = web.discover(None, Default::default()).0.unwrap_err().to_string();
+
+    assert!(error.contains("`token_endpoint` cannot be used: it is plain http"), "{error}");
+}
+
 #[test]
 fn an_error_names_every_url_and_what_it_said() {
     let mut web = Web::default();
@@ -275,6 +303,52 @@ fn late_and_foreign_answers_change_nothing() {
     discovery.handle(&foreign, &Fetched::Failure("late".into()));
 
     assert!(matches!(discovery.step(), Step::Get(url) if url.as_str() == PATH_PRM));
+}
+
+fn fetched() -> impl Strategy<Value = Fetched> {
+    let issuers = [
+        "https://as.example",
+        "https://b.example/x",
+        "https://c.example/",
+        "x",
+        "https://d",
+        "https://e",
+    ];
+    let bodies = prop_oneof![
+        Just(prm_with("https://mcp.example", &issuers).to_string()),
+        Just(prm_with("https://other.example", &issuers).to_string()),
+        Just(server("https://as.example").to_string()),
+        Just(server("https://c.example").to_string()),
+        "\\PC{0,20}",
+    ];
+    let statuses = prop_oneof![3 => Just(200u16), 1 => Just(404), 1 => Just(503), 1 => Just(302)];
+    let answers = (statuses, bodies).prop_map(|(status, body)| {
+        Fetched::Answer(HttpAnswer::new(StatusCode::from_u16(status).unwrap(), body))
+    });
+    prop_oneof![9 => answers, 1 => Just(Fetched::Failure("reset".into()))]
+}
+
+proptest! {
+    #[test]
+    fn a_discovery_ends_after_three_and_twelve_questions_at_most(
+        answers in proptest::collection::vec(fetched(), 16),
+    ) {
+        let url = HttpUrl::parse("https://mcp.example/mcp").unwrap();
+        let mut discovery = Discovery::new(url, &Challenges::default(), Default::default());
+        let mut asked = 0;
+        for answer in answers {
+            let Step::Get(url) = discovery.step() else { break };
+            let url = url.clone();
+            discovery.handle(&url, &answer);
+            asked += 1;
+        }
+
+        prop_assert!(asked <= 15);
+        if let Step::Found(found) = discovery.step() {
+            let known = ["https://as.example", "https://c.example", "https://mcp.example"];
+            prop_assert!(known.contains(&found.server.issuer.as_str()));
+        }
+    }
 }
 
 fn prm(resource: &str) -> Value {

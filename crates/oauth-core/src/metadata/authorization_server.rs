@@ -124,7 +124,7 @@ impl AuthorizationServer {
             None => Ok(None),
             Some(text) => HttpUrl::parse(text)
                 .and_then(|url| check(&url).map(|()| Some(url)))
-                .map_err(|source| DocumentError::Address { member, source }),
+                .map_err(|why| DocumentError::Address { member, why }),
         };
         // An optional endpoint that must not be used is one that is not there: that takes an option
         // away and puts nothing at risk.
