@@ -27,6 +27,7 @@
 //! | [`error`] | why there is no result, and whether the server may have run the call |
 //! | [`model`] | MCP's messages, for typed calls and for handlers of what a server asks |
 //! | [`event`] | what happens on the connection, and what the server says unasked |
+//! | [`wording`] | events as sentences for people |
 //! | [`server`] | who the server is, and which revisions it speaks |
 //! | [`credentials`] | where tokens come from |
 //! | [`policy`] | how long to wait, how often to try, what to keep |
@@ -58,7 +59,6 @@ mod handlers;
 mod http;
 mod http_sse;
 pub mod model;
-pub mod news;
 mod observe;
 mod platform;
 mod pool;
@@ -77,6 +77,7 @@ mod stdio;
 )]
 mod switchboard;
 pub mod transport;
+pub mod wording;
 
 pub use client::{Call, Client};
 pub use command::{Command, Stderr};

@@ -53,8 +53,10 @@ pub(super) fn of_http2<B>(
     let error = error.into_error();
     let words = words(&error);
     match http2::ended(&error) {
-        Some(http2::Ended::Refused) => Failure::not_sent(Cause::StreamRefused).with_detail(words),
-        Some(http2::Ended::WentAway) => Failure::not_sent(Cause::Closed).with_detail(words),
+        Some(http2::StreamEnd::Refused) => {
+            Failure::not_sent(Cause::StreamRefused).with_detail(words)
+        }
+        Some(http2::StreamEnd::WentAway) => Failure::not_sent(Cause::Closed).with_detail(words),
         _ if is_back => Failure::not_sent(cause(&error)).with_detail(words),
         _ => Failure::unknown(cause(&error)).with_detail(words),
     }
@@ -85,7 +87,7 @@ fn cause(error: &hyper::Error) -> Cause {
         };
     }
     match http2::ended(error) {
-        Some(http2::Ended::Refused | http2::Ended::Reset) => Cause::Reset,
+        Some(http2::StreamEnd::Refused | http2::StreamEnd::Reset) => Cause::Reset,
         _ if error.is_timeout() => Cause::Silent,
         _ => Cause::Closed,
     }

@@ -195,6 +195,32 @@ fn a_subscription_that_is_not_granted_is_refused_and_not_asked_for_again() {
 }
 
 #[test]
+fn a_subscription_that_was_never_there_is_not_told_as_one_that_is_lost() {
+    let (mut rig, _) = listening();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let new = rig.post();
+
+    acknowledge(&mut rig, &new, ALL);
+
+    assert!(!rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })));
+}
+
+#[test]
+fn a_subscription_that_is_granted_no_more_is_told() {
+    let (mut rig, _) = listening();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let granted = rig.post();
+    acknowledge(&mut rig, &granted, r#"{"toolsListChanged":true,"resourceSubscriptions":["a:1"]}"#);
+    rig.end(&granted);
+    rig.advance_to_send();
+    let new = rig.post();
+
+    acknowledge(&mut rig, &new, ALL);
+
+    assert!(rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })));
+}
+
+#[test]
 fn a_resource_that_the_server_refuses_does_not_cost_the_others_their_stream() {
     for is_stream in [false, true] {
         let (mut rig, old) = listening();

@@ -3,7 +3,7 @@
 use super::find;
 
 /// An end that says more than that there was one.
-pub(super) enum Ended {
+pub(super) enum StreamEnd {
     /// The peer reset the stream with `REFUSED_STREAM`.
     Refused,
     /// The stream was reset, by either side.
@@ -12,13 +12,13 @@ pub(super) enum Ended {
     WentAway,
 }
 
-pub(super) fn ended(error: &hyper::Error) -> Option<Ended> {
+pub(super) fn ended(error: &hyper::Error) -> Option<StreamEnd> {
     let error = find::<h2::Error>(error)?;
     let is_refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
     match () {
-        () if error.is_reset() && is_refused => Some(Ended::Refused),
-        () if error.is_reset() => Some(Ended::Reset),
-        () if error.is_go_away() && error.is_remote() => Some(Ended::WentAway),
+        () if error.is_reset() && is_refused => Some(StreamEnd::Refused),
+        () if error.is_reset() => Some(StreamEnd::Reset),
+        () if error.is_go_away() && error.is_remote() => Some(StreamEnd::WentAway),
         () => None,
     }
 }

@@ -2,12 +2,12 @@
 
 /// An end that says more than that there was one.
 #[expect(dead_code, reason = "there is no HTTP/2 in this build")]
-pub(super) enum Ended {
+pub(super) enum StreamEnd {
     Refused,
     Reset,
     WentAway,
 }
 
-pub(super) const fn ended(_: &hyper::Error) -> Option<Ended> {
+pub(super) const fn ended(_: &hyper::Error) -> Option<StreamEnd> {
     None
 }

@@ -7,10 +7,10 @@
 //!   flow     what the rest of the link does about it
 //! ```
 
-mod flow;
 mod gates;
 mod pace;
 mod places;
+mod waiting;
 
 use http::StatusCode;
 

@@ -32,7 +32,7 @@ use crate::output::{Address, Verb};
 /// What is listened for, as it is asked and as it is granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct News {
+struct ListenFilter {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
@@ -42,7 +42,7 @@ struct News {
 
 /// What a message on the stream means for the stream itself.
 enum StreamWord {
-    Granted(News),
+    Granted(ListenFilter),
     Nothing,
     Over,
     Refused(Answer),
@@ -108,8 +108,8 @@ impl Link {
         self.listening.set_listener_alarm(&mut self.cx);
     }
 
-    fn wanted_news(&self) -> News {
-        News {
+    fn wanted_news(&self) -> ListenFilter {
+        ListenFilter {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
@@ -220,7 +220,7 @@ impl Link {
                 "notifications/subscriptions/acknowledged" => {
                     let granted = params.as_ref().and_then(|it| it.member("notifications"));
                     StreamWord::Granted(
-                        granted.map_or_else(|| self.wanted_news(), |it| News::read(&it)),
+                        granted.map_or_else(|| self.wanted_news(), |it| ListenFilter::read(&it)),
                     )
                 }
                 notification::CANCELLED if names(params.as_ref(), ours) => StreamWord::Over,
@@ -235,7 +235,7 @@ impl Link {
     }
 
     /// The server listens to what we listen for.
-    fn acknowledged(&mut self, now: Moment, granted: &News) {
+    fn acknowledged(&mut self, now: Moment, granted: &ListenFilter) {
         let is_outdated = self.listening.listener.is_outdated();
         let Some((old, gap)) = self.listening.listener.acknowledged(now) else { return };
         if let Some(old) = old {
@@ -260,8 +260,10 @@ impl Link {
         self.refuse_subscribers(now, &no_subscriptions(), |uri| {
             refused.iter().any(|it| **it == *uri)
         });
-        for uri in refused {
-            self.session.forget_subscription(&uri);
+        // A caller that asked for one just now has its answer; the others were there before.
+        let is_remembered = |link: &Self, uri: &str| link.session.subscribed().any(|it| it == uri);
+        for uri in refused.iter().filter(|uri| is_remembered(self, uri)).collect::<Vec<_>>() {
+            self.session.forget_subscription(uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
             self.session.restore_failed(&mut self.cx, call);
         }
@@ -271,7 +273,7 @@ impl Link {
     }
 
     /// Nobody saw what changed in the gap: whoever cares looks again.
-    fn tell_what_may_have_been_missed(&mut self, now: Moment, granted: &News) {
+    fn tell_what_may_have_been_missed(&mut self, now: Moment, granted: &ListenFilter) {
         let lists = [
             (granted.tools_list_changed, notification::TOOLS_CHANGED),
             (granted.prompts_list_changed, notification::PROMPTS_CHANGED),
@@ -345,7 +347,7 @@ impl Link {
     }
 }
 
-impl News {
+impl ListenFilter {
     /// Reads what is granted; what cannot be read is not.
     fn read(granted: &Json) -> Self {
         let is_granted = |name: &str| granted.member(name).and_then(|it| it.read::<bool>());

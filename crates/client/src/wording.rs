@@ -22,7 +22,7 @@ pub enum Weight {
 
 /// A piece of news.
 #[derive(Clone, Debug)]
-pub struct News {
+pub struct Wording {
     /// How much it matters.
     pub weight: Weight,
     /// The name of the event, for machines.
@@ -32,7 +32,7 @@ pub struct News {
 }
 
 /// Says what an event means; `now` is the moment it was seen. The words may be those of a server.
-pub fn of(event: &Event, now: Moment) -> News {
+pub fn of(event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble};
 
     let (weight, name, words) = match event {
@@ -88,11 +88,11 @@ pub fn of(event: &Event, now: Moment) -> News {
         }
         other => return of_the_link(other, now),
     };
-    News { weight, name, words }
+    Wording { weight, name, words }
 }
 
 /// What concerns sessions, the standing stream and the server as a whole.
-fn of_the_link(event: &Event, now: Moment) -> News {
+fn of_the_link(event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble, Warning};
 
     let (weight, name, words) = match event {
@@ -177,7 +177,7 @@ fn of_the_link(event: &Event, now: Moment) -> News {
         // The library may learn new kinds before there are words for them here.
         _ => (Detail, "other", "something for which there are no words here".to_owned()),
     };
-    News { weight, name, words }
+    Wording { weight, name, words }
 }
 
 fn remedied(remedy: Remedy, now: Moment) -> String {
