@@ -7,7 +7,7 @@ use std::time::Duration;
 use ridethrough_core::event::Remedy;
 use ridethrough_core::{CallName, Era, Event, Moment, Reason};
 
-/// The importance of a piece of news.
+/// The importance of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// Any other event, for a complete record.
@@ -20,7 +20,7 @@ pub enum Weight {
     Warning,
 }
 
-/// A piece of news.
+/// An event in words.
 #[derive(Clone, Debug)]
 pub struct Wording {
     /// Its importance.
@@ -31,7 +31,7 @@ pub struct Wording {
     pub words: String,
 }
 
-/// Returns the news of an event; `now` is the moment it was seen. The words may be those of a server.
+/// Returns the wording of an event; `now` is the moment it was seen. The words may be those of a server.
 pub fn of(event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble};
 
@@ -91,7 +91,7 @@ pub fn of(event: &Event, now: Moment) -> Wording {
     Wording { weight, name, words }
 }
 
-/// Returns the news of events about sessions, the standing stream and the server as a whole.
+/// Returns the wording of events about sessions, the standing stream and the server as a whole.
 fn of_the_link(event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble, Warning};
 

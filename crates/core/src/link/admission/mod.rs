@@ -4,7 +4,7 @@
 //!   places   how many calls are out at once
 //!   gates    no new calls while a busy server asks for time
 //!   pace     no more calls in a period than the server was seen to take
-//!   flow     what the link does with calls that are held or let out
+//!   waiting  what the link does with calls that are held or let out
 //! ```
 
 mod gates;
