@@ -61,7 +61,7 @@ impl Cache {
         self
     }
 
-    /// Returns a result for this long after its time is over, **if the server cannot be asked for a new
+    /// Sets how long a result is used after its time is over, **if the server cannot be asked for a new
     /// one**: it cannot be reached, does not answer, or fails (429, 5xx, -32603). Off by default.
     ///
     /// The call takes as long as it would have taken to fail: see [`Call::timeout`](crate::Call::timeout). A

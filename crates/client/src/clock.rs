@@ -61,7 +61,7 @@ fn ahead(wall: SystemTime, awake: Duration) -> Duration {
     wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(awake)
 }
 
-/// Notices that the computer has slept.
+/// Detects that the computer has slept.
 pub(crate) struct SleepWatch {
     clock: SleepClock,
     known: Duration,

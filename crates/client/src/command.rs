@@ -127,8 +127,8 @@ impl Command {
         name.to_string_lossy().into_owned()
     }
 
-    /// Whether the program is found by `PATH` alone. A directory that does not exist would fail in an equal
-    /// way.
+    /// Whether the program is looked up in `PATH`, so that "not found" can only mean the program. With a
+    /// working directory set, it could also mean the directory.
     pub(crate) fn is_looked_up(&self) -> bool {
         Path::new(&self.program).components().count() == 1 && self.directory.is_none()
     }

@@ -46,7 +46,7 @@ pub enum TransportRequest {
     },
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub enum Reply {
     /// The server answered.
     Answered {

@@ -27,7 +27,7 @@ pub struct Breaker {
     last_strike: Option<Incident>,
 }
 
-/// Whether new calls go out.
+/// The state of a breaker, which decides whether new calls go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerState {
     /// New calls go out.

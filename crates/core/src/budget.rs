@@ -71,7 +71,7 @@ impl Budget {
     }
 }
 
-/// The budget has no token left.
+/// The error of a budget without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Empty;
 

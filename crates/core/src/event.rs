@@ -190,12 +190,12 @@ pub enum Remedy {
     RenewSession,
     /// Send the request again.
     Resend {
-        /// When.
+        /// When it is sent.
         at: Moment,
     },
     /// Resume the stream.
     Resume {
-        /// When.
+        /// When it is resumed.
         at: Moment,
     },
     /// Wait until the server can be reached.

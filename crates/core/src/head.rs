@@ -80,7 +80,8 @@ pub enum Content {
 pub struct Challenge {
     /// What the credentials lack.
     pub demand: Demand,
-    /// The values of `WWW-Authenticate` as they came, one per line. A login finds its authorization server there.
+    /// The values of `WWW-Authenticate` as they came, one per line. A login finds its authorization server
+    /// there.
     pub header: Arc<str>,
 }
 

@@ -67,7 +67,7 @@ impl Decoder {
         self.lines.feed(chunk);
     }
 
-    /// How many bytes of an unfinished block wait for the rest of it.
+    /// Returns how many bytes of an unfinished block wait for the rest of it.
     #[must_use]
     pub const fn held(&self) -> usize {
         self.lines.used()

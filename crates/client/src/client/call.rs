@@ -101,7 +101,7 @@ impl<T> Call<T> {
         self
     }
 
-    /// Returns a stateless server's request for input (`input_required`) as the result of the call. The
+    /// Makes a stateless server's request for input (`input_required`) the result of the call. The
     /// caller's next call carries `inputResponses` and `requestState`. This is for programs between the
     /// server and a client that handles such requests itself; by default, handlers and the
     /// [`Inbox`](crate::event::Inbox) are asked.

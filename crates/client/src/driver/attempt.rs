@@ -261,6 +261,6 @@ impl Outlet {
 const NO_ANSWER: &str = "the transport made a connection where a request was asked for";
 /// How often signs of life are given while memory is short: calls ask after 30 s of silence (row 19).
 const DEAF_FOR: Duration = Duration::from_secs(10);
-/// How many pieces of a body share one sign of life, so that a body in tiny pieces does not fill the driver's
-/// queue.
+/// How many pieces of a body are read before the driver gets a turn. A body in tiny pieces must not fill its
+/// queue with signs of life.
 const CHUNKS_AT_ONCE: usize = 16;

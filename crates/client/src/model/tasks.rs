@@ -72,7 +72,7 @@ pub enum TaskStatus {
     Failed,
     /// The server waits for input.
     InputRequired,
-    /// It goes on.
+    /// It is running.
     Working,
     /// An unknown status. It does not count as the end.
     #[serde(other)]

@@ -43,7 +43,7 @@ impl Credentials {
     }
 }
 
-/// The credentials hook could not provide better credentials.
+/// The reply of a credentials hook that has no better credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoCredentials {
     reason: Option<Arc<str>>,

@@ -17,7 +17,7 @@ pub struct Elements {
     is_first: bool,
 }
 
-/// The text is no array, or is broken from here on.
+/// The error for a text that is no array, or is broken from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON array")]
 pub struct NotAnArray;

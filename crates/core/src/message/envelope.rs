@@ -17,7 +17,7 @@ pub enum Incoming {
     One(Message),
 }
 
-/// The bytes are no JSON-RPC message.
+/// The error for bytes that are no JSON-RPC message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON-RPC message")]
 pub struct NotJsonRpc;

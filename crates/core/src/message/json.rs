@@ -22,7 +22,7 @@ pub struct Json {
     index: Option<Arc<Vec<Member>>>,
 }
 
-/// The text is not JSON.
+/// The error for a text that is not JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("not valid JSON")]
 pub struct NotJson(#[source] serde_json::Error);

@@ -25,7 +25,7 @@ pub struct TaskCall<T = ToolResult> {
     kept_for: Option<Duration>,
 }
 
-/// What came of a call that may become a task.
+/// The outcome of a call that may become a task.
 #[derive(Debug)]
 pub enum Begun<T = ToolResult> {
     /// The server made no task of the call; this is its result.

@@ -261,7 +261,7 @@ impl Link {
         self.refuse_subscribers(now, &no_subscriptions(), |uri| {
             refused.iter().any(|it| **it == *uri)
         });
-        // A caller that asked for one just now has its answer; the others were there before.
+        // A call that asked for one has just been refused; the others are earlier subscriptions, now lost.
         let is_remembered = |link: &Self, uri: &str| link.session.subscribed().any(|it| it == uri);
         for uri in refused.iter().filter(|uri| is_remembered(self, uri)).collect::<Vec<_>>() {
             self.session.forget_subscription(uri);
