@@ -1,16 +1,16 @@
-//! What differs by platform, and no other file of this crate names one: a local server is started on Unix only,
-//! because nothing of it may stay behind, and elsewhere there are no process groups to end it by.
+//! What differs by platform. No other file of this crate names a platform. A local server is started on Unix
+//! only: no process may stay behind, and other platforms have no process groups to end it by.
 
 use std::sync::Arc;
 
 use crate::command::Command;
 use crate::transport::Transport;
 
-/// The transport to a local server, which is started when it is first needed.
+/// Returns the transport to a local server, which is started when it is first needed.
 ///
 /// # Errors
 ///
-/// Why there is none on this platform.
+/// Fails if this platform, or this build, has no local servers.
 #[cfg(all(unix, feature = "stdio"))]
 pub(crate) fn local_server(
     command: &Command,

@@ -1,6 +1,6 @@
-//! Bytes that were read and not cut into lines yet.
+//! A buffer of bytes that are to be cut into lines.
 //!
-//! Reads nothing itself, and knows no limit: a reader asks how much it holds. No byte is looked at twice.
+//! It reads nothing itself and knows no limit: the reader asks how much it holds. No byte is searched twice.
 
 use bytes::{Bytes, BytesMut};
 
@@ -13,13 +13,13 @@ pub struct LineBuffer {
 }
 
 impl LineBuffer {
-    /// The buffer to read into, with room for a good read.
+    /// Returns the buffer to read into, with room for one read.
     pub fn room(&mut self) -> &mut BytesMut {
         self.unread.reserve(CHUNK);
         &mut self.unread
     }
 
-    /// The length of the first line, without its end; `None` if its end has not come yet.
+    /// Returns the length of the first line, without its end; `None` if its end has not arrived.
     pub fn find_end(&mut self) -> Option<usize> {
         let end = memchr::memchr(b'\n', &self.unread[self.searched..]);
         match end {
@@ -31,7 +31,7 @@ impl LineBuffer {
         }
     }
 
-    /// Takes the first line out, without its end.
+    /// Takes out the first line, without its end.
     pub fn cut(&mut self) -> Option<BytesMut> {
         let end = self.find_end()?;
         let mut line = self.unread.split_to(end + 1);
@@ -40,14 +40,14 @@ impl LineBuffer {
         Some(line)
     }
 
-    /// Takes the first line out as bytes that hold nothing but it: for lines that are kept for long.
+    /// Takes out the first line as bytes that hold nothing else in memory, for lines that are kept for long.
     pub fn cut_alone(&mut self) -> Option<Bytes> {
         let end = self.find_end()?;
         if end < CHUNK {
             return Some(Bytes::copy_from_slice(&self.cut()?));
         }
         self.searched = 0;
-        // A buffer grows by doubling itself, and half of it may be empty.
+        // A buffer grows by doubling, and half of it may be empty.
         let is_roomy = self.unread.capacity() > end + end / 4;
         let rest = BytesMut::from(&self.unread[end + 1..]);
         let mut line = std::mem::replace(&mut self.unread, rest);
@@ -55,25 +55,25 @@ impl LineBuffer {
         Some(if is_roomy { Bytes::copy_from_slice(&line) } else { line.freeze() })
     }
 
-    /// What is held, lines and the beginning of one.
+    /// Returns all bytes held: whole lines and the beginning of one.
     pub fn held(&self) -> &[u8] {
         &self.unread
     }
 
-    /// Takes out all that is held.
+    /// Takes out all bytes held.
     pub fn take(&mut self) -> BytesMut {
         self.searched = 0;
         self.unread.split()
     }
 
-    /// Forgets all that is held.
+    /// Drops all bytes held.
     pub fn clear(&mut self) {
         self.unread.clear();
         self.searched = 0;
     }
 }
 
-/// Whether a line says nothing: it is empty, or white space.
+/// Whether a line is empty or white space.
 pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
 }

@@ -1,4 +1,4 @@
-//! The way to a server through a proxy, if there is one.
+//! The layers of a connection through a proxy, if there is one.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::dial::{Chosen, Dial, ProxyAddress, ProxyError, Tls, TlsSettings, Tunn
 use crate::endpoint::Endpoint;
 
 impl Route<'_> {
-    /// Sockets, or a tunnel through a proxy.
+    /// Returns the layers below TLS: sockets, or a tunnel through a proxy.
     pub(super) fn below_tls(&self, endpoint: &Endpoint) -> Result<Arc<dyn Dial>, String> {
         match self.proxy_to(endpoint)? {
             Some(proxy) => self.through(proxy),
@@ -20,8 +20,7 @@ impl Route<'_> {
         let (variable, url) = match self.proxying {
             Proxying::None => return Ok(None),
             Proxying::Through(url) => ("proxy", url.clone()),
-            // The environment speaks of the machine's network; a dial of the application's own
-            // need not lead there.
+            // The environment describes the machine's network; the application's own dial need not use that.
             Proxying::Environment if self.dial.is_some() => return Ok(None),
             Proxying::Environment => match chosen_for(endpoint, |name| std::env::var(name).ok()) {
                 Some(Chosen { variable, url }) => (variable, url),
@@ -32,8 +31,9 @@ impl Route<'_> {
         ProxyAddress::parse(&url).map(Some).map_err(fault)
     }
 
-    /// TLS to a proxy is between it and us: the server's client certificate is not shown to it, and its own is
-    /// checked whatever is accepted of the server.
+    /// Returns a dial through the proxy. TLS to the proxy ends there: the client certificate for the server
+    /// is not presented to it, and the proxy's own certificate is checked even if any certificate of the
+    /// server is accepted.
     fn through(&self, proxy: ProxyAddress) -> Result<Arc<dyn Dial>, String> {
         let mut below = self.sockets();
         if proxy.endpoint().is_tls() {

@@ -1,4 +1,4 @@
-//! The layers of a connection, as the settings want them: sockets, a proxy, TLS.
+//! The layers of a connection, according to the settings: sockets, a proxy, TLS.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use rustls::pki_types::CertificateDer;
 use crate::dial::{ClientCertificate, Dial, Tcp, Tls, TlsSettings};
 use crate::endpoint::Endpoint;
 
-/// Whether there is a proxy on the way.
+/// Whether a connection goes through a proxy.
 #[cfg_attr(
     not(feature = "proxy"),
     expect(dead_code, reason = "there are no proxies in this build")
 )]
 #[derive(Clone, Default)]
 pub(super) enum Proxying {
-    /// The one that the environment names.
+    /// The proxy that the environment names, if it names one.
     #[default]
     Environment,
-    /// None, whatever the environment names.
+    /// No proxy, whatever the environment names.
     None,
-    /// This one.
+    /// This proxy.
     Through(String),
 }
 
-/// What the way to a server is made of.
+/// The layers of the way to a server.
 pub(super) struct Route<'a> {
-    /// Sockets of the system's, if it is none.
+    /// The application's own dial; `None` for the system's sockets.
     pub(super) dial: Option<Arc<dyn Dial>>,
     #[cfg_attr(
         not(feature = "proxy"),
@@ -39,7 +39,7 @@ pub(super) struct Route<'a> {
 }
 
 impl Route<'_> {
-    /// The dial to this endpoint, with TLS on top where its scheme asks for it.
+    /// Returns the dial to this endpoint, with TLS on top if its scheme asks for it.
     pub(super) fn to(self, endpoint: &Endpoint) -> Result<Arc<dyn Dial>, String> {
         let below = self.below_tls(endpoint)?;
         if !endpoint.is_tls() {

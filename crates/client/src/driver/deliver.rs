@@ -1,4 +1,4 @@
-//! What the server says, handed to whoever is there for it: a call, a reader, a handler, the inbox.
+//! Delivering the server's messages: to a call, a reader of notifications, a handler, or the inbox.
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::message::code;
@@ -10,11 +10,11 @@ use super::mailbox::NotTaken;
 use super::questions::Taking;
 
 impl Driver {
-    /// Hands something of the server's to whoever reads it.
+    /// Hands a message of the server to its reader.
     pub(super) fn deliver(&mut self, delivered: Delivered) {
         match &delivered {
             Delivered::Notification { exchange, method, params } => {
-                // Before anybody hears of it: whoever does will ask again.
+                // The cache learns of it first, because a reader may ask again at once.
                 self.cache.notified(method, params.as_ref());
                 match (exchange, &**method) {
                     (Some(exchange), notification::PROGRESS) => {
@@ -47,7 +47,8 @@ impl Driver {
         });
     }
 
-    /// A question never stays without an answer: the server may wait for it before it answers us.
+    /// Puts a message into the inbox. A question that cannot be put there is refused, because the server may
+    /// wait for its answer before it answers a call.
     fn put_into_inbox(&mut self, delivered: Delivered) {
         let question = match &delivered {
             Delivered::Question { question, .. } => Some(*question),

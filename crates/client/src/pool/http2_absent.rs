@@ -9,14 +9,14 @@ use tokio::sync::oneshot;
 
 use crate::dial::{CertificateRefusal, Connection};
 
-/// A connection that cannot be.
+/// A connection that cannot exist.
 pub(crate) enum Http2 {}
 
-/// A stream that cannot be.
+/// A stream that cannot exist.
 pub(crate) enum Http2Stream {}
 
 impl Http2 {
-    /// Refuses a connection of a dial's own on which HTTP/2 is spoken.
+    /// Refuses a connection of the application's own dial that speaks HTTP/2.
     pub(super) async fn new(_: Connection, _: ConnectionId) -> Result<Self, Failure> {
         Err(Failure::not_sent(Cause::Misconfigured).with_detail(NOT_BUILT))
     }

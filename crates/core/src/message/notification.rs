@@ -1,18 +1,18 @@
 //! The names of notifications, each written once.
 
-/// A call moves.
+/// The progress of a call.
 pub const PROGRESS: &str = "notifications/progress";
-/// A request is not wanted any more.
+/// The cancellation of a request.
 pub const CANCELLED: &str = "notifications/cancelled";
-/// A line of the server's log.
+/// A message of the server's log.
 pub const LOG: &str = "notifications/message";
-/// The list of prompts is another.
+/// A change of the list of prompts.
 pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
-/// The lists of resources and of their templates are others.
+/// A change of the lists of resources and of resource templates.
 pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
-/// A resource has another content.
+/// A change of a resource's content.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
-/// The list of tools is another.
+/// A change of the list of tools.
 pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
-/// What a person was asked for at a URL is done.
+/// The completion of a visit to a URL that a person was asked for.
 pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";

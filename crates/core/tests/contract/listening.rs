@@ -1,4 +1,4 @@
-//! L19: `subscriptions/listen`, and what a stateless server is told in place of older requests.
+//! L19: `subscriptions/listen`, and the legacy requests that it replaces for a stateless server.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
@@ -510,7 +510,7 @@ const LISTS: [&str; 3] = [
     "notifications/resources/list_changed",
 ];
 
-/// A stateless server that acknowledged a subscription.
+/// Returns a link whose stateless server has acknowledged a subscription.
 fn listening() -> (Rig, Outgoing) {
     let mut rig = Rig::modern();
     rig.link.keep_connected(rig.now);

@@ -1,4 +1,4 @@
-//! Rows 22 and 23, and flow control: a server that is there and says no.
+//! Rows 22 and 23, and flow control: a server that can be reached and refuses.
 
 use ridethrough_core::head::{Challenge, Content};
 use ridethrough_core::message::Answer;

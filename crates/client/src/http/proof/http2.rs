@@ -1,14 +1,14 @@
-//! How a stream of HTTP/2 ended, as its library tells.
+//! How a stream of HTTP/2 ended, according to `h2`.
 
 use super::find;
 
-/// An end that says more than that there was one.
+/// The ends of a stream that prove something.
 pub(super) enum StreamEnd {
     /// The peer reset the stream with `REFUSED_STREAM`.
     Refused,
     /// The stream was reset, by either side.
     Reset,
-    /// The peer went away, and the last stream it speaks of is below ours.
+    /// The peer went away, and the last stream it names is below ours.
     WentAway,
 }
 

@@ -1,6 +1,6 @@
 //! Stands in for [`http2`](super::http2) in builds without that feature.
 
-/// An end that says more than that there was one.
+/// The ends of a stream that prove something.
 #[expect(dead_code, reason = "there is no HTTP/2 in this build")]
 pub(super) enum StreamEnd {
     Refused,
