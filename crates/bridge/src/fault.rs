@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use ridethrough::Error;
+use ridethrough_core::message::code;
 use ridethrough_core::message::code::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::secrets::Secrets;
@@ -26,7 +27,8 @@ pub(crate) fn answer(error: &CallError, advice: &Advice) -> Answer {
         retry_after_ms: error.retry_after.map(millis_up),
         said: error.said.as_deref(),
     };
-    let fault = Fault { code: NO_ANSWER, message: &advice.added_to(story(error), error), data };
+    let fault =
+        Fault { code: code::SERVER_ERROR, message: &advice.added_to(story(error), error), data };
     Answer::Error(Json::of(&fault).expect("made of texts and numbers"))
 }
 
@@ -144,8 +146,6 @@ fn millis_up(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// The first code that JSON-RPC leaves to implementations.
-const NO_ANSWER: i64 = -32000;
 const CROWDED: &str =
     "the host waits for 10,000 requests, or for 256 MiB of them, and can wait for no more";
 const ENDED: &str = "the bridge was told to end, or its input was closed";

@@ -4,6 +4,7 @@
 //! also if the id is one that no request may have: MCP wants a string or a number there.
 
 use bytes::Bytes;
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Incoming, Json, Message};
 
 /// One message of a line, or one member of a batch.
@@ -62,11 +63,13 @@ fn not_rpc(id: Option<Json>, words: &str) -> HostMessage {
 }
 
 fn not_json() -> HostMessage {
-    HostMessage::Unfit { id: None, answer: Answer::refusal(PARSE_ERROR, "the line is no JSON") }
+    HostMessage::Unfit {
+        id: None,
+        answer: Answer::refusal(code::PARSE_ERROR, "the line is no JSON"),
+    }
 }
 
 pub(crate) const INVALID_REQUEST: i64 = -32600;
-const PARSE_ERROR: i64 = -32700;
 
 #[cfg(test)]
 mod tests {

@@ -3,16 +3,15 @@
 //! It never holds more of a line than its limit. A line that is too long for a message, but not too long to
 //! be held, is still handed over, so that it can be answered under its own id.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use ridethrough_core::line_buffer::{LineBuffer, is_blank};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Reads what the host writes, line by line.
 pub(crate) struct Lines<R> {
     source: R,
-    unread: BytesMut,
-    /// The length of the beginning of `unread` that has no line end.
-    searched: usize,
-    /// Whether the beginning of this line was dropped.
+    buffer: LineBuffer,
+    /// The beginning of this line was thrown away.
     is_skipping: bool,
     limit: usize,
 }
@@ -29,7 +28,7 @@ pub(crate) enum Line {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Creates a reader of lines of up to `limit` bytes.
     pub(crate) fn new(source: R, limit: usize) -> Self {
-        Self { source, unread: BytesMut::new(), searched: 0, is_skipping: false, limit }
+        Self { source, buffer: LineBuffer::default(), is_skipping: false, limit }
     }
 
     /// Waits for the next line; `None` when the host has closed its end, or reading failed. What comes before
@@ -39,8 +38,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if let Some(line) = self.cut() {
                 return Some(line);
             }
-            self.unread.reserve(CHUNK);
-            match self.source.read_buf(&mut self.unread).await {
+            match self.source.read_buf(self.buffer.room()).await {
                 Ok(1..) => {}
                 Ok(0) | Err(_) => return self.last(),
             }
@@ -49,8 +47,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// Takes the line that the end of the stream cuts off.
     fn last(&mut self) -> Option<Line> {
-        self.searched = 0;
-        let rest = self.unread.split().freeze();
+        let rest = self.buffer.take().freeze();
         if std::mem::take(&mut self.is_skipping) {
             Some(Line::Lost)
         } else {
@@ -59,11 +56,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     fn cut(&mut self) -> Option<Line> {
-        while let Some(at) = memchr::memchr(b'\n', &self.unread[self.searched..]) {
-            let end = self.searched + at;
-            let mut line = self.unread.split_to(end + 1);
-            line.truncate(end);
-            self.searched = 0;
+        while let Some(line) = self.buffer.cut() {
             if std::mem::take(&mut self.is_skipping) || line.len() > self.limit {
                 return Some(Line::Lost);
             }
@@ -72,22 +65,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Some(Line::Whole(line.freeze()));
             }
         }
-        self.searched = self.unread.len();
-        if self.is_skipping || self.unread.len() > self.limit {
+        if self.is_skipping || self.buffer.held().len() > self.limit {
             self.is_skipping = true;
-            self.unread.clear();
-            self.searched = 0;
+            self.buffer.clear();
         }
         None
     }
 }
-
-fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
-}
-
-/// How much is read at once.
-const CHUNK: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Id, Json};
 use serde::Deserialize;
 
@@ -190,7 +191,7 @@ const fn name(kind: Kind) -> &'static str {
     }
 }
 
-pub(crate) const UPDATED: &str = "notifications/resources/updated";
+pub(crate) const UPDATED: &str = notification::RESOURCE_UPDATED;
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 /// A host needs one request for each thing that it shows.
 const MOST: usize = 100;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ridethrough::{Client, Error};
 use ridethrough_core::message::Json;
 use ridethrough_core::message::code::METHOD_NOT_FOUND;
+use ridethrough_core::message::notification;
 
 use crate::splice;
 
@@ -85,9 +86,9 @@ impl Kind {
     /// The notification that tells the host of a change.
     pub(crate) const fn changed(self) -> &'static str {
         match self {
-            Self::Prompts => "notifications/prompts/list_changed",
-            Self::Resources | Self::Templates => "notifications/resources/list_changed",
-            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => notification::PROMPTS_CHANGED,
+            Self::Resources | Self::Templates => notification::RESOURCES_CHANGED,
+            Self::Tools => notification::TOOLS_CHANGED,
         }
     }
 

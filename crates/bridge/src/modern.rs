@@ -3,6 +3,7 @@
 //!
 //! This module only reads and writes text; the router decides where messages go.
 
+use ridethrough_core::message::code;
 use ridethrough_core::message::code::{
     INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION,
 };
@@ -189,8 +190,8 @@ pub(crate) fn error(error: Json, method: &str, offers: Offers) -> Answer {
     let with_code =
         |code: i64| splice::with_member(&error, "code", &Json::from(serde_json::json!(code)));
     match code {
-        Some(RESOURCE_NOT_FOUND) => Answer::Error(with_code(INVALID_PARAMS)),
-        Some(VISIT_FIRST) => {
+        Some(code::RESOURCE_NOT_FOUND) => Answer::Error(with_code(INVALID_PARAMS)),
+        Some(code::URL_REQUIRED) => {
             let pages = Some(&error).filter(|_| can_ask(method) && offers.urls).and_then(pages);
             pages.map_or_else(|| Answer::Error(with_code(INTERNAL_ERROR)), Answer::Result)
         }
@@ -336,9 +337,6 @@ const KEPT: [&str; 6] = [
 ];
 /// The beginning of the keys of URLs, chosen so that no server's own key begins with it by chance.
 const PAGE: &str = "ridethrough-page-";
-/// The code of the older revisions.
-const RESOURCE_NOT_FOUND: i64 = -32002;
-const VISIT_FIRST: i64 = -32042;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, BytesMut};
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::secrets::Secrets;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -43,7 +44,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     /// Puts a notification. The upstream's log is masked as errors are.
     pub(crate) fn notification(&mut self, method: &str, params: Option<&Json>) {
         let mut params = behind(params);
-        if method == LOG
+        if method == notification::LOG
             && let Some(masked) = self.secrets.masked_json(&params)
         {
             params = masked;
@@ -131,9 +132,7 @@ fn behind(params: Option<&Json>) -> String {
     params.map(|params| format!(",\"params\":{}", params.as_str())).unwrap_or_default()
 }
 
-/// The method of a server's log.
-const LOG: &str = "notifications/message";
-/// The bound on unread messages; several times the largest message that is passed on.
+/// More than the largest message that is passed on, several times.
 const ROOM: usize = 64 << 20;
 /// The size of one write: as much as a pipe holds, so that a slow reader is seen to read.
 const PART: usize = 64 << 10;

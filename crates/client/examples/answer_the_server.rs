@@ -1,11 +1,11 @@
-//! A server that asks back: a person fills in a form, a model continues a conversation.
+//! Answers a server's questions: a person fills in a form, a model continues a conversation.
 //!
 //! ```text
 //! cargo run -p ridethrough --example answer_the_server
 //! ```
 //!
-//! It starts a small server of its own, whose tool `book` asks for a date in the middle of a call and
-//! tells its progress meanwhile.
+//! It starts a small server of its own, whose tool `book` asks for a date in the middle of a call and reports
+//! its progress meanwhile.
 
 use ridethrough::Client;
 use ridethrough::model::{Elicited, Notification, Root, SamplingResult};
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::builder(&url)
         .on_form(|form| async move {
             println!("the server asks: {}", form.message);
-            // What is left out gets the default of the form's schema.
+            // Fields that are left out get the default of the form's schema.
             Elicited::filled_in(json!({ "date": "2026-12-24" }))
         })
         .on_sampling(|_| async { Ok(SamplingResult::text("our-model", "yes")) })

@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match client.call_tool(&tool, given).await {
         Ok(result) if result.is_error => println!("{tool} failed: {}", result.text()),
         Ok(result) => println!("{tool} said: {}", result.text()),
-        // What happened, what was tried, what to do.
+        // The report says what happened, what was tried, and what to do.
         Err(error) => eprintln!("{}", error.report()),
     }
     client.close().await;

@@ -1,11 +1,11 @@
-//! What is sent again after a fault, and what is not.
+//! Shows which calls are sent again after a fault, and which are not.
 //!
 //! ```text
 //! cargo run -p ridethrough --example careful_replay
 //! ```
 //!
-//! The server runs each call and then drops the connection without an answer. Nobody can know whether
-//! such a call ran; the client repeats only what may be repeated, and says so of the rest.
+//! The server runs each call and then drops the connection without an answer. The client cannot know whether
+//! such a call ran; it repeats only calls that may be repeated, and reports the doubt for the others.
 
 use ridethrough::Client;
 use ridethrough_lab::{Mcp, Protocol, Server, Times, When};
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mcp = Mcp::new();
     let server = Server::new(Protocol::Http1, mcp.clone());
     let client = Client::new(&format!("http://{}/mcp", server.listen().await?))?;
-    // Tools tell by annotations what they do; the client learns them from the list.
+    // Annotations say what a tool does; the client learns them from the list.
     client.tools().await?;
 
     for tool in ["deploy", "read"] {
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The next call of this tool runs, but its answer is lost.
+/// Makes the next call of this tool run and lose its answer.
 fn break_once(mcp: &Mcp, tool: &str) {
     mcp.rule(When::tool(tool), Times::Once, |ask| async {
         ask.run();

@@ -1,4 +1,4 @@
-//! The same client over a local server: a child process, which is started again when it dies.
+//! Calls a local server: a child process, which is started again when it dies.
 //!
 //! The server is this example itself, started with an argument. Its tool `crash` ends it.
 //!
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::spawn(Command::new(std::env::current_exe()?).arg("serve"))?;
 
     println!("answered: {}", client.call_tool("greet", ()).await?.text());
-    // Not marked as repeatable: whether it ran is not known, so it is not run again.
+    // The call is not marked as idempotent and may have run, so it is not sent again.
     if let Err(error) = client.call_tool("crash", ()).await {
         println!("{}", error.report());
     }
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A server: one message per line, in and out.
+/// Runs the server: one message per line, in and out.
 fn serve() -> Result<(), Box<dyn std::error::Error>> {
     use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Work that outlives the program that asked for it: a call becomes a task, and its name is enough.
+//! Work that outlives the program that asked for it: a call becomes a task, whose id is enough to get its
+//! result.
 //!
 //! ```text
 //! cargo run -p ridethrough --example long_task
@@ -46,7 +47,7 @@ async fn begin(ask: Ask) {
     ask.json(made).await;
 }
 
-/// Tells where the task stands; one answer gets lost.
+/// Reports the state of the task; one answer gets lost.
 async fn look(ask: Ask) {
     static LOOKS: AtomicU32 = AtomicU32::new(0);
     match LOOKS.fetch_add(1, Ordering::Relaxed) {

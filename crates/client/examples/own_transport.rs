@@ -1,4 +1,4 @@
-//! A transport of your own: this one answers without a network, and refuses every third request.
+//! Implements a transport, which answers without a network and refuses every third request.
 //!
 //! ```text
 //! cargo run -p ridethrough --example own_transport
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Answers in this process.
+/// A transport that answers in this process.
 #[derive(Default)]
 struct InMemory {
     asked: AtomicU64,
@@ -36,7 +36,7 @@ impl Transport for InMemory {
     fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>> {
         let reply = match request {
             TransportRequest::Connect => Ok(Reply::Connected),
-            // Only a transport that is sure may say "not sent": the client then sends it again.
+            // A transport may say "not sent" only if it is sure: the client then sends the request again.
             TransportRequest::Request { .. }
                 if self.asked.fetch_add(1, Ordering::Relaxed) % 3 == 2 =>
             {

@@ -1,4 +1,4 @@
-//! The official SDK's typed client over ours, through a restart and a call in doubt.
+//! Runs the official SDK's typed client over this one, through a restart and a call in doubt.
 //!
 //! ```text
 //! cargo run -p ridethrough --features rmcp --example rmcp_client
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::new(Protocol::Http1, mcp.clone());
     let url = format!("http://{}/mcp", server.listen().await?);
 
-    // The one line. Before: `().serve(StreamableHttpClientTransport::from_uri(url)).await?`
+    // The one line that changes. Before: `().serve(StreamableHttpClientTransport::from_uri(url)).await?`
     let service = ().serve(Client::new(&url)?).await?;
 
     for tool in service.list_all_tools().await? {

@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut events = client.events();
     tokio::spawn(async move {
         while let Some(seen) = events.next().await {
-            // The quiet ends of calls are of no interest here.
+            // Calls that were answered are left out.
             if !matches!(seen, Seen::Event { event: Event::CallEnded { kind: None, .. }, .. }) {
                 println!("{:6} ms  {seen:?}", began.elapsed().as_millis());
             }

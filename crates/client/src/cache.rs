@@ -1,13 +1,13 @@
-//! How much of what a server said may be given again without asking it.
+//! How many results of a server are kept, and for how long.
 
 use std::time::Duration;
 
-/// Settings of what a client keeps: results of `tools/list`, `prompts/list`, `resources/list`,
-/// `resources/templates/list`, `resources/read` and `server/discover`, for as long as the server said
-/// (`ttlMs`), and never longer than a day. A server that says nothing, or zero, has nothing kept; a
-/// server with sessions (2025-11-25 and before) makes no such promise, and nothing of it is kept either.
+/// The settings of a client's cache. It keeps results of `tools/list`, `prompts/list`, `resources/list`,
+/// `resources/templates/list`, `resources/read` and `server/discover` for as long as the server allows
+/// (`ttlMs`), and never longer than a day. If the server names no time, or zero, nothing is kept. Nor is
+/// anything kept of a server with sessions (2025-11-25 and before), which makes no such promise.
 ///
-/// What is kept goes when the server tells that it changed, or may have told it while the stream of
+/// A kept result is dropped when the server announces a change, or may have announced one while the stream of
 /// notifications was interrupted; when another server, era or session is found; and, unless it is `public`,
 /// when the token changes.
 ///
@@ -38,34 +38,35 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Keeps 256 results and 8 MiB at most; nothing is given once its time is over.
+    /// Creates a cache of at most 256 results and 8 MiB, which returns nothing once its time is over.
     pub const fn new() -> Self {
         Self { most_entries: 256, most_bytes: 8 << 20, stale_if_error: Duration::ZERO }
     }
 
-    /// Keeps nothing: each call asks the server.
+    /// Creates a cache that keeps nothing, so that each call asks the server.
     pub const fn off() -> Self {
         Self { most_entries: 0, ..Self::new() }
     }
 
-    /// How many results are kept; the oldest goes first. A page of a list is one.
+    /// Sets how many results are kept at most; the oldest is dropped first. A page of a list is one result.
     pub const fn most_entries(mut self, entries: usize) -> Self {
         self.most_entries = entries;
         self
     }
 
-    /// How many bytes of results are kept; the oldest goes first, and a larger one is not kept.
+    /// Sets how many bytes of results are kept at most; the oldest is dropped first, and a larger result is
+    /// not kept.
     pub const fn most_bytes(mut self, bytes: usize) -> Self {
         self.most_bytes = bytes;
         self
     }
 
-    /// Gives a result for so long after its time is over, **if the server cannot be asked for a new one**:
-    /// it cannot be reached, does not answer, or fails (429, 5xx, -32603). Off by default.
+    /// Sets how long a result is used after its time is over, **if the server cannot be asked for a new
+    /// one**: it cannot be reached, does not answer, or fails (429, 5xx, -32603). Off by default.
     ///
-    /// The call takes as long as it would have taken to fail: see [`Call::timeout`](crate::Call::timeout).
-    /// It is told: by [`Event::StaleServed`](crate::event::Event::StaleServed), by a `tracing` record, and to
-    /// whoever asks by [`Call::sourced`](crate::Call::sourced).
+    /// The call takes as long as it would have taken to fail: see [`Call::timeout`](crate::Call::timeout). A
+    /// stale result is reported by [`Event::StaleServed`](crate::event::Event::StaleServed), by a `tracing`
+    /// record, and by [`Call::sourced`](crate::Call::sourced).
     pub const fn stale_if_error(mut self, time: Duration) -> Self {
         self.stale_if_error = time;
         self
@@ -77,7 +78,7 @@ impl Cache {
 }
 
 impl Default for Cache {
-    /// On: a server that does not want its results kept says so by saying nothing.
+    /// On by default: a server that does not want its results kept names no time.
     fn default() -> Self {
         Self::new()
     }

@@ -1,8 +1,8 @@
-//! The clock by which a link lives: tokio's, counted from the making of the link.
+//! The clock of a link: tokio's, counted from the making of the link.
 //!
-//! The machine never reads a clock; this reads it for the machine. Under tokio's paused time it
-//! stands still with everything else. It also stands still while the computer sleeps, and the
-//! network does not: so there is a second clock, which counts nothing but sleep.
+//! The machine never reads a clock; this module reads it for the machine. Under tokio's paused time it stands
+//! still with everything else. It also stands still while the computer sleeps, and the network does not: so
+//! there is a second clock, which counts only sleep.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use ridethrough_core::Moment;
 use tokio::time::Instant;
 
-/// Tells moments of one link.
+/// Tells the moments of one link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: Instant,
@@ -25,7 +25,7 @@ impl Clock {
         Moment::at(self.start.elapsed())
     }
 
-    /// When that moment comes. One that no process lives to see is a century away.
+    /// Returns the instant of a moment, or one a century away if the moment is later.
     pub(crate) fn instant(self, moment: Moment) -> Instant {
         self.start + moment.elapsed().min(CENTURY)
     }
@@ -47,28 +47,28 @@ impl SleepClock {
 }
 
 impl Default for SleepClock {
-    /// What the wall clock is ahead of the monotonic clock, which stops while the computer sleeps. A
-    /// wall clock that is set forward looks the same, and costs a needless look at the link.
+    /// Returns the difference between the wall clock and the monotonic clock, which stops while the computer
+    /// sleeps. A wall clock that is set forward looks like sleep, and costs a needless ping.
     fn default() -> Self {
         let awake = std::time::Instant::now();
         Self::new(move || ahead(SystemTime::now(), awake.elapsed()))
     }
 }
 
-/// By how much the wall clock is ahead of this time awake. Counted from long ago: a wall clock that was set
-/// back must still have something left to be ahead by.
+/// Returns how far the wall clock is ahead of this time awake. It is counted from 1970, so that a wall clock
+/// that was set back is still ahead.
 fn ahead(wall: SystemTime, awake: Duration) -> Duration {
     wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(awake)
 }
 
-/// Notices that the computer has slept.
+/// Detects that the computer has slept.
 pub(crate) struct SleepWatch {
     clock: SleepClock,
     known: Duration,
 }
 
 impl SleepWatch {
-    /// How long the computer slept since the last look, if that is worth telling.
+    /// Returns how long the computer slept since the last call, if that is worth reporting.
     pub(crate) fn slept(&mut self) -> Option<Duration> {
         let asleep = (self.clock.0)();
         let gap = asleep.saturating_sub(std::mem::replace(&mut self.known, asleep));
@@ -76,7 +76,8 @@ impl SleepWatch {
     }
 }
 
-/// Wall clocks are nudged by a second or two; connections survive that.
+/// The shortest sleep that is reported: wall clocks are corrected by a second or two, and connections survive
+/// that.
 const WORTH_TELLING: Duration = Duration::from_secs(5);
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
@@ -107,7 +108,7 @@ mod tests {
         let begun = SystemTime::now();
         let past = Arc::new(AtomicU64::new(0));
         let set = past.clone();
-        // Nobody is awake for long here: only the wall clock moves.
+        // Almost no time passes here: only the wall clock moves.
         let clock = SleepClock::new(move || {
             let wall = begun - hours(2) + hours(set.load(Ordering::Relaxed));
             ahead(wall, Duration::ZERO)

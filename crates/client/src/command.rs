@@ -1,7 +1,7 @@
 //! How to start a local server: program, arguments, environment, directory.
 //!
-//! A type of our own, because a server is started again after it died and because what stands in
-//! arguments and environment is often a secret: nothing here prints either.
+//! It is a type of its own, because a server is started again after it died, and because arguments and
+//! environment often hold secrets: nothing here prints either.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
-/// How to start a local server, as often as it takes.
+/// The command that starts a local server, and starts it again after it died.
 ///
 /// ```
 /// use ridethrough::Command;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct Command {
     program: OsString,
     arguments: Vec<OsString>,
-    /// In the order given; `None` takes a variable away.
+    /// The variables in the order given; `None` removes one.
     environment: Vec<(OsString, Option<OsString>)>,
     is_environment_empty: bool,
     directory: Option<PathBuf>,
@@ -33,27 +33,26 @@ pub struct Command {
     on_stray_line: Option<OnStrayLine>,
 }
 
-/// Whoever wants to know what a server prints besides messages.
+/// The hook for lines that a server prints besides messages.
 pub(crate) type OnStrayLine = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What is done with what a local server writes to its stderr.
+/// What happens to the stderr of a local server.
 ///
-/// What is quoted goes to `tracing` too, line by line, at level debug.
+/// Quoted lines also go to `tracing`, at level debug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// It goes where our own stderr goes, and no error quotes it.
+    /// It goes to the client's own stderr, and no error quotes it.
     Inherited,
-    /// The last 20 lines, 4 KiB at most, are part of the error when the server dies: without them
-    /// nobody learns why.
+    /// The last 20 lines, 4 KiB at most, are part of the error when the server dies, to show why it did.
     #[default]
     Quoted,
-    /// It goes nowhere, and no error quotes it: for servers that write secrets there.
+    /// It is discarded, and no error quotes it: for servers that write secrets there.
     Withheld,
 }
 
 impl Command {
-    /// Runs this program: a path, or a name to be looked up in `PATH`.
+    /// Creates a command for this program: a path, or a name to be looked up in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -78,67 +77,68 @@ impl Command {
         self
     }
 
-    /// Sets a variable of its environment, which otherwise is ours.
+    /// Sets a variable of the server's environment, which is otherwise the client's.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         let value = Some(value.as_ref().to_owned());
         self.environment.push((name.as_ref().to_owned(), value));
         self
     }
 
-    /// Takes a variable out of its environment.
+    /// Removes a variable from the server's environment.
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), None));
         self
     }
 
-    /// Gives it nothing of our environment, only what is set here, before or after this.
+    /// Passes nothing of the client's environment on, only the variables set here, before or after this.
     pub const fn env_clear(mut self) -> Self {
         self.is_environment_empty = true;
         self
     }
 
-    /// Runs it in this directory instead of ours.
+    /// Sets the server's working directory.
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.directory = Some(directory.as_ref().to_owned());
         self
     }
 
-    /// What is done with its stderr; quoted in errors unless said otherwise.
+    /// Sets what happens to the server's stderr; by default, errors quote it.
     pub const fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// Calls this with the first line on its stdout that is no message, once for each start. A server that greets
-    /// people there often speaks no MCP on its pipes at all, and stays silent for as long as anybody waits. Of
-    /// the line, 200 bytes at most are told, without control characters. It must not block.
+    /// Calls `tell` with the first line on the server's stdout that is no message, once for each start. A
+    /// server that prints a greeting there often speaks no MCP on its pipes at all, and never answers. At
+    /// most 200 bytes of the line are passed, without control characters. `tell` must not block.
     pub fn on_stray_line(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_stray_line = Some(Arc::new(tell));
         self
     }
 
-    /// Whoever is told of such a line.
+    /// Returns the hook for such a line.
     pub(crate) fn stray_line_hook(&self) -> Option<OnStrayLine> {
         self.on_stray_line.clone()
     }
 
-    /// The program as people may see it: without the directories before it.
+    /// Returns the program's name fit to be shown: without the directories before it.
     pub(crate) fn shown(&self) -> String {
         let name = Path::new(&self.program).file_name().unwrap_or(&self.program);
         name.to_string_lossy().into_owned()
     }
 
-    /// Whether `PATH` alone says where it is; a directory that is not there fails in the same way.
+    /// Whether the program is looked up in `PATH`, so that "not found" can only mean the program. With a
+    /// working directory set, it could also mean the directory.
     pub(crate) fn is_looked_up(&self) -> bool {
         Path::new(&self.program).components().count() == 1 && self.directory.is_none()
     }
 
-    /// Whether it names a program at all.
+    /// Whether no program is named.
     pub(crate) fn is_empty(&self) -> bool {
         self.program.is_empty()
     }
 
-    /// The same in the words of the standard library, with pipes.
+    /// Returns the command of the standard library, with pipes.
     pub(crate) fn to_std(&self) -> process::Command {
         let mut command = process::Command::new(&self.program);
         command
@@ -167,7 +167,7 @@ impl Command {
 }
 
 impl fmt::Debug for Command {
-    /// Arguments and environment may be secrets.
+    /// Arguments and environment may be secrets, so neither is printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command").field("program", &self.shown()).finish_non_exhaustive()
     }

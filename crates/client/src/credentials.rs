@@ -1,7 +1,7 @@
-//! What a client is known by, and where better credentials come from.
+//! The tokens that a client sends, and the hook that provides better ones.
 //!
-//! A token never prints itself, is wiped from memory when it is dropped, and is sent to the client's
-//! own endpoint only. The hook is asked once for all calls whose token was refused.
+//! A token never prints itself, is wiped from memory when it is dropped, and is sent to the client's own
+//! endpoint only. The hook is asked once for all calls whose token was refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use ridethrough_core::NoCredentials;
-pub use ridethrough_core::head::Challenge;
+pub use ridethrough_core::head::{Challenge, Demand};
 
-/// Where tokens come from.
+/// A source of tokens.
 ///
 /// ```
 /// use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
@@ -39,17 +39,17 @@ pub use ridethrough_core::head::Challenge;
 /// # async fn refresh() -> Option<String> { None }
 /// ```
 pub trait Credentials: Send + Sync + 'static {
-    /// The token to use.
+    /// Returns the token to use.
     ///
-    /// The first question comes before anything is sent: nothing was refused yet, and `Ok(None)` or
-    /// an error means that requests go out without a token until the server asks for one.
+    /// It is first called before anything is sent, with `refused` as `None`. `Ok(None)` or an error then
+    /// means that requests go out without a token until the server asks for one.
     ///
-    /// Later, `refused` is what the server did not accept and what it asked for. The answer then is
-    /// a better token, or an error: the calls that wait end as `Unauthorized`, and the next call that
-    /// is refused asks again.
+    /// Later, `refused` names the token that the server did not accept, and what the server asked for. Return
+    /// a better token, or an error: then the calls that wait end as `Unauthorized`, and the next call that is
+    /// refused asks again.
     ///
-    /// At most one question is open at a time. The calls wait for 30 seconds; a token that comes
-    /// later is there for the next ones.
+    /// At most one call of this method is open at a time. Calls wait for it for 30 seconds; a token that
+    /// comes later serves the next ones.
     fn token<'a>(
         &'a self,
         refused: Option<Refused<'a>>,
@@ -60,7 +60,7 @@ pub trait Credentials: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Refused<'a> {
-    /// The token; `None` if there was none.
+    /// The token; `None` if none was sent.
     pub token: Option<&'a Token>,
     /// What the server asked for.
     pub challenge: Option<&'a Challenge>,
@@ -73,7 +73,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// Takes a token; an error if it cannot be sent in a header.
+    /// Creates a token. Fails if the text cannot be sent in a header.
     pub fn bearer(token: impl Into<String>) -> Result<Self, NotAToken> {
         let token = SecretString::from(token.into());
         let exposed = token.expose_secret();
@@ -84,17 +84,17 @@ impl Token {
         Ok(Self { secret: Arc::new(token) })
     }
 
-    /// Whether both are the same token.
+    /// Whether both tokens are equal.
     pub fn is_same(&self, other: &Self) -> bool {
         self.secret.expose_secret() == other.secret.expose_secret()
     }
 
-    /// The token itself, for whoever keeps it out of texts.
+    /// Returns the token itself, so that it can be masked in texts.
     pub(crate) fn exposed(&self) -> &str {
         self.secret.expose_secret()
     }
 
-    /// The value of `Authorization`, marked so that lower layers do not print it.
+    /// Returns the value of the `Authorization` header, marked so that lower layers do not print it.
     pub fn header(&self) -> Option<HeaderValue> {
         let mut value =
             HeaderValue::try_from(format!("Bearer {}", self.secret.expose_secret())).ok()?;
@@ -109,17 +109,17 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A text that cannot be a token: empty, or with characters that no header carries.
+/// The error for a text that cannot be a token: empty, or with characters that no header carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a token must be visible ASCII without spaces, and not empty")]
 pub struct NotAToken;
 
-/// One token that never changes; when it is refused there is no better one.
+/// A token that never changes. When the server refuses it there is no better one.
 #[derive(Clone, Debug)]
 pub struct StaticBearer(Token);
 
 impl StaticBearer {
-    /// Uses this token.
+    /// Creates credentials from one token.
     pub fn new(token: impl Into<String>) -> Result<Self, NotAToken> {
         Token::bearer(token).map(Self)
     }
@@ -138,7 +138,7 @@ impl Credentials for StaticBearer {
     }
 }
 
-/// The token that an environment variable holds, read again when it is refused.
+/// The token in an environment variable, which is read again when the server refuses it.
 #[derive(Clone, Debug)]
 pub struct EnvironmentBearer {
     variable: String,

@@ -1,9 +1,8 @@
-//! Reading the rest of an answer that nobody needs, for its connection's sake.
+//! Draining: reading the rest of an answer, so that its connection can be used again.
 //!
-//! The answer has been handed over; an HTTP/1.1 connection can carry the next request only when this
-//! answer was read to its end. A server that never ends it must not hold us, so both time and bytes
-//! are bounded, and whatever goes wrong here is of no interest: nothing is reconnected, repeated or
-//! delivered after an answer.
+//! The answer has been handed over; an HTTP/1.1 connection can carry the next request only when this answer
+//! was read to its end. A server may never end it, so time and bytes are limited. Failures here are ignored:
+//! nothing is reconnected, repeated or delivered after an answer.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -21,18 +20,18 @@ pub(crate) struct Bounds {
     pub(crate) bytes: usize,
 }
 
-/// Reads `body` to its end or to the bounds, then lets go of it.
+/// Reads `body` to its end or to the bounds, then drops it.
 pub(crate) async fn drain(body: Box<dyn Body>, bounds: Bounds) {
     let mut reading = pin!(read(body, bounds.bytes));
     if ends_at_once(reading.as_mut()).await {
         return;
     }
-    // Out of time: the connection is dropped with the body, which is all there is to do.
+    // When time is up the connection is dropped with the body, and nothing else has to be done.
     let _ = tokio::time::timeout(bounds.within, reading).await;
 }
 
-/// Whether it ends with what has arrived already. Most often the end of a stream came with the answer,
-/// and whoever reads the connection needs one turn to see it: a timer would cost more than that.
+/// Whether the body ends with the bytes that have already arrived. Most often the end of a stream came with
+/// the answer, and the connection's task needs one turn to see it: a timer would cost more than that.
 async fn ends_at_once(mut reading: Pin<&mut impl Future<Output = ()>>) -> bool {
     let mut turns = 0..2;
     poll_fn(|context| match (reading.as_mut().poll(context), turns.next()) {
@@ -46,7 +45,7 @@ async fn ends_at_once(mut reading: Pin<&mut impl Future<Output = ()>>) -> bool {
     .await
 }
 
-/// The same for an answer whose head has not come yet.
+/// Drains an answer whose head has not arrived yet.
 pub(crate) async fn drain_reply(
     performing: impl Future<Output = Result<Reply, Failure>>,
     bounds: Bounds,
@@ -56,7 +55,7 @@ pub(crate) async fn drain_reply(
             read(body, bounds.bytes).await;
         }
     };
-    // As above.
+    // When time is up the connection is dropped with the future, and nothing else has to be done.
     let _ = tokio::time::timeout(bounds.within, reading).await;
 }
 

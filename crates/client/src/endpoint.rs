@@ -1,4 +1,4 @@
-//! Where a server is: an `http` or `https` URL, taken apart once.
+//! The address of a server: an `http` or `https` URL, parsed once.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads a URL.
+    /// Parses a URL.
     pub fn parse(url: &str) -> Result<Self, EndpointError> {
-        // A fragment is the browser's business; it is never sent.
+        // A fragment is never sent.
         let url = url.trim().split('#').next().unwrap_or_default();
         let uri: Uri = url.parse().map_err(|_| EndpointError::NotAUrl)?;
         let is_tls = match uri.scheme_str() {
@@ -36,7 +36,7 @@ impl Endpoint {
         }
         let path = match uri.path_and_query() {
             None => PathAndQuery::from_static("/"),
-            // `https://example.com?x` has no path, and HTTP cannot ask for `?x` alone.
+            // `https://example.com?x` has no path, and HTTP cannot request `?x` alone.
             Some(path) if !path.as_str().starts_with('/') => {
                 format!("/{}", path.as_str()).parse().map_err(|_| EndpointError::NotAUrl)?
             }
@@ -45,38 +45,38 @@ impl Endpoint {
         Ok(Self { is_tls, authority, path })
     }
 
-    /// Whether TLS is spoken.
+    /// Whether the scheme is `https`.
     pub const fn is_tls(&self) -> bool {
         self.is_tls
     }
 
-    /// Host and port as they stand in the URL.
+    /// Returns host and port as in the URL.
     pub fn authority(&self) -> &str {
         self.authority.as_str()
     }
 
-    /// The host as a resolver takes it: an IPv6 address without its brackets.
+    /// Returns the host for a resolver: an IPv6 address without its brackets.
     pub fn host_to_resolve(&self) -> &str {
         self.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// The port, the scheme's own if the URL names none.
+    /// Returns the port; the scheme's default if the URL names none.
     pub fn port(&self) -> u16 {
         self.authority.port_u16().unwrap_or(if self.is_tls { 443 } else { 80 })
     }
 
-    /// Scheme, host and port: what may be logged, for paths too are used to hold keys.
+    /// Returns scheme, host and port, which may be logged; even paths may hold keys.
     pub fn origin(&self) -> String {
         let scheme = if self.is_tls { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)
     }
 
-    /// Path and query.
+    /// Returns path and query.
     pub fn path(&self) -> &str {
         self.path.as_str()
     }
 
-    /// The URL of another path and query on this server.
+    /// Returns the URL of another path and query on this server.
     pub(crate) fn uri(&self, target: Option<&str>) -> Option<Uri> {
         let path = match target {
             Some(target) => target.parse().ok()?,
@@ -91,8 +91,8 @@ impl Endpoint {
             .ok()
     }
 
-    /// Where a `Location` points, seen from the path that was asked (RFC 3986, 5.2); `None` if that
-    /// cannot be asked for.
+    /// Returns where a `Location` points, relative to the path of the request (RFC 3986, 5.2); `None` if it
+    /// cannot be requested.
     pub(crate) fn redirect(&self, asked: &str, location: &str) -> Option<Redirect> {
         let location = location.split('#').next().unwrap_or_default();
         if let Some(rest) = location.strip_prefix("//") {
@@ -127,7 +127,7 @@ impl Endpoint {
 }
 
 impl fmt::Display for Endpoint {
-    /// Leaves the query out: that is where people put keys.
+    /// Leaves out the query, which may hold keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.is_tls { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority, self.path.path())
@@ -148,7 +148,7 @@ fn has_scheme(location: &str) -> bool {
     })
 }
 
-/// A path with its `.` and `..` walked, its query left alone.
+/// Returns a path with its `.` and `..` resolved, and its query unchanged.
 fn without_dots(target: &str) -> String {
     let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
     let mut folders: Vec<&str> = Vec::new();
@@ -178,10 +178,10 @@ pub enum EndpointError {
     /// It cannot be read as a URL.
     #[error("must be a URL such as https://example.com/mcp")]
     NotAUrl,
-    /// It is not HTTP.
+    /// It is not `http` or `https`.
     #[error("must begin with http:// or https://")]
     Scheme,
-    /// It carries a name or password, which would end up in logs.
+    /// It has a name or password, which would end up in logs.
     #[error("must not carry a name or password: use credentials instead")]
     UserInfo,
 }

@@ -1,4 +1,4 @@
-//! Why a call gave no result.
+//! Errors of calls: why a call has no result.
 
 mod build;
 mod task;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ridethrough_core::Outcome;
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Json};
 
 use crate::model::{self, UrlRequest};
@@ -18,7 +19,7 @@ pub use task::{TaskEnd, TaskError};
 pub use ridethrough_core::message::RpcError;
 pub use ridethrough_core::{Advice, CallError, Delivery, Kind, Reason};
 
-/// A call without a result.
+/// The error of a call that has no result.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) {
@@ -37,33 +38,35 @@ pub use ridethrough_core::{Advice, CallError, Delivery, Kind, Reason};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The answer is not what the caller wanted to read it as. It is there, as it was sent.
+    /// The result could not be read as the type that the caller asked for. It is included as it was sent.
     Answer {
-        /// What was asked.
+        /// The method that was called.
         method: Arc<str>,
-        /// The result.
+        /// The result, as the server sent it.
         result: Json,
-        /// What is wrong with it.
+        /// Why the result could not be read.
         source: ReadError,
     },
-    /// There is no answer: what happened, what was tried, and whether the server may have run it.
+    /// There is no answer. The error says what happened, what was tried, and whether the server may have run
+    /// the call.
     Call(CallError),
-    /// The list has no end that was worth waiting for.
+    /// The list was given up: it has too many pages, too many bytes, or a cursor that comes twice.
     Endless {
         /// The method that lists.
         method: &'static str,
         /// How many pages were read.
         pages: usize,
-        /// Why no more were.
+        /// Why no more pages were read.
         reason: &'static str,
     },
-    /// The server answered with an error of its own.
+    /// The server answered with an error.
     Server(ServerError),
     /// The server made a task of the call, and the task has no result.
     Task(TaskError),
 }
 
-/// Where a result differs from what it was to be read as. It names no value: that may be anybody's data.
+/// The place where a result differs from the type that it is read as. It quotes no value, which may be
+/// confidential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(String);
 
@@ -71,7 +74,8 @@ impl From<serde_json::Error> for ReadError {
     fn from(error: serde_json::Error) -> Self {
         let place = format!("line {} column {}", error.line(), error.column());
         let words = error.to_string();
-        // The name of a field is the reader's; everything else that serde says may quote the data.
+        // The name of a missing field comes from the type that is read; everything else that serde says may
+        // quote the data.
         let missing = words.strip_prefix("missing field `").and_then(|it| it.split('`').next());
         match missing {
             Some(field) => Self(format!("missing field `{field}` at {place}")),
@@ -88,24 +92,24 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// An error that the server answered with.
+/// A JSON-RPC error that the server answered with.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {
-    /// Code and message.
+    /// The code and the message.
     pub rpc: RpcError,
     /// The error object as it was sent, `data` included.
     pub json: Json,
 }
 
 impl ServerError {
-    /// What a person must do at these URLs before the call can succeed: the server answered with
-    /// -32042 (revision 2025-11-25). When [`Notification::ElicitationComplete`] has named them all, or
-    /// the person says so, call again.
+    /// Returns the URLs that a person must visit before the call can succeed, if the server answered with
+    /// -32042 (revision 2025-11-25). Call again when [`Notification::ElicitationComplete`] has named them
+    /// all, or the person says so.
     ///
     /// [`Notification::ElicitationComplete`]: crate::model::Notification::ElicitationComplete
     pub fn required_urls(&self) -> Vec<UrlRequest> {
-        if self.rpc.code != URL_REQUIRED {
+        if self.rpc.code != code::URL_REQUIRED {
             return Vec::new();
         }
         let requests = self.json.member("data").and_then(|data| data.member("elicitations"));
@@ -115,7 +119,7 @@ impl ServerError {
 }
 
 impl Error {
-    /// Whether the server may have run the request. It did, for all that is known, if it answered.
+    /// Whether the server may have run the request. If it answered, it must be assumed to have run it.
     pub fn may_have_run(&self) -> bool {
         match self {
             Self::Answer { .. } | Self::Endless { .. } | Self::Server(_) | Self::Task(_) => true,
@@ -123,7 +127,7 @@ impl Error {
         }
     }
 
-    /// How the call ended, if there was no answer.
+    /// Returns how the call ended, if there was no answer.
     pub const fn kind(&self) -> Option<Kind> {
         match self {
             Self::Call(error) => Some(error.kind),
@@ -131,7 +135,7 @@ impl Error {
         }
     }
 
-    /// How long the server, or the breaker, asks to be left alone.
+    /// Returns how long the server, or the breaker, asks to be left alone.
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Call(error) => error.retry_after,
@@ -139,7 +143,7 @@ impl Error {
         }
     }
 
-    /// The failed call, if there was no answer: what happened, how often it was tried, for how long.
+    /// Returns the failed call, if there was no answer: what happened, how often it was tried, for how long.
     pub const fn call(&self) -> Option<&CallError> {
         match self {
             Self::Call(error) => Some(error),
@@ -147,7 +151,7 @@ impl Error {
         }
     }
 
-    /// The server's own error, if it answered with one.
+    /// Returns the server's own error, if it answered with one.
     pub const fn server(&self) -> Option<&ServerError> {
         match self {
             Self::Server(error) => Some(error),
@@ -155,8 +159,8 @@ impl Error {
         }
     }
 
-    /// The story in three parts: what happened, what was tried, what to do. An answer of the server
-    /// has one part only: what it said.
+    /// Returns the error as text in three parts: what happened, what was tried, what to do. An error of the
+    /// server has one part: what it said.
     pub fn report(&self) -> String {
         match self {
             Self::Call(error) => error.report(),
@@ -225,7 +229,7 @@ impl fmt::Debug for ServerError {
 
 impl std::error::Error for ServerError {}
 
-/// The result in an outcome, or why there is none.
+/// Returns the result in an outcome, or the error.
 pub(crate) fn result(outcome: Outcome) -> Result<Json, Error> {
     match outcome? {
         Answer::Result(result) => Ok(result),
@@ -235,8 +239,6 @@ pub(crate) fn result(outcome: Outcome) -> Result<Json, Error> {
         }
     }
 }
-
-const URL_REQUIRED: i64 = -32042;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
-//! Who answers the server's questions.
+//! Handlers, which answer the server's questions.
 //!
-//! A handler is a function from params to an answer. It runs in a task of its own, so it may take its
-//! time; when nobody wants its answer any more, it is dropped where it stands.
+//! A handler is a function from params to an answer. It runs in a task of its own, so it may take long; when
+//! its answer is no longer wanted, its future is dropped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::model::{self, Elicited, FormRequest, Model, Root, SamplingRequest, Sa
 
 type Handler<I, O> = Arc<dyn Fn(I) -> BoxFuture<'static, O> + Send + Sync>;
 
-/// Everything that a client answers by itself.
+/// All handlers of a client.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
     by_method: BTreeMap<String, Handler<Option<Json>, Answer>>,
@@ -25,7 +25,7 @@ pub(crate) struct Handlers {
     roots: Option<Json>,
 }
 
-/// Why a handler gives no result.
+/// The refusal of a handler.
 ///
 /// ```
 /// use ridethrough::event::Refusal;
@@ -40,13 +40,13 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Refuses with these words, which the server and its logs will see. The code is -1, that of a
-    /// person who said no.
+    /// Creates a refusal with this message, which the server and its logs will see. The code is -1, that of a
+    /// person who declined.
     pub fn new(message: impl Into<String>) -> Self {
         Self::with_code(-1, message)
     }
 
-    /// Refuses with a code of JSON-RPC.
+    /// Creates a refusal with a JSON-RPC code.
     pub fn with_code(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
@@ -122,14 +122,14 @@ impl Handlers {
         self.roots = Some(Json::of(&Roots { roots }).expect("made of strings"));
     }
 
-    /// The answer to this question, if there is somebody for it.
+    /// Returns the future of a question's handler, if there is one.
     pub(crate) fn answer(
         &self,
         method: &str,
         params: Option<Json>,
     ) -> Option<BoxFuture<'static, Answer>> {
         if let Some(handler) = self.by_method.get(method) {
-            // Whatever it does before it gives a future is work of its own task, too.
+            // The handler's function, too, runs in the question's own task.
             let handler = handler.clone();
             return Some(Box::pin(async move { handler(params).await }));
         }
@@ -143,7 +143,7 @@ impl Handlers {
         }
     }
 
-    /// What the server is told that we can do, as far as handlers go.
+    /// Returns the capabilities that the handlers declare.
     pub(crate) fn capabilities(&self) -> Vec<(String, Json)> {
         let json = |text: &'static str| Json::new(text).expect("written as JSON here");
         let elicitation = match (&self.form, &self.url) {
@@ -206,7 +206,7 @@ enum Mode {
     Url,
 }
 
-/// Revisions before 2025-11-25 know forms only and name no mode.
+/// Returns the mode of an elicitation. Revisions before 2025-11-25 have forms only and name no mode.
 fn mode(params: Option<&Json>) -> Mode {
     #[derive(serde::Deserialize)]
     struct Asked {

@@ -1,8 +1,8 @@
 //! An MCP client that rides through faults.
 //!
-//! Connections drop, sessions expire, servers restart and balancers answer 503. This client keeps
-//! one promise through all of it: **every call ends exactly once, with its answer or with an error
-//! that says what happened, what was tried, and whether the server may have run it.**
+//! Connections drop, sessions expire, servers restart and load balancers answer 503. Through all of it this
+//! client keeps one promise: **every call ends exactly once, with its answer or with an error that says what
+//! happened, what was tried, and whether the server may have run it.**
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,27 +17,37 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Client`] is what an application holds; [`ClientBuilder`] sets it up, and [`RetryPolicy`] says how hard it
-//! tries. On Unix [`Client::spawn`] makes one for a local server. Everything else is found by its subject:
+//! [`Client`] is the handle that an application holds; [`ClientBuilder`] configures it, and [`RetryPolicy`]
+//! says how long and how often it tries. On Unix [`Client::spawn`] makes one for a local server. Everything
+//! else is in a module by subject:
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`call`] | requests: params, lists, progress, where a result comes from |
-//! | [`task`] | calls that go on in the background |
+//! | [`call`] | requests: params, lists, progress, and the source of a result |
+//! | [`task`] | calls that the server continues in the background |
 //! | [`error`] | why there is no result, and whether the server may have run the call |
-//! | [`model`] | MCP's messages, for typed calls and for handlers of what a server asks |
-//! | [`event`] | what happens on the connection, and what the server says unasked |
-//! | [`server`] | who the server is, and which revisions it speaks |
+//! | [`model`] | MCP's messages, for typed calls and for handlers of the server's requests |
+//! | [`event`] | what happens on the connection, and messages of the server that belong to no call |
+//! | [`wording`] | events as sentences for people |
+//! | [`server`] | the server's identity, and the revisions it speaks |
 //! | [`credentials`] | where tokens come from |
 //! | [`policy`] | how long to wait, how often to try, what to keep |
-//! | [`transport`] | the seams below: a `Transport` replaces HTTP, a `Dial` replaces sockets |
-//! | [`probe`] | one request at a time, for programs that look at a server |
+//! | [`transport`] | the traits below the client: a `Transport` replaces HTTP, a `Dial` replaces sockets |
+//! | [`probe`] | one request at a time, for programs that examine a server |
 //!
-//! With the feature `rmcp`, a client is also a transport of the official SDK.
+//! Features: `http2`, `proxy`, `stdio` (local servers) and `aws-lc-rs` (TLS) are on; `ring` takes the place of
+//! `aws-lc-rs`. With `rmcp`, a client is also a transport of the official SDK.
+
+#[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
+compile_error!("TLS needs a provider: turn on the feature `aws-lc-rs` (a default) or `ring`");
 
 mod cache;
 mod client;
 mod clock;
+#[cfg_attr(
+    not(feature = "stdio"),
+    allow(dead_code, unused_imports, reason = "local servers need it")
+)]
 mod command;
 mod config;
 pub mod credentials;
@@ -50,7 +60,6 @@ mod handlers;
 mod http;
 mod http_sse;
 pub mod model;
-pub mod news;
 mod observe;
 mod platform;
 mod pool;
@@ -59,12 +68,17 @@ pub mod probe;
 pub mod rmcp;
 mod size;
 mod source;
-// Process groups, signals and pipes through and through: it is there as a whole or not at all, and a module
-// can be left out only where it is declared. Whoever wants it elsewhere is refused in `platform`.
-#[cfg(unix)]
+// The whole module depends on process groups, signals and pipes, and a module can be left out only where it
+// is declared. In a build without it, `platform` refuses a local server.
+#[cfg(all(unix, feature = "stdio"))]
 mod stdio;
+#[cfg_attr(
+    not(feature = "stdio"),
+    allow(dead_code, unused_imports, reason = "local servers need it")
+)]
 mod switchboard;
 pub mod transport;
+pub mod wording;
 
 pub use client::{Call, Client};
 pub use command::{Command, Stderr};
@@ -73,7 +87,7 @@ pub use error::Error;
 pub use ridethrough_core::message::Json;
 pub use ridethrough_core::{Era, RetryPolicy};
 
-/// Requests: their params, their lists, their progress, and where a result comes from.
+/// Requests: their params, lists and progress, and the source of a result.
 pub mod call {
     pub use crate::client::{
         Call, List, Page, Params, Pending, PendingResult, PendingSourced, ProgressStream,
@@ -83,7 +97,7 @@ pub mod call {
     pub use ridethrough_core::{CallName, ExchangeId, Extension};
 }
 
-/// What happens on the connection, and what the server says unasked.
+/// What happens on the connection, and messages of the server that belong to no call.
 pub mod event {
     pub use crate::client::{Inbox, Notifications};
     pub use crate::handlers::Refusal;
@@ -100,23 +114,23 @@ pub mod policy {
     pub use ridethrough_core::policy::{PolicyBuilder, PolicyError, RetryPolicy};
 }
 
-/// Who the server is, who we are to it, and which revisions of the protocol are spoken.
+/// The identities of server and client, and the revisions of the protocol that they speak.
 pub mod server {
     pub use crate::client::Server;
     pub use ridethrough_core::{Era, Eras, Identity, Version};
 }
 
-/// Calls that go on in the background: begun, followed, cancelled.
+/// Calls that the server continues in the background: begun, followed, cancelled.
 pub mod task {
     pub use crate::client::{Begun, Task, TaskCall, TaskWait};
     pub use crate::error::{TaskEnd, TaskError};
 }
 
-/// The recovery machine. Not part of the stable interface.
+/// The recovery state machine. Not part of the stable interface.
 #[doc(hidden)]
 pub use ridethrough_core as machine;
 
-/// The program in the README compiles.
+/// Compiles the program in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

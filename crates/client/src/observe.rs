@@ -1,6 +1,6 @@
-//! Events for whoever watches: as data, and as `tracing` records.
+//! Events for observers: as data, and as `tracing` records.
 //!
-//! Nothing waits for a watcher. One that is too slow loses the oldest events and is told how many.
+//! The link never waits for an observer. One that is too slow loses the oldest events and is told how many.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,30 +16,31 @@ use tokio::task::unconstrained;
 use tokio_util::sync::ReusableBoxFuture;
 use tracing::{debug, info, warn};
 
-/// Everybody who watches one link. Their events end when it is closed or gone.
+/// The observers of one link. Their streams end when it is closed or gone.
 pub(crate) struct Observers {
     stage: Stage,
     endpoint: String,
     on_era: Option<OnEra>,
 }
 
-/// Whoever keeps which era the server belongs to.
+/// The hook for the server's era.
 pub(crate) type OnEra = Box<dyn Fn(Era) + Send + Sync>;
 
-/// The place from which to watch; it keeps nothing alive.
+/// The handle from which new observers are made; it keeps nothing alive.
 #[derive(Clone)]
 pub(crate) struct Lookout(Stage);
 
-/// What the link and those who watch it share.
+/// What the link and its observers share.
 #[derive(Clone)]
 struct Stage(Arc<Mutex<Audience>>);
 
-/// Whether anybody watches.
+/// Whether there are observers.
 enum Audience {
-    /// Nobody ever has. Room for events is a hundred kilobytes: only a watcher is worth that.
+    /// There was never one. The buffer for events takes a hundred kilobytes, and is made only for an
+    /// observer.
     Unwatched,
     Watched(broadcast::Sender<Seen>),
-    /// Nothing worth watching follows.
+    /// No event follows.
     Over,
 }
 
@@ -53,23 +54,23 @@ impl Observers {
     pub(crate) fn tell(&self, at: Moment, event: Event) {
         self.trace(&event);
         if let (Some(on_era), Event::EraFound { era }) = (&self.on_era, &event) {
-            // What becomes of it there is nothing that a call should end by.
+            // A panic of the hook must not end any call.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| on_era(*era)));
         }
         if let Audience::Watched(sender) = &*self.stage.lock()
             && sender.receiver_count() > 0
         {
-            // The last watcher may have left just now.
+            // The last observer may have just left.
             let _ = sender.send(Seen::Event { at, event });
         }
     }
 
-    /// Nothing worth watching follows.
+    /// Ends the streams of all observers.
     pub(crate) fn dismiss(&self) {
         *self.stage.lock() = Audience::Over;
     }
 
-    /// Writes a record: ordinary ends of calls for developers, trouble for operators.
+    /// Writes a `tracing` record: ordinary ends of calls for developers, trouble for operators.
     fn trace(&self, event: &Event) {
         let endpoint = self.endpoint.as_str();
         match event {
@@ -138,7 +139,7 @@ impl Stage {
     }
 }
 
-/// The events of a link from the moment this was made: a [`Stream`].
+/// A [`Stream`] of the events of a link, from the moment it was created.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) {
@@ -160,17 +161,17 @@ pub struct Events {
 
 type Received = (Result<Seen, RecvError>, broadcast::Receiver<Seen>);
 
-/// What a watcher sees.
+/// What an observer sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Something happened.
+    /// An event.
     Event {
-        /// When, since the client was made; moments inside the event count alike.
+        /// When it happened, counted from the making of the client, like all moments inside the event.
         at: Moment,
-        /// What.
+        /// The event.
         event: Event,
     },
-    /// So many events were lost because this watcher was too slow.
+    /// The number of events that were lost because this observer was too slow.
     Missed(u64),
 }
 
@@ -179,14 +180,14 @@ impl Events {
         Self { waiting: ReusableBoxFuture::new(receive(receiver)) }
     }
 
-    /// The next event; `None` when the client is closed or gone.
+    /// Returns the next event; `None` when the client is closed or gone.
     pub async fn next(&mut self) -> Option<Seen> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
-    /// The next event if there is one already.
+    /// Returns the next event if there is one already.
     pub fn try_next(&mut self) -> Option<Seen> {
-        // Whether there is one has nothing to do with how long the caller's task has run.
+        // The result must not depend on how long the caller's task has run.
         unconstrained(self.next()).now_or_never().flatten()
     }
 
@@ -219,5 +220,5 @@ async fn receive(mut receiver: broadcast::Receiver<Seen>) -> Received {
     (receiver.recv().await, receiver)
 }
 
-/// How many events are kept for a watcher that is busy.
+/// How many events are kept for an observer that is busy.
 const KEPT: usize = 1024;

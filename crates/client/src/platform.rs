@@ -1,17 +1,17 @@
-//! What differs by platform, and no other file of this crate names one: a local server is started on Unix only,
-//! because nothing of it may stay behind, and elsewhere there are no process groups to end it by.
+//! What differs by platform. No other file of this crate names a platform. A local server is started on Unix
+//! only: no process may stay behind, and other platforms have no process groups to end it by.
 
 use std::sync::Arc;
 
 use crate::command::Command;
 use crate::transport::Transport;
 
-/// The transport to a local server, which is started when it is first needed.
+/// Returns the transport to a local server, which is started when it is first needed.
 ///
 /// # Errors
 ///
-/// Why there is none on this platform.
-#[cfg(unix)]
+/// Fails if this platform, or this build, has no local servers.
+#[cfg(all(unix, feature = "stdio"))]
 pub(crate) fn local_server(
     command: &Command,
     message_limit: usize,
@@ -19,7 +19,7 @@ pub(crate) fn local_server(
     Ok(Arc::new(crate::stdio::Stdio::new(command.clone(), message_limit)))
 }
 
-#[cfg(not(unix))]
+#[cfg(not(all(unix, feature = "stdio")))]
 pub(crate) fn local_server(_: &Command, _: usize) -> Result<Arc<dyn Transport>, String> {
-    Err("a local server cannot be started on this platform, only on Unix".to_owned())
+    Err("a local server can be started on Unix only, with the feature `stdio`".to_owned())
 }

@@ -1,8 +1,8 @@
-//! Connections to a server, one by one, with nothing hidden: for whoever examines it.
+//! Single connections and requests to a server, for programs that examine it.
 //!
-//! A [`Probe`] dials as a client of the same settings does, through the same proxy and with the same
-//! trust, and shows the same credentials. Then it gets out of the way: what is asked is asked once, and
-//! what is answered is there as it came. Nothing is pooled, repeated or bounded in time here.
+//! A [`Probe`] dials as a client with its settings does, through the proxy and with the trust and credentials
+//! that they name. A request is sent once, and its answer is returned as it came. Nothing is pooled, repeated
+//! or limited in time here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,8 +14,12 @@ use http::header::{AUTHORIZATION, COOKIE, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::client::conn::http1;
+#[cfg(feature = "http2")]
+use hyper::client::conn::http2;
+#[cfg(feature = "http2")]
+use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::TokioIo;
 use ridethrough_core::{AnswerHead, Cause, Failure, Generation};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -28,8 +32,7 @@ use crate::transport::Body;
 
 pub use crate::http::{keep_alive, read_head};
 
-/// Makes connections to one server. Made by
-/// [`ClientBuilder::probe`](crate::ClientBuilder::probe).
+/// Makes single connections to one server. Created by [`ClientBuilder::probe`](crate::ClientBuilder::probe).
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,7 +54,7 @@ pub struct Probe {
     connect_within: Duration,
 }
 
-/// What all questions of one probe share.
+/// What all requests of one probe share.
 struct Destination {
     endpoint: Endpoint,
     headers: HeaderMap,
@@ -70,7 +73,7 @@ impl Probe {
         Self { destination, dial, credentials, connect_within }
     }
 
-    /// Where the server is.
+    /// Returns the address of the server.
     pub fn endpoint(&self) -> &Endpoint {
         &self.destination.endpoint
     }
@@ -98,46 +101,46 @@ impl fmt::Debug for Probe {
     }
 }
 
-/// Something to ask a server.
+/// A request to a server.
 #[derive(Clone)]
 pub struct Question {
-    /// The method of HTTP.
+    /// The HTTP method.
     pub method: Method,
-    /// Headers, each in place of those of the same name that the probe would send.
+    /// The headers, each of which replaces the probe's own of that name.
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-    /// Path and query to ask in place of the endpoint's own.
+    /// The path and query to request instead of the endpoint's own.
     pub target: Option<String>,
 }
 
 impl Question {
-    /// A GET without headers of its own.
+    /// Creates a GET without headers of its own.
     pub fn get() -> Self {
         Self::of(Method::GET, Bytes::new())
     }
 
-    /// A question without headers of its own.
+    /// Creates a request without headers of its own.
     pub fn of(method: Method, body: impl Into<Bytes>) -> Self {
         Self { method, headers: HeaderMap::new(), body: body.into(), target: None }
     }
 }
 
 impl fmt::Debug for Question {
-    /// Headers and body may be secrets.
+    /// Headers and body may be secrets, so neither is printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Question").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[non_exhaustive]
 pub struct Found {
     /// The head, as a client reads it.
     pub head: AnswerHead,
     /// The headers, as they came.
     pub headers: HeaderMap,
-    /// The HTTP that was spoken.
+    /// The HTTP version that was used.
     pub version: http::Version,
     /// The body, not read yet.
     pub body: Box<dyn Body>,
@@ -149,7 +152,7 @@ impl fmt::Debug for Found {
     }
 }
 
-/// One connection. Dropping it closes it, with whatever is under way.
+/// One connection. Dropping it closes it, and ends a request on it.
 pub struct Line {
     sender: Sender,
     steps: Steps,
@@ -160,6 +163,7 @@ pub struct Line {
 
 enum Sender {
     Http1(http1::SendRequest<Full<Bytes>>),
+    #[cfg(feature = "http2")]
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
@@ -176,9 +180,12 @@ impl Line {
             Speaks::Http1 => {
                 let builder = http1::Builder::new().max_buf_size(HEAD_LIMIT).handshake(io).await;
                 let (sender, driving) = builder.map_err(failed)?;
-                // Whoever asks learns of a failure from that question.
+                // Each request learns of a failure by itself.
                 (Sender::Http1(sender), tokio::spawn(async { drop(driving.await) }))
             }
+            #[cfg(not(feature = "http2"))]
+            Speaks::Http2 => return Err(Failure::not_sent(Cause::Misconfigured)),
+            #[cfg(feature = "http2")]
             Speaks::Http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let made = builder.max_header_list_size(HEAD_LIMIT as u32).handshake(io).await;
@@ -189,30 +196,32 @@ impl Line {
         Ok(Self { sender, steps, authorization, destination, task: task.abort_handle() })
     }
 
-    /// How the connection was made.
+    /// Returns how the connection was made.
     pub const fn steps(&self) -> &Steps {
         &self.steps
     }
 
     /// Whether HTTP/2 was agreed on.
     pub const fn is_http2(&self) -> bool {
-        matches!(self.sender, Sender::Http2(_))
+        !matches!(self.sender, Sender::Http1(_))
     }
 
-    /// Waits until the next question can be asked; false if the connection closed instead.
+    /// Waits until the next request can be sent; false if the connection closed instead.
     pub async fn is_ready(&mut self) -> bool {
         match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await.is_ok(),
+            #[cfg(feature = "http2")]
             Sender::Http2(sender) => sender.ready().await.is_ok(),
         }
     }
 
-    /// Asks, once.
+    /// Sends a request, once.
     pub async fn ask(&mut self, question: Question) -> Result<Found, Failure> {
         let target = question.target.clone();
         let request = self.request(question)?;
         let response = match &mut self.sender {
             Sender::Http1(sender) => sender.send_request(request).await,
+            #[cfg(feature = "http2")]
             Sender::Http2(sender) => sender.send_request(request).await,
         };
         let (parts, incoming) =
@@ -273,7 +282,7 @@ impl Body for Pieces {
     }
 }
 
-/// A probe has one jar: it is one visitor, whatever sessions it opens.
+/// The one generation of a probe's cookies: it is one visitor, whatever sessions it opens.
 const JAR: Generation = Generation::new(1);
 /// The largest head that is read, as in the client.
 const HEAD_LIMIT: usize = 32 * 1024;

@@ -1,4 +1,4 @@
-//! Sizes as people read them, and the failure of a message that has too much of it.
+//! Sizes in the units that people use, and the failure of a message that is too large.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use ridethrough_core::{Cause, Failure};
 pub(crate) struct Size(pub(crate) usize);
 
 impl fmt::Display for Size {
-    /// Prints the largest unit that needs no fraction: a limit must be told exactly.
+    /// Prints the largest unit that needs no fraction, because a limit must be exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
         match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
@@ -19,7 +19,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// The failure of an answer of which `what` is larger than the limit of a message.
+/// Returns the failure of an answer of which `what` is larger than the message limit.
 pub(crate) fn too_large(what: &str, limit: usize) -> Failure {
     let limit = Size(limit);
     Failure::unknown(Cause::TooLarge).with_detail(format!("{what} of more than {limit}"))

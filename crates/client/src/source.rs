@@ -1,49 +1,49 @@
-//! Where a result comes from.
+//! The source of a result: the server, or the cache.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Error;
 
-/// Where a result comes from.
+/// The source of a result.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Source {
-    /// From the server, which was asked just now.
+    /// The server, which was asked just now.
     #[default]
     Server,
-    /// From what the server said so long ago and allowed to keep; it was not asked.
+    /// The cache: the server was not asked, because it allowed to keep an earlier result.
     Kept {
-        /// How old it is.
+        /// The age of the result.
         age: Duration,
     },
-    /// From what the server said so long ago. Its time is over, but the server could not be asked: see
+    /// The cache, past the time that the server allowed, because the server could not be asked: see
     /// [`Cache::stale_if_error`](crate::policy::Cache::stale_if_error).
     Stale {
-        /// How old it is.
+        /// The age of the result.
         age: Duration,
-        /// Why there is no newer one.
+        /// Why there is no newer result.
         error: Arc<Error>,
     },
 }
 
-/// A result, and where it comes from.
+/// A result, and its source.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sourced<T> {
     /// The result.
     pub value: T,
-    /// Where it comes from. For a list of several pages, the worst of theirs.
+    /// The source. For a list of several pages, that of the least fresh one.
     pub source: Source,
 }
 
 impl Source {
-    /// Whether its time is over.
+    /// Whether the result's time is over.
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Stale { .. })
     }
 
-    /// How old it is.
+    /// Returns the age of the result.
     pub const fn age(&self) -> Duration {
         match self {
             Self::Server => Duration::ZERO,
@@ -51,7 +51,7 @@ impl Source {
         }
     }
 
-    /// The one of both that says less about the present.
+    /// Returns the less fresh of both.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |source: &Self| (source.is_stale(), source.age());
         if rank(&other) > rank(&self) { other } else { self }

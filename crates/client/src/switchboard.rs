@@ -1,16 +1,16 @@
-//! Who gets which message of a server that says everything on one pipe or stream: an answer goes to the
-//! call that waits for it, everything else to whoever listens.
+//! Routing the messages of a server that sends all of them on one pipe or stream: an answer goes to the call
+//! that waits for it, everything else to the standing stream.
 //!
 //! ```text
 //!                       ┌─ its number is awaited ────▶ that call's stream, which ends with it
 //!   line ──▶ message? ──┼─ progress of such a call ──▶ that call's stream
-//!                       └─ anything else, rubbish too ▶ the standing stream, or the waiting room
+//!                       └─ anything else, or invalid ▶ the standing stream, or the waiting room
 //! ```
-//! A line is what a local server writes in one, or the data of one event.
-//! Progress goes to its call's stream, though any stream would do, to stay in order with the answer. The
-//! waiting room is for what comes before the standing stream is opened: notifications are dropped from it,
-//! oldest first, questions never. What was routed and not read yet is bounded by `unread`: beyond it, the
-//! server is not read, and it is the server that waits.
+//! A line is one line of a local server, or the data of one event. Progress goes to its call's stream, though
+//! any stream would do, to stay in order with the answer. The waiting room is for lines that come before the
+//! standing stream is opened: notifications are dropped from it, oldest first, questions never. Lines that
+//! were routed and not read are limited by `unread`: beyond it the server is not read, so that the server
+//! waits.
 
 mod body;
 
@@ -21,17 +21,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ridethrough_core::Failure;
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Incoming, Message};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// A line on its way to whoever reads it, and the place that it takes until then. An empty one is a sign
-/// of life.
+/// A line on its way to its reader, and the permit that it holds until then. An empty line is a sign of life.
 pub(crate) struct Parcel {
     line: Bytes,
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// What comes to a stream: lines, and at last perhaps why no more can come.
+/// What a stream receives: lines, and at last perhaps why no more can come.
 pub(crate) type Deliveries = mpsc::UnboundedReceiver<Result<Parcel, Failure>>;
 type Recipient = mpsc::UnboundedSender<Result<Parcel, Failure>>;
 
@@ -54,12 +54,12 @@ struct Routes {
     room: WaitingRoom,
 }
 
-/// The server asked more questions than are kept before anybody listened.
+/// The server sent more questions than are kept before the standing stream was opened.
 #[derive(Debug)]
 pub(crate) struct Floods;
 
 impl Switchboard {
-    /// A switchboard that holds at most about `most_unread` bytes, and as much in its waiting room.
+    /// Creates a switchboard that holds at most about `most_unread` bytes, and as many in its waiting room.
     pub(crate) fn new(most_unread: usize) -> Arc<Self> {
         let most_unread = most_unread.min(u32::MAX as usize);
         let unread = Arc::new(Semaphore::new(most_unread));
@@ -70,7 +70,7 @@ impl Switchboard {
         })
     }
 
-    /// Makes a call's answer come to the stream that is returned.
+    /// Returns the stream that a call's answer will come on.
     pub(crate) fn await_answer(self: &Arc<Self>, id: u64) -> Result<Awaited, Failure> {
         let (recipient, deliveries) = mpsc::unbounded_channel();
         match &mut *self.lock() {
@@ -80,7 +80,7 @@ impl Switchboard {
         Ok(Awaited { deliveries, id, board: self.clone() })
     }
 
-    /// Lets go of all calls: their streams end without an answer.
+    /// Drops all calls: their streams end without an answer.
     pub(crate) fn forget_calls(&self) {
         if let SwitchboardState::Open(routes) = &mut *self.lock() {
             routes.calls.clear();
@@ -103,7 +103,7 @@ impl Switchboard {
         }
     }
 
-    /// Routes a line, as soon as there is a place for it.
+    /// Routes a line, as soon as there is room for it.
     pub(crate) async fn route(&self, line: Bytes) -> Result<(), Floods> {
         let place = self.place_for(&line).await;
         let mut state = self.lock();
@@ -130,39 +130,39 @@ impl Switchboard {
         }
     }
 
-    /// The server gave a sign of life: everybody who waits for it is told.
+    /// Gives a sign of life to all streams that wait for the server.
     pub(crate) fn beat(&self) {
         let SwitchboardState::Open(routes) = &*self.lock() else { return };
         for recipient in routes.calls.values().chain(&routes.standing) {
-            // One who does not read any more does not need to know.
+            // A reader that is gone need not know.
             let _ = recipient.send(Ok(Parcel { line: Bytes::new(), _place: None }));
         }
     }
 
-    /// The answer to this call cannot be taken. Returns whether anybody waited for it.
+    /// Ends a call whose answer cannot be accepted. Returns whether the call was waiting.
     pub(crate) fn fail(&self, id: u64, failure: &Failure) -> bool {
         let call = match &mut *self.lock() {
             SwitchboardState::Open(routes) => routes.calls.remove(&id),
             SwitchboardState::Over(_) => None,
         };
-        // One who does not read any more does not need to know.
+        // A reader that is gone need not know.
         call.map(|call| call.send(Err(failure.clone()))).is_some()
     }
 
-    /// The server is gone: everybody who waits is told why, and whoever comes later too.
+    /// Ends all streams, and later ones too, with the reason why the server is gone.
     pub(crate) fn close(&self, failure: &Failure) {
         let mut state = self.lock();
         let SwitchboardState::Open(routes) = &mut *state else { return };
         let recipients =
             std::mem::take(&mut routes.calls).into_values().chain(routes.standing.take());
         for recipient in recipients {
-            // One who does not read any more does not need to know.
+            // A reader that is gone need not know.
             let _ = recipient.send(Err(failure.clone()));
         }
         *state = SwitchboardState::Over(failure.clone());
     }
 
-    /// Why the server is gone, if it is.
+    /// Returns why the server is gone, if it is.
     pub(crate) fn failure(&self) -> Option<Failure> {
         match &*self.lock() {
             SwitchboardState::Open(_) => None,
@@ -171,12 +171,12 @@ impl Switchboard {
     }
 
     fn lock(&self) -> MutexGuard<'_, SwitchboardState> {
-        // Nothing in here panics halfway through a change.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A call that waits for its answer. Dropping it means that nobody does any more.
+/// A call that waits for its answer. Dropping it ends the wait.
 pub(crate) struct Awaited {
     deliveries: Deliveries,
     id: u64,
@@ -184,7 +184,7 @@ pub(crate) struct Awaited {
 }
 
 impl Awaited {
-    /// The first line for this call; `None` if it was let go.
+    /// Returns the first line for this call; `None` if the call was dropped.
     pub(crate) async fn first(&mut self) -> Option<Result<Parcel, Failure>> {
         loop {
             match self.deliveries.recv().await {
@@ -240,7 +240,7 @@ impl Routes {
 
     fn awaited_by(&self, message: &Message) -> Option<For> {
         let found = match message {
-            Message::Notification { method, params } if &**method == "notifications/progress" => {
+            Message::Notification { method, params } if &**method == notification::PROGRESS => {
                 For::Progress(progress_token(params.as_ref()?.as_bytes())?)
             }
             Message::Response { id, .. } => For::Answer(id.as_ref()?.number()?),
@@ -257,7 +257,7 @@ enum For {
     Progress(u64),
 }
 
-/// The machine names a request's progress by the request's own number.
+/// Returns the progress token in the params. The machine uses a request's own number as its token.
 fn progress_token(params: &[u8]) -> Option<u64> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -268,7 +268,7 @@ fn progress_token(params: &[u8]) -> Option<u64> {
     serde_json::from_slice(params).ok().map(|Params { progress_token }| progress_token)
 }
 
-/// What came before anybody listened.
+/// The lines that came before the standing stream was opened.
 #[derive(Default)]
 struct WaitingRoom {
     lines: VecDeque<Waiting>,
@@ -298,7 +298,7 @@ impl WaitingRoom {
     }
 }
 
-/// How many lines wait for the standing stream to be opened, which follows a handshake at once.
+/// How many lines may wait for the standing stream, which is opened right after a handshake.
 const MOST_WAITING: usize = 256;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What performs: the one method between the driver and the network.
+//! The traits between the driver and the network.
 //!
-//! A transport makes one HTTP request, or one connection, and says what came of it. It decides
-//! nothing: it never retries, never waits for a server to come back, and claims that nothing was
-//! sent only where it can prove it.
+//! A transport makes one HTTP request, or one connection, and reports what came of it. It decides nothing: it
+//! never retries, never waits for a server to come back, and claims that nothing was sent only where it can
+//! prove it.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -14,7 +14,7 @@ pub use crate::endpoint::{Endpoint, EndpointError};
 pub use ridethrough_core::head::AnswerHead;
 pub use ridethrough_core::{Carrier, Cause, Failure, Headers, Lane, Outgoing, Verb};
 
-// What the traits here are written in, so that implementing one needs no crate beside this one.
+// The types in these traits are re-exported, so that an implementation needs no other crate.
 pub use bytes::Bytes;
 pub use futures_util::future::BoxFuture;
 pub use http::{HeaderValue, StatusCode};
@@ -23,47 +23,46 @@ pub use http::{HeaderValue, StatusCode};
 ///
 /// # Example
 ///
-/// See `examples/own_transport.rs` for a whole one that answers without a network.
+/// See `examples/own_transport.rs` for a complete transport that answers without a network.
 pub trait Transport: Send + Sync + 'static {
-    /// Does what it is told, once.
+    /// Performs one request, and never repeats it.
     ///
-    /// Dropping the future, or the body of its reply, means that nobody wants the answer any more:
-    /// close what it holds. The driver bounds it in time.
+    /// The future, or the body of its reply, is dropped when the answer is no longer wanted: close what it
+    /// holds. The driver limits its time.
     fn perform(&self, request: TransportRequest) -> BoxFuture<'static, Result<Reply, Failure>>;
 }
 
-/// Something for a transport to do.
+/// One request to a transport.
 #[derive(Debug)]
 pub enum TransportRequest {
-    /// Make one connection for the next request to use. A transport without connections replies
-    /// at once.
+    /// Make one connection for the next request to use. A transport without connections replies at once.
     Connect,
     /// Make one HTTP request.
     Request {
-        /// What to ask.
+        /// The request to send.
         outgoing: Outgoing,
-        /// What to be known by.
+        /// The token to send with it.
         token: Option<Token>,
     },
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub enum Reply {
-    /// The server answered: the head, and the body to be read.
+    /// The server answered.
     Answered {
-        /// The head.
+        /// The head of the answer.
         head: AnswerHead,
         /// The body, not read yet.
         body: Box<dyn Body>,
         /// How many calls may be out at once, if the server or the transport limits that.
         capacity: Option<usize>,
     },
-    /// A connection stands.
+    /// The connection was made.
     Connected,
 }
 
 impl Reply {
-    /// An answer whose body is there as a whole.
+    /// Returns an answer whose whole body is known.
     pub fn whole(head: AnswerHead, body: impl Into<Bytes>) -> Self {
         let body = Some(body.into()).filter(|bytes: &Bytes| !bytes.is_empty());
         Self::Answered { head, body: Box::new(Whole(body)), capacity: None }
@@ -81,15 +80,16 @@ impl fmt::Debug for Reply {
 
 /// The body of an answer, as it arrives.
 pub trait Body: Send {
-    /// The next piece, `None` at the proper end.
+    /// Polls for the next piece of the body; `None` at its regular end.
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>>;
 
-    /// All that matters was read: what follows is read for the connection's sake only.
+    /// Says that the answer is complete, and that the rest is read only so that the connection can be used
+    /// again.
     fn wind_down(&mut self) {}
 }
 
 impl dyn Body {
-    /// The next piece, `None` at the proper end.
+    /// Returns the next piece of the body; `None` at its regular end.
     pub(crate) async fn chunk(&mut self) -> Option<Result<Bytes, Failure>> {
         std::future::poll_fn(|context| self.poll_chunk(context)).await
     }

@@ -1,8 +1,8 @@
 //! How long to wait before the next try.
 //!
-//! Two shapes. A [`Window`] spreads retries: it doubles with each failure in a row and is full
-//! jitter, because many clients lose one server at the same moment. `gap` paces the one connect
-//! loop of a link: quick while an outage is young, slow when it is old.
+//! There are two shapes. A [`Window`] spreads retries: it doubles with each failure in a row and uses full
+//! jitter, because many clients lose one server at once. `gap` paces the one connect loop of a link: quick
+//! while an outage is young, slow when it is old.
 
 use std::time::Duration;
 
@@ -18,28 +18,28 @@ pub struct Window {
 }
 
 impl Window {
-    /// How wide the window is after `failures` failures in a row before this one.
+    /// Returns the width of the window after `failures` earlier failures in a row.
     pub fn width(self, failures: u32) -> Duration {
         let factor = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
         self.first.saturating_mul(factor).min(self.most)
     }
 
-    /// A wait anywhere in the window.
+    /// Returns a wait anywhere in the window.
     pub fn full_jitter(self, failures: u32, rng: &mut Rng) -> Duration {
         rng.between(Duration::ZERO, self.width(failures))
     }
 
-    /// A wait in the upper half of the window, for loops that must not come in bursts.
+    /// Returns a wait in the upper half of the window, for loops that must not come in bursts.
     pub fn half_jitter(self, failures: u32, rng: &mut Rng) -> Duration {
         let width = self.width(failures);
         rng.between(width / 2, width)
     }
 }
 
-/// The pause of a connect or handshake loop that has gone on for `age`.
+/// Returns the pause of a connect or handshake loop that has gone on for `age`.
 ///
-/// Gaps stay under 250 ms for the first 5 s, since most outages are restarts, and then double
-/// to 5 s; `late` counts the tries after those first seconds.
+/// Gaps stay under 250 ms for the first 5 s, since most outages are restarts, and then double to 5 s; `late`
+/// counts the tries after those first seconds.
 pub(crate) fn gap(age: Duration, late: u32, rng: &mut Rng) -> Duration {
     if age < YOUNG {
         return rng.between(SHORTEST, SHORT);

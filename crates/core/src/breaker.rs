@@ -1,4 +1,4 @@
-//! The circuit breaker: stop asking a server that keeps failing.
+//! The circuit breaker: it stops calls to a server that keeps failing.
 //!
 //! ```text
 //!              5 strikes                     time is up
@@ -7,9 +7,9 @@
 //!     │                        └──── no JSON-RPC reply ─────┤
 //!     └──────────────── any JSON-RPC reply ─────────────────┘
 //! ```
-//! A strike is a *call* that ended without an answer for a transport reason; calls lost in one
-//! outage are one strike. Only new calls are refused. The probe is the link's own, never a user's
-//! call, and there is one at a time.
+//! A strike is a *call* that ended without an answer for a transport reason; calls lost in one outage are one
+//! strike. Only new calls are refused. The probe is the link's own ping, never a call of the application, and
+//! there is one at a time.
 
 use std::time::Duration;
 
@@ -22,29 +22,29 @@ use crate::rng::Rng;
 pub struct Breaker {
     state: BreakerState,
     strikes: u32,
-    /// Openings in a row without an answer to an application's request between them.
+    /// How many times in a row it opened without an answered call in between.
     openings: u32,
     last_strike: Option<Incident>,
 }
 
-/// Whether new calls go out.
+/// The state of a breaker, which decides whether new calls go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerState {
-    /// They do.
+    /// New calls go out.
     Closed,
-    /// They are refused until a probe is due at this moment.
+    /// New calls are refused until a probe is due.
     Open {
         /// When the probe goes out.
         until: Moment,
     },
-    /// They are refused while a probe is out.
+    /// New calls are refused while a probe is out.
     Probing,
 }
 
-/// What a strike belongs to: all calls that one of these takes down are one strike.
+/// What a strike belongs to. All calls that one incident ends count as one strike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incident {
-    /// Nothing else: this call alone.
+    /// This call alone.
     Alone,
     /// The outage of this number.
     Outage(u64),
@@ -53,22 +53,23 @@ pub enum Incident {
 }
 
 impl Breaker {
-    /// A closed breaker without strikes.
+    /// Creates a closed breaker without strikes.
     pub const fn new() -> Self {
         Self { state: BreakerState::Closed, strikes: 0, openings: 0, last_strike: None }
     }
 
-    /// The state.
+    /// Returns the state.
     pub const fn state(&self) -> BreakerState {
         self.state
     }
 
-    /// Strikes that count at present.
+    /// Returns how many strikes count at present.
     pub const fn strikes(&self) -> u32 {
         self.strikes
     }
 
-    /// A call ended without an answer for a transport reason. Returns whether that opened it.
+    /// Counts a call that ended without an answer for a transport reason. Returns whether that opened the
+    /// breaker.
     pub fn strike(&mut self, now: Moment, incident: Incident, rng: &mut Rng) -> bool {
         if incident != Incident::Alone && self.last_strike == Some(incident) {
             return false;
@@ -82,9 +83,9 @@ impl Breaker {
         opens
     }
 
-    /// An application's request was answered.
+    /// Notes that a call was answered.
     pub fn answered(&mut self) {
-        // An answer to a call from before the opening is no news about the server as it is now.
+        // An answer to a call from before the opening says nothing about the server's present state.
         if self.state == BreakerState::Closed {
             self.strikes = 0;
             self.openings = 0;
@@ -92,18 +93,18 @@ impl Breaker {
         }
     }
 
-    /// The time is up: a probe goes out.
+    /// Notes that a probe goes out, because the pause is over.
     pub fn probe_began(&mut self) {
         self.state = BreakerState::Probing;
     }
 
-    /// Any JSON-RPC reply to the probe closes it; one more strike opens it again.
+    /// Closes the breaker after a JSON-RPC reply to the probe. One more strike opens it again.
     pub fn probe_answered(&mut self) {
         self.state = BreakerState::Closed;
         self.strikes = LIMIT - 1;
     }
 
-    /// The probe got no JSON-RPC reply: open for longer.
+    /// Opens the breaker for longer, because the probe got no JSON-RPC reply.
     pub fn probe_failed(&mut self, now: Moment, rng: &mut Rng) {
         self.open(now, rng);
     }

@@ -1,37 +1,37 @@
-//! The retry budget: how much extra load a server in trouble gets from us.
+//! The retry budget: a limit on the extra load that retries put on a server in trouble.
 //!
-//! A limit per call is not enough. When a server fails, every call fails, and "three tries each"
-//! means four times the load just when it can bear least. So all calls of a link share one purse:
-//! each new call pays in a fifth of a token, time pays in ten a second, and each re-send takes one
-//! out. It limits how fast calls are repeated, not how long they hope: what finds the purse empty may
-//! reserve a token that time has yet to pay in. Waiting for a connection, resuming a stream, renewing a session or credentials are exempt:
-//! each of them has a bound of its own.
+//! A limit per call is not enough. When a server fails, every call fails, and "three tries each" means four
+//! times the load when the server can bear it least. So all calls of a link share one budget of tokens: each
+//! new call adds a fifth of a token, time adds ten a second, and each resend takes one. It limits how fast
+//! calls are repeated, not how long they go on: a call that finds it empty may reserve a token that time has
+//! yet to add. Waiting for a connection, resuming a stream, and renewing a session or credentials are exempt,
+//! because each has a bound of its own.
 
 use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// A purse of retry tokens.
+/// A budget of retry tokens.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// In thousandths of a token, so that a fifth is a whole number; below zero if tokens are reserved that
-    /// are not there yet.
+    /// The balance in thousandths of a token, so that a fifth is a whole number; below zero if future tokens
+    /// are reserved.
     balance: i64,
     counted_at: Moment,
 }
 
 impl Budget {
-    /// A full purse.
+    /// Creates a full budget.
     pub const fn new(now: Moment) -> Self {
         Self { balance: BURST, counted_at: now }
     }
 
-    /// A call begins.
+    /// Adds what a new call contributes.
     pub fn deposit(&mut self) {
         self.balance = (self.balance + PER_CALL).min(BURST);
     }
 
-    /// Takes one token, or says that there is none.
+    /// Takes one token, if there is one.
     pub fn withdraw(&mut self, now: Moment) -> Result<(), Empty> {
         self.collect(now);
         if self.balance < TOKEN {
@@ -41,8 +41,8 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes one token, of those to come if there is none. Returns when it is there; not later than
-    /// `latest`.
+    /// Takes one token, of the future ones if there is none. Returns when it is available; fails if that is
+    /// later than `latest`.
     pub fn reserve(&mut self, now: Moment, latest: Moment) -> Result<Moment, Empty> {
         self.collect(now);
         let missing = u64::try_from(TOKEN - self.balance).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Budget {
         Ok(at)
     }
 
-    /// Whole tokens left.
+    /// Returns how many whole tokens are left.
     pub fn balance(&self) -> u64 {
         u64::try_from(self.balance / TOKEN).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl Budget {
     }
 }
 
-/// There is no token left.
+/// The error of a budget without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Empty;
 

@@ -1,8 +1,8 @@
 //! The two eras of the protocol, and what each revision allows.
 //!
-//! Every place where the eras differ asks a question here, so that `Era` is the one list of
-//! differences. *Legacy* revisions have `initialize`, sessions and resumable streams; *modern*
-//! ones are stateless: no handshake, no session, no resume, and closing a stream is the cancel.
+//! All code that depends on the era asks a question here, so that `Era` is the one list of differences.
+//! *Legacy* revisions have `initialize`, sessions and resumable streams. *Modern* ones are stateless: no
+//! handshake, no session, no resume, and a call is cancelled by closing its stream.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub enum Era {
 }
 
 impl Era {
-    /// How long a server is believed to be of the older era: one that is upgraded may go on answering so
-    /// for as long as nobody asks.
+    /// How long a server is believed to be legacy. One that is upgraded may go on accepting legacy requests,
+    /// so the link asks again from time to time.
     pub const LEGACY_LASTS: Duration = Duration::from_secs(3600);
 
-    /// Whether a session is made by `initialize` before the first call.
+    /// Whether `initialize` makes a session before the first call.
     pub const fn has_sessions(self) -> bool {
         matches!(self, Self::Legacy)
     }
@@ -31,7 +31,7 @@ impl Era {
         matches!(self, Self::Legacy)
     }
 
-    /// How the server is told that a call is not wanted any more.
+    /// Returns how the server learns that a call is cancelled.
     pub const fn cancels_by(self) -> CancelBy {
         match self {
             Self::Legacy => CancelBy::Notification,
@@ -39,7 +39,7 @@ impl Era {
         }
     }
 
-    /// The harmless request that shows whether a server is alive.
+    /// Returns the harmless request that shows whether a server is alive.
     pub const fn probe_method(self) -> &'static str {
         match self {
             Self::Legacy => "ping",
@@ -48,12 +48,12 @@ impl Era {
     }
 }
 
-/// Which eras a link may speak.
+/// The eras that a link may speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eras {
-    /// Whichever the server speaks; the link asks it, and follows when it changes.
+    /// The era that the server speaks. The link asks, and follows when the server changes.
     Either,
-    /// This one, whatever the server says.
+    /// This era, whatever the server says.
     Only(Era),
 }
 
@@ -63,13 +63,13 @@ impl From<Era> for Eras {
     }
 }
 
-/// How messages travel between us and a server at a URL.
+/// The HTTP transport between a client and a server at a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Carrier {
-    /// HTTP+SSE of 2024-11-05: our messages go to an address that the server names, all of its own come on
-    /// one stream. The stream is the session.
+    /// HTTP+SSE of 2024-11-05: the client's messages go to an address that the server names, and all of the
+    /// server's come on one stream. The stream is the session.
     HttpSse,
-    /// Streamable HTTP: each of our messages is a request that is answered by itself.
+    /// Streamable HTTP: each message of the client is a request with an answer of its own.
     #[default]
     StreamableHttp,
 }
@@ -77,16 +77,16 @@ pub enum Carrier {
 /// How a call is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelBy {
-    /// Closing the response stream is the cancel.
+    /// By closing the response stream.
     Closing,
-    /// `notifications/cancelled`; a closed connection says nothing.
+    /// By `notifications/cancelled`; a closed connection means nothing.
     Notification,
 }
 
-/// A protocol revision that we speak, in the order of their dates.
+/// A revision of the protocol that this crate speaks, in the order of their dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// The first one: HTTP+SSE, or lines of a local server.
+    /// The first revision: HTTP+SSE, or lines of a local server.
     V2024_11_05,
     /// Sessions and batches.
     V2025_03_26,
@@ -99,7 +99,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The newest revision that begins with `initialize`: what we offer first.
+    /// The newest revision that begins with `initialize`, which is offered first.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
     const ALL: [Self; 5] = [
@@ -110,12 +110,12 @@ impl Version {
         Self::V2026_07_28,
     ];
 
-    /// The revision of this name, if we speak it.
+    /// Returns the revision of this name, if it is known.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == name)
     }
 
-    /// The name of the revision on the wire.
+    /// Returns the name of the revision on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -126,7 +126,7 @@ impl Version {
         }
     }
 
-    /// The era the revision belongs to.
+    /// Returns the era of the revision.
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {

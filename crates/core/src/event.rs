@@ -1,7 +1,7 @@
-//! Everything worth telling an operator, as data.
+//! Events for operators, as data.
 //!
-//! Fields, not sentences; no payloads and no secrets. Every way out of the machine, every wait
-//! and every change of state has one. Nothing in the machine depends on anybody listening.
+//! They have fields, not sentences, and hold no payloads and no secrets. Every end of an exchange, every wait
+//! and every change of state has an event. The machine never depends on an observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,33 +17,33 @@ use crate::outcome::{CallName, Kind, Reason};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The breaker let calls through again.
+    /// The breaker lets new calls go out again.
     BreakerClosed,
     /// The breaker refuses new calls.
     BreakerOpened {
-        /// Until a probe goes out.
+        /// When the next probe goes out.
         until: Moment,
     },
-    /// A call ended; `kind` is absent if it was answered.
+    /// A call ended.
     CallEnded {
-        /// Which.
+        /// The call.
         exchange: ExchangeId,
-        /// What was asked.
+        /// The method and tool.
         call: CallName,
-        /// How it ended, unless it was answered.
+        /// How it ended; `None` if it was answered.
         kind: Option<Kind>,
-        /// Sends and resumes.
+        /// How many sends and resumes there were.
         attempts: u32,
-        /// From the request to the end.
+        /// The time from the request to the end.
         elapsed: Duration,
         /// What is known about the server having acted.
         delivery: Delivery,
     },
-    /// A connect of the link's own loop failed.
+    /// A connect of the link's connect loop failed.
     ConnectFailed {
-        /// Why.
+        /// Why it failed.
         failure: Failure,
-        /// When the next one follows, if somebody waits for it.
+        /// When the next connect follows, if a call waits for it.
         next: Moment,
     },
     /// A response arrived after an outage.
@@ -53,131 +53,130 @@ pub enum Event {
     },
     /// The credentials hook failed or took too long.
     CredentialsFailed {
-        /// Why, if it said so.
+        /// The hook's reason, if it gave one.
         reason: Option<Arc<str>>,
     },
-    /// The credentials hook brought new credentials.
+    /// The credentials hook provided new credentials.
     CredentialsRenewed,
-    /// A server that was stateless when it was last asked is spoken to in a session again: it was
-    /// rolled back, or somebody in between wants it to look so. Its requests are checked less.
+    /// A server that was stateless when last asked now uses sessions: it was rolled back, or an intermediary
+    /// makes it appear so. Requests of the legacy era are checked less.
     EraDowngraded,
-    /// The server was asked which era it belongs to, and said so.
+    /// The server was asked for its era and named it.
     EraFound {
-        /// Which.
+        /// The era.
         era: Era,
     },
-    /// The server refuses what we spoke first and is spoken to in an older way, until it refuses that or
-    /// an hour has passed.
+    /// The server refuses Streamable HTTP and is spoken to in an older way, until it refuses that or an hour
+    /// has passed.
     FellBack {
-        /// To which.
+        /// The carrier that is used now.
         to: Carrier,
     },
-    /// The server asked to be left alone: new calls of this kind wait.
+    /// The server asked for time: new calls of this kind wait.
     GateClosed {
-        /// The calls meant; all, if absent.
+        /// The calls that wait; `None` means all.
         call: Option<CallName>,
-        /// Until then.
+        /// When the first of them may go out.
         until: Moment,
     },
     /// New calls of this kind go out again.
     GateOpened {
-        /// The calls meant; all, if absent.
+        /// The calls that waited; `None` means all.
         call: Option<CallName>,
     },
-    /// A call hit a fault and goes on: the user need not know, the operator may want to.
+    /// A call hit a fault and goes on.
     Hiccup {
-        /// Which.
+        /// The call.
         exchange: ExchangeId,
-        /// What was asked.
+        /// The method and tool.
         call: CallName,
         /// What happened.
         reason: Reason,
         /// What is done about it.
         remedy: Remedy,
     },
-    /// An answer came that no call waits for; it was ignored.
+    /// An answer came that no call waits for, and was ignored.
     StrayAnswer,
     /// The standing stream was interrupted and is open again: lists may have changed meanwhile.
     ListenerBack {
-        /// How long nobody listened.
+        /// How long the stream was interrupted.
         gap: Duration,
     },
-    /// The standing stream ended and is opened again at that moment.
+    /// The standing stream ended, and is opened again later.
     ListenerLost {
-        /// When.
+        /// When it is opened again.
         retry: Moment,
     },
     /// This server has no standing stream.
     ListenerUnsupported,
     /// A notification of the application could not be delivered.
     NotificationDropped {
-        /// Why.
+        /// Why not.
         reason: Reason,
     },
-    /// A stateless server asked something, which it may not; it gets no answer.
+    /// A stateless server sent a request, which the specification forbids; it gets no answer.
     QuestionIgnored {
-        /// What it asked.
+        /// The method of the request.
         method: Arc<str>,
     },
-    /// Log level or a subscription could not be restored in the new session.
+    /// The log level or a subscription could not be restored in the new session.
     RestoreFailed {
-        /// Which request.
+        /// The request that failed.
         call: CallName,
     },
     /// The server that answered the handshake describes itself differently than before.
     ServerChanged,
-    /// The server asks more than it takes answers for; some questions stay unanswered.
+    /// The server sends requests faster than it reads answers; some stay unanswered.
     ServerFloods,
     /// A session is gone.
     SessionLost {
-        /// Which.
+        /// The generation of the session.
         generation: Generation,
     },
     /// A session is ready for calls.
     SessionReady {
-        /// Which.
+        /// The generation of the session.
         generation: Generation,
         /// The revision agreed on.
         version: Version,
     },
-    /// A handshake failed and is repeated at that moment.
+    /// A handshake failed and is repeated later.
     SessionRenewalFailed {
-        /// Why.
+        /// Why it failed.
         reason: Reason,
         /// When the next one follows.
         next: Moment,
     },
-    /// The server could not be asked anew, and a result that it allowed to keep for a shorter time was
-    /// given instead.
+    /// The server could not be asked, so a kept result was returned whose time had passed.
     StaleServed {
-        /// The call that failed to bring a new one.
+        /// The call that failed to get a new result.
         exchange: ExchangeId,
-        /// What was asked.
+        /// The method and tool.
         call: CallName,
         /// How old the result is.
         age: Duration,
-        /// How the call ended, unless it was answered with an error.
+        /// How the call ended; `None` if the server answered with an error.
         kind: Option<Kind>,
     },
-    /// A tool was taken out of a list: it marks arguments in a way that no request could follow.
+    /// A tool was removed from a list, because its schema marks arguments for headers in an invalid way.
     ToolDropped {
-        /// Which.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// What is wrong with it.
+        /// What is wrong with its schema.
         why: Unfit,
     },
-    /// The machine slept: time passed that nobody saw.
+    /// The computer slept, and time passed unnoticed.
     Suspended {
-        /// How long.
+        /// How long it slept.
         gap: Duration,
     },
-    /// The tools are not those that were listed before.
+    /// The server's tools differ from those that were listed before.
     ToolsChanged,
-    /// An event on a stream was no JSON-RPC message; it was skipped.
+    /// An event on a stream was no JSON-RPC message, and was skipped.
     UnreadableEvent,
 }
 
-/// What is done about a fault.
+/// What the link does about a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -189,14 +188,14 @@ pub enum Remedy {
     RenewCredentials,
     /// Renew the session, then send again.
     RenewSession,
-    /// Send the request again at that moment.
+    /// Send the request again.
     Resend {
-        /// When.
+        /// When it is sent.
         at: Moment,
     },
-    /// Resume the stream at that moment.
+    /// Resume the stream.
     Resume {
-        /// When.
+        /// When it is resumed.
         at: Moment,
     },
     /// Wait until the server can be reached.

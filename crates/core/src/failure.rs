@@ -1,15 +1,15 @@
-//! Facts about an attempt that failed below HTTP.
+//! Failures of an attempt below HTTP, as facts.
 //!
-//! The transport states what it saw and what it can prove; it never says what to do. The one
-//! question that matters afterwards is [`Delivery`]: may the server have acted?
+//! The transport states what it saw and what it can prove; it never says what to do. What matters afterwards
+//! is [`Delivery`]: whether the server may have acted.
 
 use std::fmt;
 use std::sync::Arc;
 
 /// What is known about the server having acted on a request.
 ///
-/// The order carries the meaning: doubt outranks certainty, and within one exchange the value
-/// only rises. A later attempt that was refused says nothing about the first one.
+/// The order has a meaning: doubt outranks certainty, and within one exchange the value only rises. A later
+/// attempt that was refused says nothing about the first one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Delivery {
     /// No byte of the request can have reached the server.
@@ -17,7 +17,7 @@ pub enum Delivery {
     NotSent,
     /// The server had the request and said that it did not run it.
     Refused,
-    /// The request was, or may have been, with the server.
+    /// The server has, or may have, received the request.
     Unknown,
 }
 
@@ -28,31 +28,31 @@ pub struct Failure {
     pub cause: Cause,
     /// Whether the transport can prove that nothing was sent.
     pub delivery: Delivery,
-    /// What the layer below said, for people; never a secret.
+    /// The words of the layer below, for people; never a secret.
     pub detail: Option<Arc<str>>,
     /// What a person can do about it, if the layer below knows more than the cause says.
     pub advice: Option<Advice>,
 }
 
 impl Failure {
-    /// A failure before a connection could carry the request.
+    /// Creates a failure that happened before a connection could carry the request.
     pub const fn not_sent(cause: Cause) -> Self {
         Self { cause, delivery: Delivery::NotSent, detail: None, advice: None }
     }
 
-    /// A failure after which the server may have the request.
+    /// Creates a failure after which the server may have the request.
     pub const fn unknown(cause: Cause) -> Self {
         Self { cause, delivery: Delivery::Unknown, detail: None, advice: None }
     }
 
-    /// The same failure with the words of the layer below.
+    /// Adds the words of the layer below.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Arc<str>>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The same failure with what a person can do about it.
+    /// Adds what a person can do about it.
     #[must_use]
     pub const fn with_advice(mut self, advice: Advice) -> Self {
         self.advice = Some(advice);
@@ -64,7 +64,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.cause)?;
         match &self.detail {
-            // The words of the system for the same thing.
+            // The system's words merely repeat the cause.
             Some(detail) if starts_with(detail, &self.cause.to_string()) => Ok(()),
             Some(detail) => write!(f, " ({detail})"),
             None => Ok(()),
@@ -84,40 +84,40 @@ fn starts_with(text: &str, words: &str) -> bool {
 pub enum Advice {
     /// The certificate does not fit its use.
     AnotherCertificate,
-    /// The server wants to know its clients.
+    /// The server asks for a client certificate.
     ClientCertificate,
     /// The certificate is for other hosts.
     HostInCertificate,
     /// There is no such program.
     InstallProgram,
-    /// The server breaks the rules.
+    /// The server breaks the protocol.
     LookAtServer,
-    /// The authority's key is another one.
+    /// The authority's key has changed.
     NewAuthority,
-    /// The certificate is that of an authority.
+    /// The server presents the certificate of an authority as its own.
     OwnCertificate,
     /// The certificate is not valid at this time.
     RenewCertificate,
     /// The certificate was revoked.
     ReplaceCertificate,
-    /// Whether the certificate was revoked is not known.
+    /// The revocation status of the certificate is not known.
     RevocationLater,
-    /// The server is a program, and has ended.
+    /// The server is a program that has ended.
     RunProgram,
-    /// There is no version of TLS in common.
+    /// Client and server have no version of TLS in common.
     TlsVersions,
     /// The certificate's authority is not known.
     TrustAuthority,
-    /// The certificate's authority is not known, and the server sent nothing that leads to one that is.
+    /// The certificate's authority is not known, and the server sent no chain that leads to a known one.
     TrustAuthorityOrSendChain,
     /// The certificate is self-signed.
     TrustCertificate,
-    /// What answers does not speak TLS.
+    /// The server does not speak TLS.
     WithoutTls,
 }
 
 impl Advice {
-    /// What to do, in words.
+    /// Returns the advice in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::AnotherCertificate => "give the server another certificate",
@@ -160,7 +160,7 @@ impl Advice {
     }
 }
 
-/// The causes that the machine tells apart.
+/// The causes of failure that the machine distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Cause {
@@ -168,25 +168,25 @@ pub enum Cause {
     BadCertificate,
     /// The connection ended without the expected answer.
     Closed,
-    /// Nobody listens at the address.
+    /// Nothing listens at the address.
     ConnectRefused,
-    /// No connection within its time limit.
+    /// No connection was made within the time limit.
     ConnectTimedOut,
-    /// The one connection that would do is not there any more; nothing was sent.
+    /// The one connection that the request needs is gone, and nothing was sent.
     ConnectionGone,
-    /// The server said more than is kept for whoever is to hear it.
+    /// The server sent more than is kept for a slow reader.
     Flooded,
-    /// URL, proxy or program cannot work as configured.
+    /// The URL, proxy or program cannot work as configured.
     Misconfigured,
     /// The name does not resolve.
     NameUnknown,
     /// The connection was reset.
     Reset,
-    /// Nothing arrived for too long, and the server gave no sign of life either.
+    /// Nothing arrived for too long, and the server did not answer a ping.
     Silent,
-    /// HTTP/2 refused the stream, or went away below it.
+    /// HTTP/2 refused the stream, or the connection went away (GOAWAY).
     StreamRefused,
-    /// No answer within the time limit of this message.
+    /// No answer came within the time limit of this message.
     TimedOut,
     /// The TLS handshake was refused.
     TlsRefused,
@@ -208,7 +208,7 @@ impl Cause {
         }
     }
 
-    /// Whether the peer broke the protocol or a limit, rather than the connection breaking.
+    /// Whether the peer broke the protocol or a limit, as opposed to a connection that broke.
     pub const fn is_misbehaviour(self) -> bool {
         matches!(self, Self::Flooded | Self::TooLarge | Self::Unreadable)
     }

@@ -1,4 +1,4 @@
-//! What the machine reads of an HTTP answer before its body.
+//! The head of an HTTP answer, as far as the machine reads it.
 //!
 //! The transport translates headers into these few facts; header names and formats stay there.
 
@@ -19,7 +19,7 @@ use crate::session::SessionId;
 pub struct AnswerHead {
     /// The status.
     pub status: StatusCode,
-    /// The media type, parameters left out.
+    /// The media type, without parameters.
     pub content: Content,
     /// The session id that the server issued with this answer.
     pub session: Option<SessionId>,
@@ -27,18 +27,18 @@ pub struct AnswerHead {
     pub retry_after: Option<Duration>,
     /// What `WWW-Authenticate` asks for.
     pub challenge: Option<Challenge>,
-    /// What `WWW-Authenticate` says for people: `error_description`, and the scope that is missing.
+    /// The words of `WWW-Authenticate` for people: `error_description`, and the missing scope.
     pub challenge_words: Option<Arc<str>>,
     /// Where `Location` points.
     pub redirect: Option<Redirect>,
-    /// The values of cookies that it sets: later requests are known by them.
+    /// The values of cookies that the answer sets, which later requests carry.
     pub cookies: Vec<Box<str>>,
-    /// The connection that it came on, if the transport can tell its connections apart.
+    /// The connection that carried the answer, if the transport can tell its connections apart.
     pub connection: Option<ConnectionId>,
 }
 
 impl AnswerHead {
-    /// A head with this status and content and nothing else.
+    /// Creates a head with this status and content and nothing else.
     pub const fn new(status: StatusCode, content: Content) -> Self {
         Self {
             status,
@@ -59,12 +59,12 @@ impl AnswerHead {
     }
 }
 
-/// The media types that the machine tells apart.
+/// The media types that the machine distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// `text/event-stream`.
     EventStream,
-    /// `text/html`: most likely an intermediary speaking.
+    /// `text/html`: most likely from an intermediary.
     Html,
     /// `application/json`.
     Json,
@@ -74,28 +74,64 @@ pub enum Content {
     Other,
 }
 
-/// What an answer demands of our credentials.
+/// What an answer asks of the client's credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Challenge {
-    /// Credentials, or better ones.
+pub struct Challenge {
+    /// What the credentials lack.
+    pub demand: Demand,
+    /// The values of `WWW-Authenticate` as they came, one per line. A login finds its authorization server
+    /// there.
+    pub header: Arc<str>,
+}
+
+/// What credentials lack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Demand {
+    /// Everything: none were sent, or the server does not accept them.
     Credentials,
-    /// More scope than the credentials have (`insufficient_scope`), as named by the server.
+    /// More scope than they have (`insufficient_scope`), as named by the server.
     Scope(Arc<str>),
 }
 
-/// The target of a redirect, compared with the origin that we asked.
+impl Challenge {
+    /// Creates a challenge that asks for credentials, or better ones.
+    pub fn credentials() -> Self {
+        Self { demand: Demand::Credentials, header: "".into() }
+    }
+
+    /// Creates a challenge that asks for more scope.
+    pub fn scope(scope: impl Into<Arc<str>>) -> Self {
+        Self { demand: Demand::Scope(scope.into()), header: "".into() }
+    }
+
+    /// Sets the values of `WWW-Authenticate`.
+    pub fn with_header(self, header: impl Into<Arc<str>>) -> Self {
+        Self { header: header.into(), ..self }
+    }
+
+    /// Returns the missing scope, if the credentials lack scope.
+    pub fn missing_scope(&self) -> Option<&Arc<str>> {
+        match &self.demand {
+            Demand::Credentials => None,
+            Demand::Scope(scope) => Some(scope),
+        }
+    }
+}
+
+/// The target of a redirect, relative to the origin of the request.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Redirect {
     /// Scheme, host or port differ: our credentials must not go there.
     OtherOrigin(Arc<str>),
-    /// The same server; this is the path and query to ask.
+    /// The origin is unchanged; this is the path and query to request.
     SameOrigin(Arc<str>),
 }
 
 impl Redirect {
-    /// The target as people may see it: a path without its query, where keys are kept, and of another
-    /// origin nothing but the origin: the rest may be anything, a key of ours too.
+    /// Returns the target fit to be shown: a path without its query, which may hold keys, and of another
+    /// origin only the origin, because the rest may be anything, including a key of ours.
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::OtherOrigin(url) => origin(url).map_or("another origin".into(), Cow::Owned),
@@ -110,7 +146,7 @@ impl fmt::Debug for Redirect {
     }
 }
 
-/// Scheme, host and port of a URL.
+/// Returns the scheme, host and port of a URL.
 fn origin(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority: Authority = rest.split(['/', '?', '#', '\\']).next()?.parse().ok()?;

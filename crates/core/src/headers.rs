@@ -1,4 +1,4 @@
-//! Headers of one call's own, carried to each HTTP request that is made for it.
+//! A call's own headers, which every HTTP request for that call carries.
 //!
 //! The machine never reads them. Their values may be secrets, so nothing prints them.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Headers that go out with a call: with its first send, each later one, and each resume.
+/// The headers of a call: they go out with every send and every resume.
 ///
 /// ```
 /// use ridethrough_core::Headers;
@@ -21,12 +21,12 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers {
-    // Most calls have none; a call with some may be sent many times.
+    // Most calls have none, and a call with some may be sent many times.
     map: Option<Arc<HeaderMap>>,
 }
 
 impl Headers {
-    /// Names and values, in no particular order.
+    /// Returns names and values, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.map.iter().flat_map(|map| map.iter())
     }

@@ -1,6 +1,7 @@
 //! The numbers by which the machine and its driver name things.
 //!
-//! Each is a counter of one link and is never used twice, so "late" and "foreign" are comparisons.
+//! Each is a counter of one link and is never used twice, so that late and unknown ids are recognised by
+//! comparison.
 
 use std::fmt;
 
@@ -11,17 +12,17 @@ macro_rules! counter {
         pub struct $name(u64);
 
         impl $name {
-            /// The id with this number.
+            /// Creates the id with this number.
             pub const fn new(number: u64) -> Self {
                 Self(number)
             }
 
-            /// The number itself.
+            /// Returns the number.
             pub const fn number(self) -> u64 {
                 self.0
             }
 
-            /// The id that follows this one.
+            /// Returns the id that follows this one.
             #[allow(dead_code, reason = "connections are numbered by the transport")]
             pub(crate) const fn next(self) -> Self {
                 Self(self.0 + 1)
@@ -37,19 +38,19 @@ macro_rules! counter {
 }
 
 counter! {
-    /// One request of the application, from its beginning to its single outcome.
+    /// An exchange: one request, from its beginning to its single outcome.
     ExchangeId, "x"
 }
 counter! {
-    /// One HTTP request, or one connect, that the driver was asked to make.
+    /// An attempt: one HTTP request, or one connect, that the driver makes.
     AttemptId, "a"
 }
 counter! {
-    /// One protocol session inside the link; a renewal begins the next one.
+    /// A session inside the link; a renewal begins the next one.
     Generation, "g"
 }
 counter! {
-    /// One connection to the server, as the transport numbers them.
+    /// A connection to the server, as the transport numbers them.
     ConnectionId, "k"
 }
 counter! {
@@ -57,7 +58,7 @@ counter! {
     CredentialsId, "c"
 }
 counter! {
-    /// A message that we owe the server and that has no answer.
+    /// A notice: a message to the server that has no answer.
     NoticeId, "n"
 }
 counter! {

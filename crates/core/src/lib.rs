@@ -1,12 +1,12 @@
-//! The recovery machine of ridethrough: every decision, and nothing performed.
+//! The recovery machine of ridethrough: it makes every decision and performs nothing.
 //!
 //! There is no I/O in this crate, no clock, no randomness and no runtime. Time comes in as a
 //! [`Moment`], jitter from a seed, so that every decision can be repeated, written down in a test
-//! and made a million times in a second.
+//! and made a million times a second.
 //!
 //! # How to drive it
 //!
-//! A [`Link`] is our lasting relation with one server.
+//! A [`Link`] is the client's lasting relation with one server.
 //!
 //! 1. Make one with [`Link::new`].
 //! 2. Give a command: [`Link::send`] begins an exchange and returns its id.
@@ -18,7 +18,7 @@
 //!      instead of what should follow, [`Link::handle_failure`].
 //!    * [`Output::Finish`]: the exchange is over; this comes exactly once for each.
 //!    * [`Output::Deliver`]: hand it to the application.
-//!    * [`Output::Tell`]: tell whoever watches.
+//!    * [`Output::Tell`]: report it to the application's observers.
 //! 4. Sleep until [`Link::poll_timeout`] or until there is news, whichever is first. When the
 //!    moment has come, call [`Link::handle_timeout`]. Go to 3.
 //!
@@ -56,6 +56,7 @@ pub mod head;
 pub mod headers;
 pub mod ids;
 pub mod lifetime;
+pub mod line_buffer;
 mod link;
 mod listener;
 pub mod message;

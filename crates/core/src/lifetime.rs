@@ -1,7 +1,7 @@
 //! How long a result may be kept, as its server says (caching, 2026-07-28).
 //!
-//! Only results of the stateless era have one. A legacy server's lists may depend on the session and on
-//! what was called before, so a `ttlMs` of its is no promise.
+//! Only results of the stateless era have a lifetime. A legacy server's lists may depend on the session and
+//! on earlier calls, so its `ttlMs` is no promise.
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use crate::message::Json;
 /// How long a result may be kept, counted from its arrival, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// So long; never zero.
+    /// The time; never zero.
     pub time: Duration,
-    /// For whom.
+    /// The callers that may get it.
     pub scope: Scope,
 }
 
-/// For whom a result may be kept.
+/// The callers that may get a kept result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// For whoever shows the same credentials.
+    /// Those with equal credentials.
     #[default]
     Private,
-    /// For everybody.
+    /// All callers.
     Public,
 }
 
 impl Lifetime {
-    /// Reads it from the result of this method. None is the rule: other methods have none, and what is
-    /// absent, negative or unreadable is zero.
+    /// Reads the lifetime from the result of this method. `None` if the method allows no caching, or the time
+    /// is absent, negative or unreadable.
     pub fn of(method: &str, result: &Json) -> Option<Self> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -50,14 +50,14 @@ impl Lifetime {
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())?;
         let scope = match cache_scope.as_deref() {
             Some("public") => Scope::Public,
-            // A word that we do not know must not open anything.
+            // An unknown scope must not make a result public.
             _ => Scope::Private,
         };
         (is_error != Some(true)).then_some(Self { time, scope })
     }
 }
 
-/// What the revision allows to be kept.
+/// The methods whose results the revision allows to be kept.
 const METHODS: [&str; 6] = [
     "prompts/list",
     "resources/list",
@@ -66,7 +66,7 @@ const METHODS: [&str; 6] = [
     "server/discover",
     "tools/list",
 ];
-/// A number that a server got wrong must not last for ever.
+/// The longest lifetime, so that a server's mistake does not last for ever.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]

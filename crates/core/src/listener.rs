@@ -1,4 +1,4 @@
-//! The standing stream: what the server says without being asked.
+//! The standing stream: it carries the messages of the server that belong to no call.
 //!
 //! ```text
 //!   Off ──session ready──▶ Opening ──200──▶ Open
@@ -6,8 +6,8 @@
 //!                 time is up │  │ refused     ▼
 //!                            └── Waiting ◀────┘        405, or 404 at first: Unsupported
 //! ```
-//! Optional and isolated: nothing on it may fail a call or end a session. There is never more than
-//! one. It backs off from 1 s to 5 min and starts over only after a stream that stayed good.
+//! It is optional and isolated: nothing on it may fail a call or end a session. There is never more than one.
+//! The pauses between tries grow from 1 s to 5 min, and begin anew only after a stream that lasted.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,48 +25,48 @@ use crate::sse::EventId;
 pub(crate) struct Listener {
     state: ListenerState,
     failures: u32,
-    /// Sessions in a row that took their stream with them before it had proved good.
+    /// How many sessions in a row were lost, with their stream, before the stream had lasted.
     lost_with_session: u32,
-    /// Whether what was asked for last was asked for after a pause.
+    /// Whether the current request for the stream was made after a pause.
     has_waited: bool,
     last_event_id: Option<EventId>,
     retry: Option<Duration>,
-    /// Whether a stream was ever open in this session: a 404 means something else then.
+    /// Whether a stream was ever open in this session: a 404 then means something else.
     was_open: bool,
     lost_at: Option<Moment>,
     credentials_renewed: bool,
-    /// How a stateless server was asked for it.
+    /// The request for the stream to a stateless server.
     subscription: Option<Subscription>,
     /// The head of an answer that is no stream, while its body is on its way.
     refusal: Option<Refusal>,
     /// The connection that the open stream holds.
     connection: Option<ConnectionId>,
-    /// An older stream that is let go once the new one is acknowledged.
+    /// An older stream that is aborted once the new one is acknowledged.
     replaced: Option<AttemptId>,
 }
 
-/// A request for the stream of the stateless era, which is open only when it was acknowledged.
+/// A request for the stream of the stateless era, which is open only once it is acknowledged.
 #[derive(Debug)]
 struct Subscription {
     wire_id: u64,
     until: Moment,
     /// The resources that it asks for.
     asked: BTreeSet<Box<str>>,
-    /// What is wanted has changed since.
+    /// Whether the subscriptions have changed since.
     is_outdated: bool,
 }
 
-/// An answer whose words decide what it means.
+/// An answer whose body decides what it means.
 #[derive(Debug)]
 struct Refusal {
     head: Box<AnswerHead>,
-    /// How long its body may take.
+    /// When the body must have arrived.
     until: Moment,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ListenerState {
-    /// The session is being asked about.
+    /// A question about the session is out.
     Checking,
     #[default]
     Off,
@@ -77,7 +77,7 @@ pub(crate) enum ListenerState {
     Opening {
         attempt: AttemptId,
     },
-    /// This server has none.
+    /// The server has no standing stream.
     Unsupported,
     Waiting {
         until: Moment,
@@ -87,9 +87,10 @@ pub(crate) enum ListenerState {
 /// What the link must do about an answer to the GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerVerdict {
-    /// A 404 or 405 on a stream that was open before, or words: is the session still there?
+    /// Ask whether the session is alive: after a 404 or 405 on a stream that was open before, or after words
+    /// of a lost session.
     CheckSession,
-    /// It is open; the gap to tell, if there was one.
+    /// The stream is open; `gap` is the interruption to report, if there was one.
     Opened {
         gap: Option<Duration>,
     },
@@ -105,7 +106,7 @@ impl Listener {
         self.state
     }
 
-    /// The attempt that is out, if one is.
+    /// Returns the attempt that is out, if one is.
     pub(crate) const fn attempt(&self) -> Option<AttemptId> {
         match self.state {
             ListenerState::Open { attempt, .. } | ListenerState::Opening { attempt } => {
@@ -115,12 +116,12 @@ impl Listener {
         }
     }
 
-    /// Whether the stream that is open holds this connection.
+    /// Whether the open stream holds this connection.
     pub(crate) fn holds(&self, connection: ConnectionId) -> bool {
         matches!(self.state, ListenerState::Open { .. }) && self.connection == Some(connection)
     }
 
-    /// Whether it waits for word about its session.
+    /// Whether the stream waits for the result of a question about its session.
     pub(crate) fn is_checking(&self) -> bool {
         self.state == ListenerState::Checking
     }
@@ -129,12 +130,12 @@ impl Listener {
         self.last_event_id.as_ref()
     }
 
-    /// The id of the request that asked a stateless server for it.
+    /// Returns the id of the request for the stream to a stateless server.
     pub(crate) fn wire_id(&self) -> Option<u64> {
         self.subscription.as_ref().map(|it| it.wire_id)
     }
 
-    /// Until when a server may take to say what became of it.
+    /// Returns when the server must have decided about the stream.
     pub(crate) fn decided_until(&self) -> Option<Moment> {
         let acknowledged = self.subscription.as_ref().map(|it| it.until);
         self.refusal.as_ref().map(|refusal| refusal.until).or(acknowledged)
@@ -145,24 +146,23 @@ impl Listener {
         self.subscription.as_ref().is_some_and(|it| it.asked.contains(uri))
     }
 
-    /// The server answers by something that is no stream: its words will tell what it means.
+    /// Keeps the head of an answer that is no stream, until its body arrives.
     pub(crate) fn refused(&mut self, now: Moment, head: &AnswerHead) {
         self.refusal = Some(Refusal { head: Box::new(head.clone()), until: now + WORDS });
     }
 
-    /// The words are here. Returns the head that they belong to.
+    /// Takes the head that the arrived body belongs to.
     pub(crate) fn take_refusal(&mut self) -> Option<AnswerHead> {
         self.refusal.take().map(|refusal| *refusal.head)
     }
 
-    /// Whether no more than its last stream has gone wrong.
+    /// Whether at most one stream has failed in a row.
     pub(crate) const fn is_trusted(&self) -> bool {
         self.failures <= 1
     }
 
-    /// A new session: what belonged to the old one is forgotten, but not how often a stream failed: a
-    /// server that loses its session with each stream must not be given a new one at once for ever.
-    /// Returns the attempts to abort.
+    /// Resets the stream for a new session, except for the counts of failures: a server that loses its
+    /// session with each stream must not be given a new one at once for ever. Returns the attempts to abort.
     pub(crate) fn session_changed(
         &mut self,
         now: Moment,
@@ -176,8 +176,8 @@ impl Listener {
         old.into_iter().chain(replaced)
     }
 
-    /// Sits out a pause before the first stream of a session, if those of the last few sessions were lost with
-    /// them soon. Returns whether it does.
+    /// Pauses before the first stream of a session, if the streams of the last few sessions were soon lost
+    /// with them. Returns whether it does.
     pub(crate) fn rests_in_new_session(&mut self, now: Moment, rng: &mut Rng) -> bool {
         let is_tired = self.lost_with_session > QUICK_SESSIONS;
         if is_tired {
@@ -192,7 +192,7 @@ impl Listener {
         self.state = ListenerState::Opening { attempt };
     }
 
-    /// A stateless server was asked for it.
+    /// Notes that a stateless server was asked for the stream.
     pub(crate) fn subscribing(
         &mut self,
         attempt: AttemptId,
@@ -204,8 +204,8 @@ impl Listener {
         self.subscription = Some(Subscription { wire_id, until, asked, is_outdated: false });
     }
 
-    /// Another one is wanted in place of what is open. One that is on its way is waited for first.
-    /// Returns the attempt to abort.
+    /// Prepares to replace the open stream. One that is being opened is waited for first. Returns the attempt
+    /// to abort.
     pub(crate) fn replace(&mut self) -> Option<AttemptId> {
         match self.state {
             ListenerState::Open { attempt, .. } => {
@@ -222,13 +222,13 @@ impl Listener {
         }
     }
 
-    /// Whether what is wanted has changed since it was asked for.
+    /// Whether the subscriptions have changed since they were requested.
     pub(crate) fn is_outdated(&self) -> bool {
         self.subscription.as_ref().is_some_and(|it| it.is_outdated)
     }
 
-    /// A stateless server tells on it from now on. Returns the older stream, and the gap to tell if
-    /// there was one; nothing if it has said so before.
+    /// Notes the acknowledgement of a stateless server. Returns the older stream, and the gap to report if
+    /// there was one; `None` if it was acknowledged before.
     pub(crate) fn acknowledged(
         &mut self,
         now: Moment,
@@ -241,7 +241,7 @@ impl Listener {
         Some((replaced, gap))
     }
 
-    /// The stream that was being replaced is over. Returns whether it was that one.
+    /// Notes the end of an attempt. Returns whether it was the stream that was being replaced.
     pub(crate) fn lost_replaced(&mut self, now: Moment, attempt: AttemptId) -> bool {
         let is_lost = self.replaced.take_if(|replaced| *replaced == attempt).is_some();
         if is_lost {
@@ -250,12 +250,12 @@ impl Listener {
         is_lost
     }
 
-    /// A stateless server does not know the question.
+    /// Notes that the server has no such stream.
     pub(crate) const fn is_unsupported(&mut self) {
         self.state = ListenerState::Unsupported;
     }
 
-    /// The server answered the GET.
+    /// Handles the answer to the GET.
     pub(crate) fn answered(
         &mut self,
         now: Moment,
@@ -280,14 +280,14 @@ impl Listener {
             return ListenerVerdict::RenewCredentials;
         }
         if !status::is_passing_for_the_listener(head.status) {
-            // Perhaps it is the event id that the server does not know any more.
+            // The server may have forgotten this event id.
             self.last_event_id = None;
         }
         ListenerVerdict::Wait { until: self.back_off(now, head.retry_after, rng) }
     }
 
-    /// The server says that it does not know the session: is that so? A server that denies every new
-    /// session is asked after a pause only.
+    /// Handles an answer that says that the session is unknown. If the server says so of every new session,
+    /// it is asked only after a pause.
     pub(crate) fn session_denied(&mut self, now: Moment, rng: &mut Rng) -> ListenerVerdict {
         if self.failures > 0 && !self.has_waited {
             return ListenerVerdict::Wait { until: self.back_off(now, None, rng) };
@@ -302,7 +302,7 @@ impl Listener {
         ListenerVerdict::CheckSession
     }
 
-    /// The stream ended, was cut, or could not be opened. Returns when to try again.
+    /// Notes that the stream ended, was cut, or could not be opened. Returns when to try again.
     pub(crate) fn ended(&mut self, now: Moment, stable_after: Duration, rng: &mut Rng) -> Moment {
         if let ListenerState::Open { .. } = self.state {
             self.lost_at = Some(now);
@@ -314,17 +314,17 @@ impl Listener {
         self.back_off(now, None, rng)
     }
 
-    /// Accepted is not good: only a stream that lasted proves that the next one may.
+    /// Whether the open stream has lasted. Acceptance alone does not show that the next one will.
     fn has_lasted(&self, now: Moment, stable_after: Duration) -> bool {
         matches!(self.state, ListenerState::Open { since, .. } if now.since(since) >= stable_after)
     }
 
-    /// The session was asked about and is there: try again later.
+    /// Schedules another try after a question that found the session alive.
     pub(crate) fn session_is_alive(&mut self, now: Moment, rng: &mut Rng) -> Option<Moment> {
         (self.state == ListenerState::Checking).then(|| self.back_off(now, None, rng))
     }
 
-    /// The server can be reached again: no need to sit out a pause that an outage made long.
+    /// Shortens a pause that an outage made long, because the server can be reached again.
     pub(crate) fn link_is_back(&mut self, now: Moment, rng: &mut Rng) {
         if let ListenerState::Waiting { until } = self.state {
             let soon = now + PAUSE.half_jitter(0, rng);
@@ -339,7 +339,7 @@ impl Listener {
         self.retry = retry.or(self.retry);
     }
 
-    /// Stops for good, or until the next session. Returns the attempts to abort.
+    /// Stops the stream for good, or until the next session. Returns the attempts to abort.
     pub(crate) fn stop(
         &mut self,
         now: Moment,
@@ -354,7 +354,7 @@ impl Listener {
         attempt.into_iter().chain(self.replaced.take())
     }
 
-    /// The session goes, and its stream with it: only one that lasted starts the counts over.
+    /// Counts a stream that is lost with its session; only one that lasted resets the counts.
     fn note_lost_with_session(&mut self, now: Moment, stable_after: Duration) {
         if self.has_lasted(now, stable_after) {
             (self.failures, self.lost_with_session) = (0, 0);
@@ -380,8 +380,8 @@ impl Listener {
     }
 }
 
-/// Sessions in a row whose streams were lost soon after which the next one is not asked for at once.
+/// How many sessions in a row may be lost soon with their streams before the next stream is delayed.
 const QUICK_SESSIONS: u32 = 3;
-/// How long the words of a refusal may take.
+/// How long the body of a refusal may take.
 const WORDS: Duration = Duration::from_secs(10);
 const PAUSE: Window = Window { first: Duration::from_secs(1), most: Duration::from_secs(300) };

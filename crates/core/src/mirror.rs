@@ -1,9 +1,9 @@
-//! What of a stateless request is repeated in its headers, so that whoever stands before the server
-//! can route by it without reading bodies (2026-07-28, Streamable HTTP, "Request Metadata").
+//! The parts of a stateless request that are mirrored in its headers, so that intermediaries can route it
+//! without reading the body (2026-07-28, Streamable HTTP, "Request Metadata").
 //!
-//! `Mcp-Name` says which tool, prompt, resource or task is meant. A tool's schema may mark arguments
-//! with `x-mcp-header`; each of those is sent as `Mcp-Param-...`. A tool that marks wrongly must not be
-//! called at all: a server compares headers and body, and a balancer would have been led astray.
+//! `Mcp-Name` names the tool, prompt, resource or task. A tool's schema may mark arguments with
+//! `x-mcp-header`; each of them is sent as `Mcp-Param-...`. A tool with invalid marks must not be called at
+//! all: a server compares headers and body, and a load balancer would route the call wrongly.
 
 mod encode;
 mod marks;
@@ -15,7 +15,7 @@ use crate::message::Json;
 pub use encode::encode;
 pub use marks::Unfit;
 
-/// The arguments of one tool that are repeated in headers.
+/// The arguments of one tool that are mirrored in headers.
 ///
 /// ```
 /// use ridethrough_core::message::Json;
@@ -41,17 +41,17 @@ struct Mirror {
 }
 
 impl Mirrors {
-    /// Reads the marks of a tool's input schema; a tool with a wrong one must be dropped.
+    /// Reads the marks of a tool's input schema. A tool with an invalid one must be dropped.
     pub fn of_schema(schema: &Json) -> Result<Self, Unfit> {
         marks::read(schema).map(Self)
     }
 
-    /// Whether nothing is repeated.
+    /// Whether no argument is mirrored.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The headers for these arguments. What is absent or null has none.
+    /// Returns the headers for these arguments. An argument that is absent or null has none.
     pub fn headers(&self, arguments: &Json) -> Vec<(HeaderName, HeaderValue)> {
         let header = |mirror: &Mirror| {
             let found =
@@ -62,7 +62,7 @@ impl Mirrors {
     }
 }
 
-/// The value of `Mcp-Name` for a request, if its method has one.
+/// Returns the value of `Mcp-Name` for a request, if its method has one.
 pub fn name(method: &str, params: Option<&Json>) -> Option<HeaderValue> {
     let key = match method {
         "prompts/get" | "tools/call" => "name",
@@ -74,7 +74,7 @@ pub fn name(method: &str, params: Option<&Json>) -> Option<HeaderValue> {
     Some(encode(&name))
 }
 
-/// A string, a whole number or a boolean as text.
+/// Returns a string, a whole number or a boolean as text.
 fn text_of(json: &Json) -> Option<String> {
     if let Some(text) = json.read::<String>() {
         return Some(text);
@@ -89,7 +89,7 @@ fn text_of(json: &Json) -> Option<String> {
     })
 }
 
-/// Beyond it a double cannot tell whole numbers apart.
+/// The largest number up to which a double can tell whole numbers apart.
 const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
 
 #[cfg(test)]

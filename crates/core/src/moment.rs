@@ -1,8 +1,8 @@
 //! Time as the machine knows it: how long its link has existed.
 //!
-//! The machine never reads a clock. Whoever drives it says what time it is, so a test can write
-//! any moment down and a simulator can live through a day in a second. Arithmetic saturates:
-//! a server may send any number it likes as a delay.
+//! The machine never reads a clock. Its driver says what time it is, so a test can write any moment down and
+//! a simulator can live through a day in a second. Arithmetic saturates, because a server may send any number
+//! as a delay.
 
 use std::fmt;
 use std::ops::Add;
@@ -15,30 +15,30 @@ pub struct Moment(Duration);
 impl Moment {
     /// The moment the link was made.
     pub const START: Self = Self(Duration::ZERO);
-    /// A moment no driver ever reaches.
+    /// A moment that no driver ever reaches.
     pub const NEVER: Self = Self(Duration::MAX);
 
-    /// The moment that lies `elapsed` after the start.
+    /// Returns the moment that is `elapsed` after the start.
     pub const fn at(elapsed: Duration) -> Self {
         Self(elapsed)
     }
 
-    /// The moment `millis` milliseconds after the start.
+    /// Returns the moment `millis` milliseconds after the start.
     pub const fn millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }
 
-    /// The moment `secs` seconds after the start.
+    /// Returns the moment `secs` seconds after the start.
     pub const fn secs(secs: u64) -> Self {
         Self(Duration::from_secs(secs))
     }
 
-    /// How long after the start this moment lies.
+    /// Returns the time from the start to this moment.
     pub const fn elapsed(self) -> Duration {
         self.0
     }
 
-    /// The time from `earlier` until this moment; zero if `earlier` is not earlier.
+    /// Returns the time from `earlier` until this moment; zero if `earlier` is not earlier.
     pub const fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }

@@ -16,36 +16,36 @@ use crate::message::Answer;
 /// The single end of an exchange.
 pub type Outcome = Result<Answer, CallError>;
 
-/// A call that ended without an answer.
+/// The error of a call that ended without an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallError {
-    /// Which promise of the decision table applied.
+    /// How the call ended.
     pub kind: Kind,
     /// What is known about the server having acted.
     pub delivery: Delivery,
-    /// What was asked.
+    /// The method and tool.
     pub call: CallName,
-    /// HTTP requests made for this call: sends and resumes.
+    /// How many HTTP requests were made for this call: sends and resumes.
     pub attempts: u32,
-    /// HTTP requests made meanwhile to get a session, for this call and whoever else waited for one.
+    /// How many HTTP requests were made meanwhile for a session, for this call and others that waited.
     pub handshakes: u32,
-    /// Time from the request to the end.
+    /// The time from the request to the end.
     pub elapsed: Duration,
     /// How long the server, or the breaker, asks to be left alone.
     pub retry_after: Option<Duration>,
     /// What happened last.
     pub reason: Reason,
-    /// The server's own words in its last refusal: one line of at most 500 characters, without anything
-    /// that a terminal would obey. What we sent as a secret is masked by the client.
+    /// The server's words in its last refusal: one line of at most 500 characters, without control
+    /// characters. Secrets that the client sent are masked.
     pub said: Option<Arc<str>>,
-    /// Whether a second run would do no harm, as far as is known: by the method, the caller's word, or
-    /// what the tool says of itself.
+    /// Whether a second run would do no harm, as far as is known: by the method, by the caller's options, or
+    /// by the tool's annotations.
     pub is_repeatable: bool,
 }
 
 impl CallError {
-    /// The end of a call of which nothing is known but this.
+    /// Creates an error with these facts and no others.
     pub const fn new(kind: Kind, delivery: Delivery, call: CallName, reason: Reason) -> Self {
         Self {
             kind,
@@ -66,7 +66,7 @@ impl CallError {
         self.delivery == Delivery::Unknown
     }
 
-    /// The whole story in three parts: what happened, what was tried, what to do.
+    /// Returns the error as text in three parts: what happened, what was tried, what to do.
     pub fn report(&self) -> String {
         let attempts = match (self.attempts, self.handshakes) {
             (0, 0) => "nothing was sent".to_owned(),
@@ -85,7 +85,7 @@ impl CallError {
             String::new()
         };
         let ran = match (self.may_have_run(), self.attempts) {
-            // Whether a list was made, nobody needs to know.
+            // For a list it does not matter whether the server ran it.
             (true, _) if self.call.tool.is_none() && self.is_repeatable => String::new(),
             (true, _) => "; the server may have run it".to_owned(),
             (false, 0) if self.is_of_handshake() && &*self.call.method != "initialize" => {
@@ -156,7 +156,7 @@ impl CallError {
         }
     }
 
-    /// The call that ended in the handshake, unless it is the handshake.
+    /// Names the call that ended in the handshake, unless it is the handshake.
     fn unbegun(&self) -> String {
         match &*self.call.method {
             "initialize" => String::new(),
@@ -164,7 +164,7 @@ impl CallError {
         }
     }
 
-    /// Whether it ended in the handshake: the call itself was never sent.
+    /// Whether the call ended in the handshake and was never sent.
     pub fn is_of_handshake(&self) -> bool {
         self.attempts == 0 && self.handshakes > 0
     }
@@ -191,7 +191,7 @@ impl fmt::Display for CallError {
         }?;
         match (&self.reason, self.kind) {
             (Reason::Nothing, _) => Ok(()),
-            // The kind has said it.
+            // The kind already says it.
             (Reason::Status(said), Kind::Rejected { status }) if *said == status => Ok(()),
             (Reason::Status(_), Kind::Unreachable) => Ok(()),
             (Reason::Status(_), Kind::DeadlinePassed) if self.is_of_handshake() => Ok(()),
@@ -208,7 +208,8 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {
-    /// The failure of the connection that ended it, for programs: its words are in those of the call already.
+    /// The failure of the connection that ended the call, for programs; the call's own text already includes
+    /// it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.reason {
             Reason::Transport(failure) => Some(failure),
@@ -217,7 +218,7 @@ impl std::error::Error for CallError {
     }
 }
 
-/// What was asked, for messages to people: the method, and the tool if one was called.
+/// The method of a call, and its tool if one was called, for messages to people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallName {
     /// The JSON-RPC method.
@@ -245,32 +246,32 @@ impl fmt::Display for CallName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// The breaker is open: the call was not attempted.
+    /// The breaker is open, and the call was not attempted.
     BreakerOpen,
-    /// The caller gave up.
+    /// The caller cancelled the call.
     Cancelled,
-    /// The link was closed under the call.
+    /// The link was closed during the call.
     Closed,
-    /// The call was asked for in a way that cannot work; nothing was tried.
+    /// The call cannot be sent as it was configured; nothing was tried.
     Config,
-    /// The call's own time was over.
+    /// The call's deadline passed.
     DeadlinePassed,
     /// Everything that may be tried was tried.
     Exhausted,
-    /// The server speaks no revision of the protocol that we do.
+    /// The server speaks no revision of the protocol that the client does.
     Incompatible,
-    /// The connection broke while the request may have been with the server.
+    /// The connection broke after the server may have received the request.
     Interrupted,
     /// The server broke the protocol or a limit.
     PeerMisbehaved,
     /// The server refused the request.
     Rejected {
-        /// With this status.
+        /// The status of the refusal.
         status: u16,
     },
-    /// The session was lost, and again after it was renewed, or could not be renewed.
+    /// The session was lost a second time after it was renewed, or could not be renewed.
     SessionLost,
-    /// The answer is larger than the client's limit of a message.
+    /// The answer is larger than the client's message limit.
     TooLarge,
     /// The credentials were refused.
     Unauthorized,
@@ -309,21 +310,21 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// What is wrong with the call itself.
+    /// The call itself is at fault, in this way.
     Config(Arc<str>),
-    /// The credentials hook, in its own words.
+    /// The credentials hook failed, in its own words.
     Credentials(Arc<str>),
-    /// A redirect that is not followed, to this place.
+    /// A redirect to this place is not followed.
     Elsewhere(Arc<str>),
     /// The kind says it all.
     Nothing,
-    /// A rule of ours.
+    /// A rule of this client.
     Rule(&'static str),
     /// The server's own words.
     Said(Arc<str>),
     /// An HTTP status.
     Status(StatusCode),
-    /// The connection.
+    /// The connection failed.
     Transport(Failure),
 }
 
@@ -341,7 +342,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A time as people say it: nobody counts an hour in seconds.
+/// Returns a time in units that people use: minutes and hours for long ones.
 fn spoken(time: Duration) -> String {
     let minutes = time.as_secs().div_ceil(60);
     match (minutes / 60, minutes % 60) {

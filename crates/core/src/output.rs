@@ -1,4 +1,5 @@
-//! The one way out of the machine: what to do, what to hand over, what to tell.
+//! The one way out of the machine: actions for the driver, messages for the application, events for
+//! operators.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,58 +23,58 @@ use crate::sse::EventId;
 /// One thing that the driver must carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Do this, and report what comes of it.
+    /// Perform this action, and report what comes of it.
     Act(Action),
     /// Hand this to the application.
     Deliver(Delivered),
-    /// This exchange is over; nothing else follows for it.
+    /// An exchange is over; nothing else follows for it.
     Finish {
-        /// Which.
+        /// The exchange.
         exchange: ExchangeId,
-        /// How.
+        /// Its outcome.
         outcome: Outcome,
-        /// How long the result may be kept, if its server allows that at all.
+        /// How long the result may be kept, if its server allows that.
         lifetime: Option<Lifetime>,
     },
-    /// This notification of the application is over.
+    /// A notification of the application is over.
     Noticed {
-        /// Which.
+        /// The notification.
         notice: NoticeId,
-        /// Whether the server took it.
+        /// Whether the server accepted it.
         outcome: Result<(), CallError>,
     },
-    /// Tell whoever watches.
+    /// Report this event to the application's observers.
     Tell(Event),
 }
 
-/// Something to perform. News about an attempt that is not outstanding any more is ignored.
+/// An action to perform. News about an attempt that is no longer out is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Stop an attempt and close what it holds. No news of it is wanted.
     Abort {
-        /// Which.
+        /// The attempt.
         attempt: AttemptId,
     },
-    /// The link is closed: nothing follows.
+    /// The link is closed; nothing follows.
     Closed,
     /// Make one connection, for the next requests to use, and report by `handle_connect`.
     Dial {
-        /// Names this connect.
+        /// The id of this connect.
         attempt: AttemptId,
     },
-    /// All that matters is known: read the rest of the answer for its connection's sake, within
-    /// these bounds, and close it otherwise. No news of it is wanted.
+    /// Read the rest of an answer within these bounds, so that its connection can be used again, or else
+    /// close it. No news of it is wanted.
     Drain {
-        /// Which.
+        /// The attempt.
         attempt: AttemptId,
-        /// For so long.
+        /// How long to read at most.
         within: Duration,
-        /// So many bytes.
+        /// How many bytes to read at most.
         bytes: usize,
     },
-    /// Bring better credentials than these and report by `handle_credentials`.
+    /// Get better credentials than these, and report by `handle_credentials`.
     RenewCredentials {
-        /// The ones that were refused.
+        /// The credentials that were refused.
         rejected: CredentialsId,
         /// What the server asked for.
         challenge: Option<Challenge>,
@@ -85,77 +86,78 @@ pub enum Action {
 /// One HTTP request to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Names this request in all news about it.
+    /// The id of this request in all news about it.
     pub attempt: AttemptId,
-    /// What to do.
+    /// The kind of request.
     pub verb: Verb,
-    /// Where to.
+    /// The address of the request.
     pub to: Address,
-    /// The credentials to use: those of this number.
+    /// The number of the credentials to use.
     pub credentials: CredentialsId,
-    /// The call's own headers; only a request that is made for a call has any.
+    /// The call's own headers; only a request for a call has any.
     pub headers: Headers,
-    /// Who goes first where connections are short.
+    /// The priority of the request when connections are short.
     pub lane: Lane,
-    /// Which connection to use.
+    /// The connection to use.
     pub route: Route,
 }
 
-/// Which connection a request goes out on.
+/// The connection that a request goes out on.
 ///
-/// Servers behind one address may not share their sessions, and a balancer may choose among them by
-/// connection: what one of them says is asked again of the same one.
+/// Servers behind one address may not share their sessions, and a load balancer may choose among them by
+/// connection. A question about what one of them said must go to that one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
-    /// Whichever is there, or a new one.
+    /// Any connection, or a new one.
     #[default]
     Any,
-    /// Any but this one, where connections are not shared: the request stays for long, and this one is needed.
+    /// Any connection but this one, unless connections are shared: the request takes long, and this
+    /// connection is needed.
     Except(ConnectionId),
-    /// Any but this one, which may be dead without a sign: nothing more is sent on it.
+    /// Any connection but this one, which may be dead without a sign. Nothing more is sent on it.
     Instead(ConnectionId),
-    /// This one and no other. If it is gone, the request fails with [`Cause::ConnectionGone`]
-    /// (nothing was sent); if it is busy, the request waits for it.
+    /// This connection and no other. If it is gone, the request fails with [`Cause::ConnectionGone`] (nothing
+    /// was sent); if it is busy, the request waits for it.
     ///
     /// [`Cause::ConnectionGone`]: crate::Cause::ConnectionGone
     Only(ConnectionId),
-    /// This one if it is there and free, or free in a moment; else any.
+    /// This connection, if it is free now or soon; else any.
     Prefer(ConnectionId),
 }
 
-/// Where a request stands in line when a transport has no connection for it.
+/// The line in which a request waits when a transport has no connection for it.
 ///
-/// Calls can take as long as they like. What is waited for by a call that is out must not stand
-/// behind them: a server may answer that call only when it has our answer.
+/// Calls can take any time. Requests that a call in flight depends on must not wait behind calls: a server
+/// may answer that call only when it has our answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
     /// A request of the application.
     Call,
-    /// Everything that the link itself has to say, and its standing stream.
+    /// Any message of the link itself, and its standing stream.
     Control,
-    /// A notification of the application: there may be more of them than the server takes.
+    /// A notification of the application, of which there may be more than the server accepts.
     Notice,
     /// The rest of a broken or silent stream.
     Resume,
 }
 
-/// Where a request goes: to which session, in which revision, by which path.
+/// The address of a request: its session, revision and path.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Address {
-    /// Which session this belongs to: cookies must not cross generations.
+    /// The generation of the session: cookies must not cross generations.
     pub generation: Generation,
     /// The session to name, if the server issued an id.
     pub session: Option<SessionId>,
     /// The revision to name, once one is agreed on and has the header.
     pub version: Option<Version>,
-    /// Path and query, if a redirect led away from the configured ones.
+    /// The path and query, if a redirect led away from the configured ones.
     pub target: Option<Arc<str>>,
-    /// How it gets there.
+    /// The carrier.
     pub carrier: Carrier,
 }
 
 impl fmt::Debug for Address {
-    /// Leaves the query of the path out: that is where people put keys.
+    /// Leaves out the query of the path, which may hold keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
             .field("generation", &self.generation)
@@ -168,12 +170,12 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// The era whose rules hold for a request to it.
+    /// Returns the era whose rules apply to a request to this address.
     pub fn era(&self) -> Era {
         self.version.map_or(Era::Legacy, Version::era)
     }
 
-    /// Whether a request to it names a session.
+    /// Returns whether a request to this address names a session.
     pub fn carried(&self) -> Carried {
         let is_stateless = self.version.is_some_and(|version| !version.era().has_sessions());
         match self.session {
@@ -187,14 +189,14 @@ impl Address {
 /// The three requests of Streamable HTTP.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Verb {
-    /// End the session.
+    /// Deletes the session.
     Delete,
-    /// Open the standing stream, or resume a stream after this event.
+    /// Opens the standing stream, or resumes a stream after this event.
     Get {
         /// The last event seen.
         last_event_id: Option<EventId>,
     },
-    /// Send one message.
+    /// Sends one message.
     Post {
         /// The message.
         body: Bytes,
@@ -212,32 +214,32 @@ impl fmt::Debug for Verb {
     }
 }
 
-/// Something from the server for the application.
+/// A message from the server for the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivered {
-    /// A notification, and the call on whose stream it came.
+    /// A notification.
     Notification {
-        /// The call, if it belongs to one.
+        /// The call on whose stream it came, if it belongs to one.
         exchange: Option<ExchangeId>,
-        /// What happened.
+        /// The JSON-RPC method.
         method: Box<str>,
-        /// The details, as sent.
+        /// The params, as sent.
         params: Option<Json>,
     },
     /// A question; answer it with `Link::answer`, or the client's `Inbox::answer`.
     Question {
-        /// Names the question.
+        /// The id of the question.
         question: QuestionId,
-        /// The call on whose stream it came.
+        /// The call on whose stream it came, if it belongs to one.
         exchange: Option<ExchangeId>,
-        /// What is asked.
+        /// The JSON-RPC method.
         method: Box<str>,
-        /// The details, as sent.
+        /// The params, as sent.
         params: Option<Json>,
     },
-    /// Nobody wants the answer to this question any more.
+    /// The answer to this question is no longer wanted.
     Withdrawn {
-        /// Which.
+        /// The question.
         question: QuestionId,
     },
 }

@@ -1,7 +1,7 @@
-//! How hard to try: the settings of recovery, checked once.
+//! The retry policy: how long and how often to try, checked once.
 //!
-//! A policy is settings only; counters live with what they count. Every default has its reason
-//! beside it, and a builder that was given nonsense names all of it at once.
+//! A policy holds settings only; counters are kept where they are counted. Every default has its reason
+//! beside it, and the builder reports all invalid settings together.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,20 +29,20 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How many calls may be in flight at once.
+    /// Returns how many calls may be in flight at once.
     pub const fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// The time of a `tools/call` that was given none.
+    /// Returns the time of a `tools/call` that names none.
     pub const fn tool_deadline(&self) -> Duration {
         self.tool_deadline
     }
 
-    /// For a person who waits: the defaults.
+    /// Returns the defaults, for a person who waits.
     pub fn interactive() -> Self {
         Self {
-            // Never a hang: every call has a deadline, and tools may take their time.
+            // Every call has a deadline, so that none hangs; tools may take long.
             tool_deadline: Duration::from_secs(600),
             deadline: Duration::from_secs(60),
             // A restart takes seconds, a deployment half a minute.
@@ -50,10 +50,10 @@ impl RetryPolicy {
             // Before the first success a wrong address is likelier than an outage.
             first_patience: Duration::from_secs(10),
             backoff: Window { first: Duration::from_millis(100), most: Duration::from_secs(10) },
-            // 12 s on average, 23 s at most: a stream that leads nowhere ends in under 30 s.
+            // 12 s on average, 23 s at most: a stream without progress ends in under 30 s.
             resumes: 8,
             resends: 3,
-            // Flapping must not become a hot loop.
+            // A stream that keeps breaking must not become a hot loop.
             stable_after: Duration::from_secs(5),
             in_flight: 256,
             assume_unexecuted: Vec::new(),
@@ -61,7 +61,7 @@ impl RetryPolicy {
         }
     }
 
-    /// For work that nobody watches: outlast an outage of half an hour.
+    /// Returns a policy for work without a waiting person: it outlasts an outage of half an hour.
     pub fn unattended() -> Self {
         let hour = Duration::from_secs(3600);
         Self {
@@ -73,7 +73,8 @@ impl RetryPolicy {
         }
     }
 
-    /// One attempt. What the server refused (a lost session, a 401) or asked for (polling) stays.
+    /// Returns a policy of one attempt. What the server refused (a lost session, a 401) or asked for
+    /// (polling) is still handled.
     pub fn never() -> Self {
         Self {
             patience: Duration::ZERO,
@@ -84,7 +85,7 @@ impl RetryPolicy {
         }
     }
 
-    /// Starts from this policy and changes parts of it.
+    /// Creates a builder that starts from this policy.
     pub const fn builder(self) -> PolicyBuilder {
         PolicyBuilder { policy: self }
     }
@@ -104,73 +105,75 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// The deadline of `tools/call` where the call names none; 10 minutes.
+    /// Sets the deadline of a `tools/call` that names none; 10 minutes by default.
     pub const fn tool_deadline(mut self, deadline: Duration) -> Self {
         self.policy.tool_deadline = deadline;
         self
     }
 
-    /// The deadline of every other method where the call names none; 60 s.
+    /// Sets the deadline of any other call that names none; 60 s by default.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.policy.deadline = deadline;
         self
     }
 
-    /// How long a call waits, in all, for a connection or a session; 30 s.
+    /// Sets how long a call waits, in all, for a connection or a session; 30 s by default.
     pub const fn patience(mut self, patience: Duration) -> Self {
         self.policy.patience = patience;
         self
     }
 
-    /// The same before the first connect ever succeeded; 10 s.
+    /// Sets how long a call waits before the first connect has ever succeeded; 10 s by default.
     pub const fn first_patience(mut self, patience: Duration) -> Self {
         self.policy.first_patience = patience;
         self
     }
 
-    /// The window of waits before resumes and re-sends; 100 ms to 10 s.
+    /// Sets the window of waits before resumes and resends; 100 ms to 10 s by default.
     pub const fn backoff(mut self, window: Window) -> Self {
         self.policy.backoff = window;
         self
     }
 
-    /// Resumes in a row without progress; 8.
+    /// Sets how many resumes in a row may bring no progress; 8 by default.
     pub const fn resumes(mut self, resumes: u32) -> Self {
         self.policy.resumes = resumes;
         self
     }
 
-    /// Re-sends of one call; 3.
+    /// Sets how many resends a call may have; 3 by default.
     pub const fn resends(mut self, resends: u32) -> Self {
         self.policy.resends = resends;
         self
     }
 
-    /// How long a stream stays open before its end counts as an intermediary's time limit; 5 s.
+    /// Sets how long a stream must stay open for its end to count as an intermediary's time limit; 5 s by
+    /// default.
     pub const fn stable_after(mut self, time: Duration) -> Self {
         self.policy.stable_after = time;
         self
     }
 
-    /// Calls in flight at once, the rest wait in order; 256.
+    /// Sets how many calls may be in flight at once, while the rest wait in order; 256 by default.
     pub const fn in_flight(mut self, calls: usize) -> Self {
         self.policy.in_flight = calls;
         self
     }
 
-    /// Statuses that this server, by the operator's word, sends only for requests it did not run; none.
+    /// Sets the statuses that, as the operator declares, this server sends only for requests it did not run;
+    /// none by default.
     pub fn assume_unexecuted(mut self, statuses: impl IntoIterator<Item = StatusCode>) -> Self {
         self.policy.assume_unexecuted = statuses.into_iter().collect();
         self
     }
 
-    /// Which of a tool's own annotations are believed; `readOnlyHint`.
+    /// Sets which of a tool's annotations are believed; `readOnlyHint` by default.
     pub const fn trust_hints(mut self, trust: TrustHints) -> Self {
         self.policy.trust_hints = trust;
         self
     }
 
-    /// Checks everything and names all that is out of bounds.
+    /// Checks all settings, and reports all that are out of bounds.
     pub fn build(self) -> Result<RetryPolicy, PolicyError> {
         let policy = self.policy;
         let mut faults = Faults::default();
@@ -199,7 +202,7 @@ impl PolicyBuilder {
     }
 }
 
-/// Everything that is wrong with a policy: field, value and bound.
+/// All faults in a policy, each with field, value and bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     faults: Vec<String>,

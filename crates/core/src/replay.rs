@@ -1,9 +1,9 @@
-//! May this request be sent twice?
+//! Whether a request may be sent twice.
 //!
-//! A request that may have reached the server is repeated only if a second run does no harm. That
-//! is known for methods that read, for calls that the caller marked, and for tools that say so
-//! themselves, as far as their word is trusted. Everything else is unsafe: the honest end of an
-//! interrupted deployment is a doubt, not a second deployment.
+//! A request that may have reached the server is repeated only if a second run does no harm. That is known
+//! for methods that read, for calls that the caller marked, and for tools whose annotations say so, as far as
+//! these are trusted. Everything else is unsafe: an interrupted deployment must end in doubt, not in a second
+//! deployment.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -18,14 +18,14 @@ use crate::outcome::CallName;
 /// What the caller says about repeating a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplayRule {
-    /// Decide by the method and by what the tool says of itself.
+    /// Decide by the method and by the tool's annotations.
     #[default]
     ByNature,
     /// A second run does no harm.
     Repeatable,
 }
 
-/// Which of a tool's own annotations are believed.
+/// Which of a tool's annotations are believed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrustHints {
     /// None: only the caller's word counts.
@@ -37,11 +37,11 @@ pub enum TrustHints {
     All,
 }
 
-/// What the server's tools say about themselves, learnt from `tools/list` answers.
+/// What the server's tools say about themselves, learnt from answers to `tools/list`.
 #[derive(Clone, Debug, Default)]
 pub struct KnownTools {
     tools: BTreeMap<Arc<str>, Known>,
-    /// Fingerprint of the first page, to notice that the tools changed under us.
+    /// The fingerprint of the first page, to notice that the tools have changed.
     first_page: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ pub struct KnownTools {
 pub struct Learnt {
     /// Whether the first page differs from the one learnt before.
     pub is_changed: bool,
-    /// Tools whose schema marks arguments wrongly: a stateless server must not be asked to call them.
+    /// The tools whose schema marks arguments wrongly, which must not be called on a stateless server.
     pub unfit: Vec<(String, Unfit)>,
 }
 
@@ -58,7 +58,7 @@ pub struct Learnt {
 #[derive(Clone, Debug)]
 struct Known {
     hints: Annotations,
-    /// What of its arguments is repeated in headers.
+    /// The arguments that are mirrored in headers.
     mirrors: Mirrors,
 }
 
@@ -80,7 +80,7 @@ impl KnownTools {
             self.tools.clear();
         }
         for tool in page.read::<Page>().unwrap_or_default().tools {
-            // A server can list without end; what does not fit is simply not known to be safe.
+            // A server can list without end; a tool that does not fit in is not known to be safe.
             if self.tools.len() >= MOST_TOOLS {
                 break;
             }
@@ -101,12 +101,12 @@ impl KnownTools {
         learnt
     }
 
-    /// The server says that its tools changed: nothing is known until they are listed again.
+    /// Forgets all tools, because the server says that they have changed.
     pub fn forget(&mut self) {
         self.tools.clear();
     }
 
-    /// What of a tool's arguments is repeated in headers, if the tool is known.
+    /// Returns the arguments that are mirrored in headers, if the tool is known.
     pub fn mirrors(&self, tool: &str) -> Option<&Mirrors> {
         self.tools.get(tool).map(|known| &known.mirrors)
     }
@@ -151,7 +151,7 @@ struct Tool {
     input_schema: Option<Json>,
 }
 
-/// Enough to notice a change, not to resist an adversary.
+/// Returns a hash that shows a change, but does not resist an attacker.
 fn fingerprint(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);

@@ -1,7 +1,7 @@
 //! Jitter from a seed.
 //!
-//! The only randomness in the machine. One generator per link, seeded by whoever makes the link,
-//! so that a seed repeats a run exactly. It spreads waits; it must never guard a secret.
+//! This is the only randomness in the machine. Each link has one generator, seeded when the link is made, so
+//! that a seed repeats a run exactly. It spreads waits; it must never guard a secret.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use std::time::Duration;
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator that always gives the same numbers for the same `seed`.
+    /// Creates a generator whose numbers depend on `seed` alone.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -24,13 +24,13 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, or zero if `bound` is zero.
+    /// Returns a number below `bound`, or zero if `bound` is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The high half of a 128-bit product: unbiased enough for jitter and free of division.
+        // The high half of a 128-bit product is unbiased enough for jitter and free of division.
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A wait between `least` and `most`, both included, in whole microseconds.
+    /// Returns a wait between `least` and `most`, both included, in whole microseconds.
     pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
         let span = u64::try_from(most.saturating_sub(least).as_micros()).unwrap_or(u64::MAX - 1);
         least + Duration::from_micros(self.below(span.saturating_add(1)))

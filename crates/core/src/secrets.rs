@@ -1,31 +1,31 @@
-//! What we are known by, kept out of what is shown: servers like to repeat the address and the headers that
-//! they were asked with, and people put keys into both.
+//! Masking secrets in what is shown. Servers often repeat the address and the headers of a request, and both
+//! may hold keys.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// Texts that must not be shown, the longest first: one may be part of another.
+/// Texts that must not be shown.
 #[derive(Clone, Default)]
 pub struct Secrets(Vec<Box<str>>);
 
 impl Secrets {
-    /// Keeps this out of every text. What is so short is no secret, and would be found in any sentence.
+    /// Masks this text from now on. A very short text is no secret, and would occur in any sentence.
     pub fn keep(&mut self, secret: &str) {
         if secret.len() < SHORTEST || self.0.iter().any(|known| **known == *secret) {
             return;
         }
         if self.0.len() >= MOST {
-            // Those that came first are not in use any more.
+            // The oldest secrets are no longer in use.
             self.0.remove(0);
         }
         self.0.push(secret.into());
     }
 
-    /// Keeps the value of a header out, or of a member of a query. Of `Bearer KEY` the key is kept, too.
+    /// Masks the value of a header or of a query parameter. Of `Bearer KEY` the key alone is masked, too.
     ///
-    /// A plain word is none of it, unless its name tells of a secret: `toolset=issues` must not make a list
-    /// of issues unreadable.
+    /// A plain word is masked only if its name suggests a secret: `toolset=issues` must not make a list of
+    /// issues unreadable.
     pub fn keep_named(&mut self, name: &str, value: &str) {
         if is_plain_word(value) && !tells_of_a_secret(name) {
             return;
@@ -36,27 +36,27 @@ impl Secrets {
         }
     }
 
-    /// Keeps the query of an address out, and each value in it, as it is sent and as it is meant.
+    /// Masks the query of an address, and each value in it, encoded and decoded.
     pub fn keep_query(&mut self, query: &str) {
         self.keep(query);
         self.keep(&decoded(query));
         for member in query.split('&') {
-            // A query may be a key and nothing else.
+            // A query may consist of a key alone.
             let (name, value) = member.split_once('=').unwrap_or(("key", member));
             self.keep_named(name, value);
             self.keep_named(name, &decoded(value));
         }
     }
 
-    /// The text without them.
+    /// Returns the text with all secrets masked, the longest first, because one may be part of another.
     pub fn masked(&self, text: &str) -> String {
         let mut known: Vec<&str> = self.0.iter().map(|secret| &**secret).collect();
         known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         known.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 
-    /// JSON without them, however its strings are written; `None` if there is none of them in it, and no byte
-    /// need change. Strings that hold none keep their bytes.
+    /// Returns JSON with all secrets masked, however its strings are escaped; `None` if it holds none.
+    /// Strings without a secret keep their bytes.
     pub fn masked_json(&self, json: &str) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -78,7 +78,7 @@ impl Secrets {
     }
 }
 
-/// Where the strings of a JSON text stand, quotes included.
+/// Returns the places of the strings in a JSON text, quotes included.
 fn strings(json: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = json.as_bytes();
     let mut at = 0;
@@ -90,7 +90,7 @@ fn strings(json: &str) -> impl Iterator<Item = Range<usize>> {
             if bytes[end] == b'"' {
                 break;
             }
-            // What stands behind a backslash ends nothing.
+            // A character after a backslash does not end the string.
             end += 2;
         }
         at = end + 1;
@@ -98,7 +98,7 @@ fn strings(json: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether it is a word that anybody may read: small letters, perhaps with a dash between them.
+/// Whether a value is an ordinary word: lower-case letters, perhaps with dashes or underscores.
 fn is_plain_word(value: &str) -> bool {
     value.len() < LONGEST_WORD
         && value.bytes().all(|it| it.is_ascii_lowercase() || it == b'-' || it == b'_')
@@ -115,7 +115,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// A value of a query as it is meant: `%2B` is a plus, and a plus is a space.
+/// Decodes a value of a query: `%2B` is a plus, and a plus is a space.
 fn decoded(value: &str) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -139,10 +139,10 @@ fn decoded(value: &str) -> String {
 const MASK: &str = "...";
 const SHORTEST: usize = 5;
 const LONGEST_WORD: usize = 16;
-/// What the names of headers, variables and members of a query have in them, if their values are secrets.
+/// Parts of the names of headers, variables and query parameters whose values are secrets.
 const TELLING: [&str; 11] =
     ["auth", "code", "cookie", "cred", "key", "pass", "pwd", "secret", "session", "sig", "token"];
-/// Tokens are renewed without end.
+/// The most secrets that are kept: tokens are renewed without end.
 const MOST: usize = 64;
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(secrets.masked("bad key: s3c+ret, s3c%2Bret"), "bad key: ..., ...");
     }
 
-    /// `?toolset=issues` made every list of issues a list of dots.
+    /// Masking `?toolset=issues` once made every list of issues a list of dots.
     #[test]
     fn a_plain_word_is_a_secret_only_under_a_name_that_says_so() {
         let mut secrets = Secrets::default();

@@ -1,22 +1,22 @@
-//! The name of a session, and whether a request carried one.
+//! The id of a session, and whether a request carried one.
 
 use std::fmt;
 use std::sync::Arc;
 
 /// A session id, as the server issued it.
 ///
-/// Whoever has it can speak in the session, so it never prints itself.
+/// It lets its holder send requests in the session, so it never prints itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
-    /// Takes an id from a header, if it is one: visible ASCII only (Session Management, 1).
+    /// Creates an id from a header's value, if it is valid: visible ASCII only (Session Management, 1).
     pub fn new(id: &str) -> Option<Self> {
         let is_visible = !id.is_empty() && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
         is_visible.then(|| Self(id.into()))
     }
 
-    /// The id, for the header that carries it.
+    /// Returns the id, for the header that carries it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,13 +31,13 @@ impl fmt::Debug for SessionId {
 /// Whether a request named a session to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// None yet: the request is to make one.
+    /// None yet: the request asks for one.
     Handshake,
-    /// The server issued none: it may still forget us, but a 404 is then only a 404.
+    /// None, because the server issued none. It may still forget the client, but a 404 is then only a 404.
     NoSession,
-    /// The server issued an id and the request carried it.
+    /// The id that the server issued.
     Session,
-    /// The era has no sessions: there is nothing to lose, whatever the words say.
+    /// None, because the era has no sessions, whatever an answer says.
     Stateless,
 }
 

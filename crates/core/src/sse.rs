@@ -1,10 +1,10 @@
 //! Decodes a Server-Sent-Events stream, fed in whatever pieces the network delivers.
 //!
-//! The rules are those of the WHATWG HTML standard, section 9.2.6, "Interpreting an event stream".
-//! What an event *means* (a message, a priming id, a new delay) is for others to decide.
+//! The rules are those of the WHATWG HTML standard, section 9.2.6, "Interpreting an event stream". This
+//! module never decides what an event *means* (a message, a priming id, a new delay).
 //!
-//! The decoder never waits for a byte it does not need, never holds more than a small multiple of
-//! its limit, and never looks at a byte again because the rest of its line came later.
+//! The decoder never waits for a byte it does not need, never holds more than a small multiple of its limit,
+//! and never looks at a byte again because the rest of its line came later.
 //!
 //! ```text
 //! chunks --> lines (cut, skip comments, limit) --> block (collect fields) --> Item
@@ -67,7 +67,7 @@ impl Decoder {
         self.lines.feed(chunk);
     }
 
-    /// How many bytes of an unfinished block wait for the rest of it.
+    /// Returns how many bytes of an unfinished block wait for the rest of it.
     #[must_use]
     pub const fn held(&self) -> usize {
         self.lines.used()
@@ -108,10 +108,10 @@ impl fmt::Debug for Decoder {
     }
 }
 
-/// One thing a stream had to say.
+/// One item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A whole comment line: it carries nothing, but the server is alive.
+    /// A whole comment line: it carries nothing, but shows that the server is alive.
     Comment,
     /// A block with at least one field the standard knows, ended by a blank line.
     Event(SseEvent),

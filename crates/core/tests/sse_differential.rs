@@ -37,7 +37,7 @@ fn both_decoders_make_the_same_of_a_hundred_thousand_streams() {
     assert!(messages > 100_000, "only {messages} messages");
 }
 
-/// What a client knows when a message arrives; at the end of the stream, without a message.
+/// The state of a client when a message arrives or, without a message, at the end of the stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     message: Option<(String, String)>,
@@ -93,7 +93,7 @@ fn theirs(chunks: &[Bytes]) -> Vec<State> {
     states
 }
 
-/// A stream of up to twenty lines.
+/// Returns a stream of up to twenty lines.
 ///
 /// It ends either with a block that is finished, or with one that is not and has no `retry`.
 fn stream(random: &mut SplitMix64) -> Vec<u8> {
@@ -131,7 +131,7 @@ fn chunks(stream: &[u8], random: &mut SplitMix64) -> Vec<Bytes> {
     chunks
 }
 
-/// The generator of Steele, Lea and Flood: small, and the same on every machine.
+/// The generator of Steele, Lea and Flood: small, and equal on every machine.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -163,7 +163,7 @@ const START: &[&[u8]] = &[
     b"\xef",
 ];
 
-/// `retry` comes first, so that it can be left out.
+/// The names of fields. `retry` comes first, so that it can be left out.
 const NAMES: &[&[u8]] = &[
     b"retry",
     b"data",
@@ -195,7 +195,8 @@ const NAMES: &[&[u8]] = &[
 
 const COLONS: &[&[u8]] = &[b":", b":", b": ", b": ", b": ", b":  ", b"", b" :", b"::", b":\t"];
 
-/// Numbers have at most three digits, so that three in a row are a delay that fits into `u32`.
+/// The values of fields. Numbers have at most three digits, so that three in a row are a delay that fits into
+/// `u32`.
 const VALUES: &[&[u8]] = &[
     b"a",
     b"message",
@@ -218,7 +219,7 @@ const VALUES: &[&[u8]] = &[
     b"\xef\xbb\xbf",
 ];
 
-/// The empty end, which glues two lines together, comes first: it could make a delay too long.
+/// The ends of lines. The empty end, which joins two lines, comes first: it could make a delay too long.
 const ENDS: &[&[u8]] = &[
     b"",
     b"\n",

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use ridethrough_core::message::Id;
+use ridethrough_core::message::code;
 use serde_json::{Value, json};
 
 use crate::child::Obituary;
@@ -53,7 +54,7 @@ impl Over {
                 })
             }
         };
-        error(Some(id), NO_ANSWER, &message, Some(data))
+        error(Some(id), code::SERVER_ERROR, &message, Some(data))
     }
 }
 
@@ -67,13 +68,6 @@ pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Valu
     let id = id.map_or("null", |id| id.json().as_str());
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into()
 }
-
-/// The first code that JSON-RPC leaves to implementations.
-pub(crate) const NO_ANSWER: i64 = -32000;
-/// The code that servers of the official SDKs use for an unknown session.
-pub(crate) const NO_SESSION: i64 = -32001;
-pub(crate) const NOT_A_REQUEST: i64 = -32600;
-pub(crate) const NOT_JSON: i64 = -32700;
 
 #[cfg(test)]
 mod tests {

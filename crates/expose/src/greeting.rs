@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Id, Incoming, Message};
 use tokio::time::{Instant, timeout_at};
 
-use crate::fault::{NO_ANSWER, Over, error};
+use crate::fault::{Over, error};
 use crate::headers::SESSION;
 use crate::parts::Part;
 use crate::posted::Posted;
@@ -57,7 +58,10 @@ pub(crate) async fn begin(sessions: &Arc<Sessions>, posted: Posted, carries: Car
                  who also accepts `text/event-stream` can wait for longer",
                 sessions.name()
             );
-            reply::json(StatusCode::GATEWAY_TIMEOUT, error(Some(id), NO_ANSWER, &what, None))
+            reply::json(
+                StatusCode::GATEWAY_TIMEOUT,
+                error(Some(id), code::SERVER_ERROR, &what, None),
+            )
         }
         _ => {
             unclaimed.claim();

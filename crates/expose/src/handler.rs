@@ -16,6 +16,7 @@ use http::header::ORIGIN;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Incoming};
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Id, Message};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -23,7 +24,7 @@ use tokio::time::timeout;
 use crate::access::AccessPolicy;
 use crate::connections::{Connection, Connections};
 use crate::cors;
-use crate::fault::{NO_ANSWER, Over, error};
+use crate::fault::{Over, error};
 use crate::greeting;
 use crate::headers::Headers;
 use crate::parts::Part;
@@ -270,9 +271,10 @@ async fn pass(session: &Arc<Session>, posted: Posted, carries: Carries) -> Reply
 /// Answers with the answers alone, once they are there.
 async fn answers(mut reader: Reader, asked: Option<&Id>, is_batch: bool) -> Reply {
     match reader.next_event().await {
-        None => {
-            reply::json(StatusCode::OK, error(asked, NO_ANSWER, "the call was cancelled", None))
-        }
+        None => reply::json(
+            StatusCode::OK,
+            error(asked, code::SERVER_ERROR, "the call was cancelled", None),
+        ),
         Some(first) if is_batch => reply::array(first, reader),
         Some(answer) => reply::json(StatusCode::OK, answer),
     }
@@ -292,7 +294,7 @@ fn story(session: &Session) -> Option<String> {
 }
 
 fn not_acceptable(message: &str) -> Reply {
-    reply::refusal(StatusCode::NOT_ACCEPTABLE, NO_ANSWER, message)
+    reply::refusal(StatusCode::NOT_ACCEPTABLE, code::SERVER_ERROR, message)
 }
 
 /// The path of the server.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Elements, Id, Json, Message};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -18,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::child::{Child, Obituary};
-use crate::fault::{NO_ANSWER, Over, error};
+use crate::fault::{Over, error};
 use crate::lines::{Lines, TooLong};
 use crate::news::News;
 use crate::parts::{Part, Unreadable, part, part_alone};
@@ -191,7 +192,7 @@ impl Ears {
                 part.text.len()
             );
             let data = json!({ "kind": "answerLost", "mayHaveRun": true });
-            let answer = |id: &Id| error(Some(id), NO_ANSWER, &what, Some(data.clone()));
+            let answer = |id: &Id| error(Some(id), code::SERVER_ERROR, &what, Some(data.clone()));
             self.session.lock().streams.fail(id.json(), answer);
         }
     }
@@ -205,7 +206,7 @@ impl Ears {
             && let Some(id) = json.member("id")
         {
             let what = format!("`{}` answered with neither a result nor an error", self.name);
-            let answer = |id: &Id| error(Some(id), NO_ANSWER, &what, None);
+            let answer = |id: &Id| error(Some(id), code::SERVER_ERROR, &what, None);
             self.session.lock().streams.fail(&id, answer);
         }
         (self.tell)(News::Rubbish { session: self.session.number });

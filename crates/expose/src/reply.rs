@@ -11,10 +11,11 @@ use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use ridethrough_core::message::Id;
+use ridethrough_core::message::code;
 
 use crate::access::Closed;
 use crate::calls::{LONGEST_ID, MOST_CALLS, NotTaken};
-use crate::fault::{NO_ANSWER, NO_SESSION, NOT_A_REQUEST, NOT_JSON, error};
+use crate::fault::error;
 use crate::headers::{EVENTS, JSON};
 use crate::parts::{MOST_PARTS, Unreadable};
 use crate::posted::Refused;
@@ -90,7 +91,7 @@ pub(crate) fn closed(why: Closed) -> Reply {
         }
         Closed::WrongToken => (StatusCode::UNAUTHORIZED, "this is not the token"),
     };
-    let reply = refusal(status, NO_ANSWER, message);
+    let reply = refusal(status, code::SERVER_ERROR, message);
     match why {
         Closed::Host | Closed::Origin => reply,
         Closed::NoToken => with(reply, WWW_AUTHENTICATE, "Bearer"),
@@ -104,7 +105,8 @@ pub(crate) fn unavailable(id: Option<&Id>, why: &Unavailable) -> Reply {
     let Unavailable { what, retry_after } = why;
     let seconds = whole_seconds(*retry_after).max(1);
     let message = format!("{what}; nothing was run; come again in {seconds} s");
-    let reply = json(StatusCode::SERVICE_UNAVAILABLE, error(id, NO_ANSWER, &message, None));
+    let reply =
+        json(StatusCode::SERVICE_UNAVAILABLE, error(id, code::SERVER_ERROR, &message, None));
     with(reply, RETRY_AFTER, &seconds.to_string())
 }
 
@@ -114,13 +116,13 @@ pub(crate) fn no_session(why: Option<&str>) -> Reply {
         Some(why) => format!("Session not found: {why}; begin a new one with `initialize`"),
         None => "Session not found; begin a new one with `initialize`".to_owned(),
     };
-    refusal(StatusCode::NOT_FOUND, NO_SESSION, &message)
+    refusal(StatusCode::NOT_FOUND, code::SESSION_NOT_FOUND, &message)
 }
 
 /// 400: the request names no session.
 pub(crate) fn which_session() -> Reply {
     let message = "Mcp-Session-Id header is required; a session begins with `initialize`";
-    refusal(StatusCode::BAD_REQUEST, NO_ANSWER, message)
+    refusal(StatusCode::BAD_REQUEST, code::SERVER_ERROR, message)
 }
 
 /// 404: the path is wrong.
@@ -131,7 +133,8 @@ pub(crate) fn nothing_here() -> Reply {
 
 /// 405: the method is wrong.
 pub(crate) fn not_that_way() -> Reply {
-    let reply = refusal(StatusCode::METHOD_NOT_ALLOWED, NO_ANSWER, "only GET, POST and DELETE");
+    let reply =
+        refusal(StatusCode::METHOD_NOT_ALLOWED, code::SERVER_ERROR, "only GET, POST and DELETE");
     with(reply, ALLOW, "GET, POST, DELETE")
 }
 
@@ -149,7 +152,7 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
                 "{MOST_CALLS} calls of this session may be under way at once; nothing was run; \
                  come again when some are answered"
             );
-            refusal(StatusCode::TOO_MANY_REQUESTS, NO_ANSWER, &message)
+            refusal(StatusCode::TOO_MANY_REQUESTS, code::SERVER_ERROR, &message)
         }
         Refused::Unreadable(Unreadable::NotJson) => {
             unreadable(StatusCode::BAD_REQUEST, "this is not JSON")
@@ -157,19 +160,19 @@ pub(crate) fn not_taken(why: Refused) -> Reply {
         Refused::Unreadable(Unreadable::NotJsonRpc) => wrong("this is no JSON-RPC message"),
         Refused::Unreadable(Unreadable::TooMany) => {
             let message = format!("a batch may have {MOST_PARTS} messages; nothing was run");
-            refusal(StatusCode::PAYLOAD_TOO_LARGE, NOT_A_REQUEST, &message)
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, code::INVALID_REQUEST, &message)
         }
     }
 }
 
 /// The answer to a body that cannot be read.
 pub(crate) fn unreadable(status: StatusCode, message: &str) -> Reply {
-    refusal(status, NOT_JSON, message)
+    refusal(status, code::PARSE_ERROR, message)
 }
 
 /// 400: the request cannot be answered, for this reason.
 pub(crate) fn wrong(message: &str) -> Reply {
-    refusal(StatusCode::BAD_REQUEST, NOT_A_REQUEST, message)
+    refusal(StatusCode::BAD_REQUEST, code::INVALID_REQUEST, message)
 }
 
 pub(crate) fn with(mut reply: Reply, name: HeaderName, value: &str) -> Reply {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Message};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout};
@@ -186,7 +187,7 @@ impl Session {
     fn note(&self, parts: &[Part]) {
         for Part { message, .. } in parts {
             if let Message::Notification { method, params: Some(params) } = message
-                && &**method == "notifications/cancelled"
+                && &**method == notification::CANCELLED
                 && let Some(id) = params.member("requestId")
             {
                 self.lock().streams.cancel(&id);

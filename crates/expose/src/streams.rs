@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Id, Json, Message};
 use tokio::sync::Notify;
 
@@ -82,7 +83,7 @@ impl Streams {
     pub(crate) fn target(&self, message: &Message) -> Option<u64> {
         match message {
             Message::Response { id, .. } => Some(self.calls.of_id(id.as_ref()?.json())?.stream),
-            Message::Notification { method, params } if &**method == PROGRESS => {
+            Message::Notification { method, params } if &**method == notification::PROGRESS => {
                 let token = params.as_ref().and_then(|params| params.member("progressToken"));
                 let call = token.and_then(|token| self.calls.of_token(&token));
                 match call {
@@ -311,7 +312,6 @@ impl Stream {
 pub(crate) const STANDING: u64 = 0;
 /// The number of the first stream: a session begins with `initialize`.
 pub(crate) const GREETING: u64 = 1;
-const PROGRESS: &str = "notifications/progress";
 /// How many streams are kept after their end, for clients whose connection broke just then.
 const MOST_FINISHED: usize = 64;
 const MOST_FINISHED_BYTES: usize = 16 << 20;

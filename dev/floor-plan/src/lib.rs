@@ -1,16 +1,17 @@
 //! Checks that the workspace matches `floor-plan.toml`: imports point down only, and platforms are named in
 //! one place.
 //!
-//! No lower floor may know anything of an upper one, neither between crates nor between the modules of one. A
-//! new file fails until it has a floor, and modules do not import each other in a circle. The rules are in
-//! [`modules`], [`circles`], [`crates`] and [`platforms`], and look at data; [`workspace`] is the only part
-//! that touches the disk.
+//! Nothing below may know anything above, neither between crates nor between the modules of one;
+//! a new file must be given a floor before it passes, and modules do not import each other in a circle. The
+//! rules are in [`modules`], [`circles`], [`names`], [`crates`] and [`platforms`], and look at data; [`workspace`] is the
+//! only part that touches the disk.
 
 pub mod breach;
 pub mod circles;
 pub mod crates;
 pub mod import;
 pub mod modules;
+pub mod names;
 pub mod plan;
 pub mod platforms;
 pub mod source;
@@ -32,6 +33,8 @@ pub fn check(workspace: &Workspace) -> Vec<Breach> {
         }
         let together = plan.map_or(&[][..], |plan| &plan.together);
         breaches.extend(circles::check(name, together, sources));
+        let stand_ins = plan.map_or(&[][..], |plan| &plan.stand_ins);
+        breaches.extend(names::check(name, stand_ins, sources));
         let listed = plan.map_or(&[][..], |plan| &plan.platform);
         breaches.extend(platforms::check(name, listed, sources));
     }

@@ -25,8 +25,8 @@ fn report(workspace: &Workspace) -> ExitCode {
     if breaches.is_empty() {
         let crates = workspace.sources.len();
         println!(
-            "floor plan: {crates} crates, every import points down, none goes in a circle, \
-             platforms are in their place"
+            "floor plan: {crates} crates, every import points down, none goes in a circle, every \
+             type has its own name, platforms are in their place"
         );
         return ExitCode::SUCCESS;
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use ridethrough::credentials::Challenge;
+use ridethrough::credentials::Demand;
 use ridethrough::probe::{keep_alive, read_head};
 use ridethrough::transport::{AnswerHead, Endpoint};
 use ridethrough_core::head::{Content, Redirect};
@@ -89,10 +89,10 @@ fn check_challenge(head: &AnswerHead, parts: &Parts) {
         found.map(|(_, value)| value.as_str())
     };
     let expected = match param("error") {
-        Some("insufficient_scope") => Challenge::Scope(param("scope").unwrap_or_default().into()),
-        _ => Challenge::Credentials,
+        Some("insufficient_scope") => Demand::Scope(param("scope").unwrap_or_default().into()),
+        _ => Demand::Credentials,
     };
-    assert_eq!(head.challenge.as_ref(), Some(&expected));
+    assert_eq!(head.challenge.as_ref().map(|it| &it.demand), Some(&expected));
 }
 
 /// The parameters of a line with one challenge; `None` if it has none or several, or breaks the rules of RFC

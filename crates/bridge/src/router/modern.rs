@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{BoxFuture, Shared};
 use futures_util::stream::FuturesUnordered;
 use ridethrough::Era;
+use ridethrough_core::message::code;
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Id, Json};
 use ridethrough_core::{ExchangeId, QuestionId};
 use tokio::io::AsyncWrite;
@@ -232,7 +234,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Subject::of(method, params)
         };
         if !self.modern.rounds.ask(Instant::now(), call, question, subject) {
-            self.inbox.answer(id, Answer::refusal(TOO_BUSY, "too many requests at once"));
+            self.inbox.answer(id, Answer::refusal(code::SERVER_ERROR, "too many requests at once"));
         }
     }
 
@@ -270,16 +272,16 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     ) {
         let is_modern = self.host_era == Some(Era::Modern);
         match method {
-            "notifications/progress" => {
+            notification::PROGRESS => {
                 let Some(params) = self.progress(exchange, params) else { return };
                 self.outbox.notification(method, Some(&params));
             }
             _ if method == UPDATED || is_list_change(method) => {
                 self.announce(method, params.as_ref());
             }
-            "notifications/message" if is_modern && self.modern.level.is_none() => {}
-            // The revision does not have these, or has them on `subscriptions/listen` only.
-            "notifications/elicitation/complete"
+            notification::LOG if is_modern && self.modern.level.is_none() => {}
+            // What the revision does not have, or has for those who listen only.
+            notification::ELICITATION_COMPLETE
             | "notifications/tasks"
             | "notifications/tasks/status"
                 if is_modern => {}
@@ -331,6 +333,3 @@ impl<W: AsyncWrite + Unpin> Router<W> {
 fn is_list_change(method: &str) -> bool {
     Kind::ALL.iter().any(|kind| kind.changed() == method)
 }
-
-/// The code that the client uses for this.
-const TOO_BUSY: i64 = -32000;

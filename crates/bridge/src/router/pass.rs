@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ridethrough::event::Delivered;
 use ridethrough::{Call, Era};
+use ridethrough_core::message::notification;
 use ridethrough_core::message::{Answer, Id, Json, Message};
 use ridethrough_core::{Kind as Ending, Outcome, QuestionId};
 use tokio::io::AsyncWrite;
@@ -102,7 +103,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         }
         if self.goes_upstream(method) {
             self.notices.pass_on(&self.client, method, params.as_ref());
-        } else if method == "notifications/cancelled"
+        } else if method == notification::CANCELLED
             && let Some(id) = params.and_then(|params| params.member("requestId"))
         {
             self.take_back(id.as_bytes());
@@ -123,9 +124,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         match method {
             // The client itself sends it, in each of its sessions.
             "notifications/initialized" => false,
-            // The client knows the id of the request at the upstream, and whether it was sent.
-            "notifications/cancelled" => false,
-            // A stateless upstream asks for roots when a call needs them.
+            // The client knows by which id the upstream knows the request, and whether it does.
+            notification::CANCELLED => false,
+            // Such an upstream asks for them when a call needs them.
             "notifications/roots/list_changed" => !self.is_stateless,
             _ => true,
         }
@@ -239,8 +240,8 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Handles a message of the upstream that is not an answer.
     pub(super) fn hand_over(&mut self, delivered: Delivered) {
         match delivered {
-            // It names the upstream's id of a question. `Withdrawn` says it by the bridge's id.
-            Delivered::Notification { method, .. } if &*method == "notifications/cancelled" => {}
+            // It names the upstream's id of a question. `Withdrawn` says the same in ours.
+            Delivered::Notification { method, .. } if &*method == notification::CANCELLED => {}
             Delivered::Notification { exchange, method, params } => {
                 self.tell_host(exchange, &method, params);
             }
@@ -257,7 +258,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                     "requestId": question.number(),
                     "reason": "the server does not wait for the answer any more",
                 }));
-                self.outbox.notification("notifications/cancelled", Some(&params));
+                self.outbox.notification(notification::CANCELLED, Some(&params));
             }
         }
     }

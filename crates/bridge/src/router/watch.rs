@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use ridethrough::event::Seen;
-use ridethrough::news;
+use ridethrough::wording;
 use ridethrough_core::Event;
 use ridethrough_core::message::Json;
 use ridethrough_core::mirror::Unfit;
@@ -29,7 +29,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
             Seen::Missed(_) => return self.check_lists(),
         };
         if self.voice.detail == Detail::Everything {
-            self.voice.say(Some(&excerpt(&news::of(event, at).words)));
+            self.voice.say(Some(&excerpt(&wording::of(event, at).words)));
         }
         let line = self.news.heard(Instant::now(), event);
         self.voice.say(line.as_deref());

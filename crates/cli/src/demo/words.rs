@@ -5,7 +5,7 @@ use std::time::Duration;
 use ridethrough::error::{Delivery, Reason};
 use ridethrough::event::{Event, Moment};
 use ridethrough::machine::event::Remedy;
-use ridethrough::news;
+use ridethrough::wording;
 
 use super::judge::seconds;
 
@@ -64,7 +64,7 @@ impl Narrator {
             Event::SessionRenewalFailed { reason, next } => {
                 format!("the handshake failed: {reason}; ask again in {}", until(next))
             }
-            other => news::of(other, at).words,
+            other => wording::of(other, at).words,
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ridethrough::Client;
 use ridethrough::event::{Event, Events, Seen};
-use ridethrough::news::{self, News, Weight};
+use ridethrough::wording::{self, Weight, Wording};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, interval};
 
@@ -70,8 +70,8 @@ impl Teller {
     }
 
     fn see(&mut self, seen: &Seen) {
-        let (at, News { weight, words, .. }) = match seen {
-            Seen::Event { at, event } => (*at, news::of(event, *at)),
+        let (at, Wording { weight, words, .. }) = match seen {
+            Seen::Event { at, event } => (*at, wording::of(event, *at)),
             Seen::Missed(count) => {
                 return self.terminal.say(&format!("{count} events were missed"));
             }
@@ -115,7 +115,8 @@ impl Teller {
             // It was told as it happened.
             Some(_) if self.least.is_some() => return,
             Some(trouble) => {
-                self.terminal.say(&format!("still trying after {}: {trouble}", news::time(waited)));
+                self.terminal
+                    .say(&format!("still trying after {}: {trouble}", wording::time(waited)));
             }
             None if self.terminal.is_terminal() => return,
             None => self.terminal.say(&waiting),

@@ -1,4 +1,4 @@
-//! One call: how it is to be treated, and the wait for its outcome.
+//! One call: its options, and how it is begun.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::http::checked_header;
 use crate::model::Progress;
 
-/// A call that has not begun. Await it for its result, or say first how it is to be treated.
+/// A call that has not begun. Await it for its result, or set its options first.
 ///
 /// It begins with [`answer`](Self::answer), or when it is turned into a future: by `.await`, or by
 /// `.into_future()` where a future is wanted, as in `join_all` and `tokio::spawn`.
@@ -43,7 +43,7 @@ pub struct Call<T = Json> {
     client: Client,
     request: Request,
     headers: HeaderMap,
-    /// What makes the call unfit to be sent.
+    /// Why the call cannot be sent, if so.
     fault: Option<String>,
     reporter: Option<Reporter>,
     listener: Option<(ProgressReader, Listener)>,
@@ -52,7 +52,7 @@ pub struct Call<T = Json> {
     read: ReadResult<T>,
 }
 
-/// How a result is read.
+/// The function that reads a result.
 pub(super) type ReadResult<T> = fn(Json) -> Result<T, serde_json::Error>;
 
 impl<T> Call<T> {
@@ -76,41 +76,42 @@ impl<T> Call<T> {
         }
     }
 
-    /// A call that cannot be sent, for this reason.
+    /// Marks a call that cannot be sent, with the reason.
     pub(super) fn unfit(mut self, fault: String) -> Self {
         self.fault.get_or_insert(fault);
         self
     }
 
-    /// The call's own time, in all: waits, repeats and resumes included. Without it, that of the
-    /// policy: 10 minutes for `tools/call`, 60 s for every other method.
+    /// Sets the time that the call may take in all, with waits, repeats and resumes. The default is the
+    /// policy's: 10 minutes for `tools/call`, 60 s for every other method.
     pub const fn timeout(mut self, time: Duration) -> Self {
         self.request.options.deadline = Some(time);
         self
     }
 
-    /// A second run does no harm: the call may be sent again when it is in doubt.
+    /// Declares that a second run does no harm, so that the call may be sent again when it is in doubt.
     pub const fn idempotent(mut self) -> Self {
         self.request.options.replay = ReplayRule::Repeatable;
         self
     }
 
-    /// Asks the server, whatever of it was kept: see [`Cache`](crate::policy::Cache).
+    /// Asks the server even if a kept result could answer: see [`Cache`](crate::policy::Cache).
     pub const fn fresh(mut self) -> Self {
         self.accepts = Accepts::Fresh;
         self
     }
 
-    /// Leaves what a stateless server asks for before it can answer (`input_required`) to the caller: it is
-    /// given as the result that it is, and the caller's next call carries `inputResponses` and
-    /// `requestState`. For whoever stands between the server and a client that does this by itself; without
-    /// it, handlers and the [`Inbox`](crate::event::Inbox) are asked.
+    /// Makes a stateless server's request for input (`input_required`) the result of the call. The
+    /// caller's next call carries `inputResponses` and `requestState`. This is for programs between the
+    /// server and a client that handles such requests itself; by default, handlers and the
+    /// [`Inbox`](crate::event::Inbox) are asked.
     pub const fn passing_input(mut self) -> Self {
         self.request.options.passes_input = true;
         self
     }
 
-    /// Says which exchange the call will be, so that a question of the server's can be told to be about it.
+    /// Returns a [`Track`] that names the call's exchange, so that a question of the server can be matched
+    /// with the call.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -131,7 +132,7 @@ impl<T> Call<T> {
         (self, track)
     }
 
-    /// Asks the server for progress, and gives the call more time with each, under an absolute cap.
+    /// Asks the server for progress, and extends the call's deadline with each, up to a cap.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -154,11 +155,11 @@ impl<T> Call<T> {
         self
     }
 
-    /// A header for this call alone: it goes out with each send and each resume of it, in place of
-    /// the client's own of that name, and with nothing else. Its value is never printed.
+    /// Adds a header to every request of this call, including resends and resumes. It replaces the client's
+    /// header of that name. Its value is never printed.
     ///
-    /// One that cannot be sent, or that the client writes itself, ends the call with
-    /// [`Kind::Config`] before anything is sent.
+    /// A header that cannot be sent, or that the client sets itself, ends the call with [`Kind::Config`]
+    /// before anything is sent.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -173,8 +174,8 @@ impl<T> Call<T> {
         self
     }
 
-    /// Something for the `_meta` of the request, such as the place of this call in a trace. What the
-    /// protocol keeps for the client itself cannot be said here.
+    /// Adds a member to the `_meta` of the request, such as the call's place in a trace. Members that the
+    /// protocol reserves for the client cannot be set.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -194,10 +195,10 @@ impl<T> Call<T> {
         }
     }
 
-    /// Asks the server for progress and hands it over as it comes.
+    /// Asks the server for progress and passes it to `listener` as it arrives.
     ///
-    /// The listener runs where the call is awaited. If it is slow, the oldest progress is skipped;
-    /// progress that does not increase is never handed over.
+    /// The listener runs where the call is awaited. If it is slow, the oldest progress is skipped; progress
+    /// that does not increase is never passed on.
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         let (reporter, steps) = progress();
         self.request.options.progress = true;
@@ -206,8 +207,8 @@ impl<T> Call<T> {
         self
     }
 
-    /// Asks the server for progress and gives it as a stream, which ends with the call. It takes the
-    /// place of a listener.
+    /// Asks the server for progress and returns it as a stream, which ends with the call. The stream replaces
+    /// a listener.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -228,8 +229,8 @@ impl<T> Call<T> {
         (self, ProgressStream::new(steps))
     }
 
-    /// Lets the server make a task of it, where the server and the tool can, and gives the task instead
-    /// of its result. Only for [`call_tool`](Client::call_tool); see [`ClientBuilder::tasks`].
+    /// Asks the server to make a task of the call, where the server and the tool support it, and returns the
+    /// task instead of its result. Only for [`call_tool`](Client::call_tool); see [`ClientBuilder::tasks`].
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -250,8 +251,8 @@ impl<T> Call<T> {
         TaskCall::new(self)
     }
 
-    /// Waits for the answer, be it a result or an error of the server's. A task is given as the answer
-    /// that it is, and not followed.
+    /// Begins the call and waits for the server's answer, a result or an error. If the answer is a task, it
+    /// is returned as it is and not followed.
     pub fn answer(self) -> Pending {
         let Self {
             client, mut request, headers, fault, reporter, listener, accepts, track, ..
@@ -268,7 +269,7 @@ impl<T> Call<T> {
         pending
     }
 
-    /// Waits for the result, and says where it comes from: from the server, or from what was kept.
+    /// Waits for the result, and tells its source: the server, or the cache.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -283,7 +284,7 @@ impl<T> Call<T> {
         PendingSourced::new(self.into_future())
     }
 
-    /// Reads the result as a type of your own.
+    /// Reads the result as type `U`.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -302,9 +303,9 @@ impl<T> Call<T> {
     }
 }
 
-/// What tasks need of a call.
+/// The methods of a call that tasks need.
 impl<T> Call<T> {
-    /// How to follow the task that the server may make of it, if it may.
+    /// Returns how to follow the task that the server may make of the call, if it may.
     pub(super) fn plan(&self) -> Option<Plan> {
         let tasks = self.client.tasks.as_ref().filter(|_| self.is_tool_call())?;
         let time = Time::of_call(&self.request.options, tasks.time);
@@ -354,7 +355,7 @@ impl<T> fmt::Debug for Call<T> {
     }
 }
 
-/// What is asked, for messages to people.
+/// Returns the name of a request for error messages.
 fn name_of(request: &Request) -> CallName {
     let name = || request.params.as_ref()?.member("name")?.read::<String>();
     let is_tool = &*request.method == TOOLS_CALL;
@@ -362,12 +363,12 @@ fn name_of(request: &Request) -> CallName {
     CallName { method: request.method.clone(), tool }
 }
 
-/// Ends a call that cannot be sent, without asking anybody.
+/// Ends a call that cannot be sent, before it reaches the driver.
 fn refuse(caller: Caller, request: &Request, fault: String) {
     let call = name_of(request);
     let reason = Reason::Config(fault.into());
     let error = CallError::new(Kind::Config, Delivery::NotSent, call, reason);
-    // Whoever asked may be gone, and then does not want to know.
+    // The caller may be gone, and then needs no answer.
     let _ = caller.reply.send(Err(error).into());
 }
 

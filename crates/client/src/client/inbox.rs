@@ -1,4 +1,4 @@
-//! The server's own messages, raw: for bridges and whoever answers them himself.
+//! The server's own messages as raw JSON, for bridges and applications that answer them themselves.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,14 +10,13 @@ use tokio::sync::mpsc;
 
 use crate::driver::{CommandSender, DriverCommand, Post};
 
-/// Notifications and requests of the server, as they come: a [`Stream`].
+/// A [`Stream`] of the server's notifications and requests, as they arrive.
 ///
-/// It holds 1,024 messages, and three times the message limit in bytes. What finds it full is not
-/// kept: a notification is dropped and counted, a request is answered with an error. Nothing in the
-/// link waits for its reader.
+/// It holds 1,024 messages, and three times the message limit in bytes. When it is full, a notification is
+/// dropped and counted, and a request is answered with an error. The link never waits for the reader.
 ///
-/// A server asks only what the client said it can answer ([`ClientBuilder::capabilities`]), and only
-/// over a link that is up: see [`Client::connect`] and [`Client::keep_connected`].
+/// A server sends only requests that the client's capabilities allow ([`ClientBuilder::capabilities`]), and
+/// only over a link that is up: see [`Client::connect`] and [`Client::keep_connected`].
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -56,20 +55,20 @@ impl Inbox {
         Self { post, commands: commands.downgrade() }
     }
 
-    /// The next message; `None` when the client is closed or gone, or another inbox took over.
+    /// Returns the next message; `None` when the client is closed or gone, or another inbox took over.
     pub async fn next(&mut self) -> Option<Delivered> {
         self.post.next().await
     }
 
-    /// Answers a question. One that was withdrawn, or answered before, needs no answer.
+    /// Answers a question. An answer to a question that was withdrawn, or answered before, is ignored.
     pub fn answer(&self, question: QuestionId, answer: Answer) {
         if let Some(commands) = self.commands.upgrade() {
-            // A driver that is gone has nobody left to answer.
+            // If the driver is gone, no server waits for the answer.
             let _ = commands.send(Box::new(DriverCommand::Answer { question, answer }));
         }
     }
 
-    /// How many messages found this inbox full.
+    /// Returns how many messages were not kept because this inbox was full.
     pub fn dropped(&self) -> u64 {
         self.post.dropped()
     }
@@ -84,13 +83,14 @@ impl Stream for Inbox {
 }
 
 impl Drop for Inbox {
-    /// The server may wait for answers before it gives its own: what nobody read is refused.
+    /// Refuses the questions that were not read, because the server may wait for their answers before it
+    /// answers a call.
     fn drop(&mut self) {
         let Some(commands) = self.commands.upgrade() else { return };
         for delivered in self.post.close() {
             if let Delivered::Question { question, .. } = delivered {
                 let answer = Answer::refusal(-32601, "Method not found");
-                // A driver that is gone has nobody left to answer.
+                // If the driver is gone, no server waits for the answer.
                 let _ = commands.send(Box::new(DriverCommand::Answer { question, answer }));
             }
         }

@@ -1,7 +1,7 @@
 //! Lists that come in pages.
 //!
-//! Pages are followed to the end, and the end is bounded: by a number of pages, by their size, and
-//! by a cursor that comes twice.
+//! Pages are followed to the end, within three bounds: a number of pages, their size, and a cursor that comes
+//! twice.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::error::{Error, ServerError};
 use crate::model::{self, Listed};
 use crate::source::{Source, Sourced};
 
-/// A list of a server that was not asked for yet. Await it for the whole, or take it page by page.
+/// A list of the server, not requested yet. Await it for the whole list, or request it page by page.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -42,9 +42,9 @@ pub struct List<T> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// What is on it.
+    /// The items on the page.
     pub items: Vec<T>,
-    /// What to ask for the next one with, if there is one.
+    /// The cursor of the next page, if there is one.
     pub next_cursor: Option<String>,
     /// The whole page, as it was sent.
     pub json: Json,
@@ -63,36 +63,37 @@ impl<T: Listed> List<T> {
         }
     }
 
-    /// A header for each page, as [`Call::header`] has it.
+    /// Adds a header to the request for each page: see [`Call::header`].
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// How many pages are followed at most; 1,000. Those of one list may have 64 MiB together.
+    /// Sets how many pages are followed at most; 1,000 by default. All pages of one list may have 64 MiB
+    /// together.
     pub const fn most_pages(mut self, pages: usize) -> Self {
         self.most_pages = pages;
         self
     }
 
-    /// The time for all pages together. Without it each page has the time of the policy, 60 s.
+    /// Sets the time for all pages together. By default each page has the policy's time, 60 s.
     pub const fn timeout(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
     }
 
-    /// Asks the server for each page, whatever of it was kept: see [`Cache`](crate::policy::Cache).
+    /// Asks the server for each page even if a kept one could answer: see [`Cache`](crate::policy::Cache).
     pub const fn fresh(mut self) -> Self {
         self.accepts = Accepts::Fresh;
         self
     }
 
-    /// The whole list, and where it comes from: the worst of its pages counts.
+    /// Requests the whole list, and tells its source: that of its least fresh page.
     pub async fn sourced(self) -> Result<Sourced<Vec<T>>, Error> {
         self.whole().await
     }
 
-    /// One page: the first, or the one of this cursor.
+    /// Requests one page: the first, or the one of this cursor.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -131,11 +132,11 @@ impl<T: Listed> List<T> {
     }
 
     async fn whole(self) -> Result<Sourced<Vec<T>>, Error> {
-        // Time without an end has none that could be told.
+        // A time too long to be represented is no limit.
         let until = self.deadline.and_then(|time| Instant::now().checked_add(time));
         match self.follow(until).await {
             Err(stopped) if stopped.may_begin_again() => {
-                // The page that led astray may have been a kept one.
+                // A kept page may have led to a wrong cursor.
                 let again = self.fresh().follow(until).await;
                 again.map_err(|stopped| stopped.error)
             }
@@ -171,7 +172,7 @@ impl<T: Listed> List<T> {
     }
 }
 
-/// Why a list is not whole, and on which page that was.
+/// Why a list is not complete, and on which page that happened.
 struct Stopped {
     error: Error,
     page: usize,
@@ -180,7 +181,8 @@ struct Stopped {
 }
 
 impl Stopped {
-    /// A cursor belongs to a session, or to a list as it once was: both may have gone between two pages.
+    /// Whether the list may be read again from the start. A cursor belongs to a session, or to an earlier
+    /// state of the list, and either may have gone between two pages.
     fn may_begin_again(&self) -> bool {
         match &self.error {
             Error::Server(error) => self.page > 0 && is_invalid(error),
@@ -194,7 +196,7 @@ fn endless<T: Listed>(pages: usize, reason: &'static str) -> Stopped {
     Stopped { error, page: pages, is_mixed: false }
 }
 
-/// -32602, invalid params: what the protocol asks for on a cursor that is not known.
+/// Whether an error is -32602, invalid params, which the specification asks for on an unknown cursor.
 fn is_invalid(error: &ServerError) -> bool {
     error.rpc.code == -32602
 }
@@ -229,6 +231,7 @@ impl<T> fmt::Debug for List<T> {
     }
 }
 
-/// Far more than any server at hand has; a server without an end must not cost all memory.
+/// The default limit of pages: far more than known servers have, so that an endless list does not use up all
+/// memory.
 const PAGES: usize = 1000;
 const BYTES: usize = 64 << 20;

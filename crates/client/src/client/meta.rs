@@ -1,9 +1,9 @@
-//! What a caller adds to the `_meta` of a request.
+//! Members that a caller adds to the `_meta` of a request.
 
 use ridethrough_core::message::Json;
 
-/// Params with this member in their `_meta`, in place of one of that name; everything else is as it was.
-/// `None` if the params are no object, and so have no room for it.
+/// Returns the params with this member in their `_meta`, in place of one of that name; everything else is
+/// kept. `None` if the params, or their `_meta`, are no object.
 pub(super) fn with_meta(params: Option<&Json>, name: String, value: Json) -> Option<Json> {
     let empty = Json::empty_object();
     let params = params.unwrap_or(&empty);

@@ -1,6 +1,6 @@
 //! The methods of MCP, one function each.
 //!
-//! They only write params and say how the result is read; everything else is [`Client::request`]'s.
+//! They only write params and say how the result is read; everything else is done by [`Client::request`].
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,16 @@ use crate::model::{
 };
 
 impl Client {
-    /// The tools of the server.
+    /// Lists the tools of the server.
     pub fn tools(&self) -> List<Tool> {
         List::new(self.clone())
     }
 
-    /// Calls a tool. Its arguments are an object, or nothing: `()`. What a model wrote as text goes in by
-    /// [`Json::new`].
+    /// Calls a tool. The arguments are an object, or `()` for none. Use [`Json::new`] for arguments that a
+    /// model wrote as text.
     ///
-    /// Whether a call that is in doubt may be sent again, this client learns from
-    /// [`tools`](Self::tools) if the tool says that it only reads, or from
-    /// [`idempotent`](Call::idempotent).
+    /// A call in doubt is sent again only if [`tools`](Self::tools) has shown that the tool only reads, or if
+    /// the call is marked as [`idempotent`](Call::idempotent).
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -38,12 +37,12 @@ impl Client {
         self.ask_named("tools/call", name, &arguments, model::read_result)
     }
 
-    /// The resources of the server.
+    /// Lists the resources of the server.
     pub fn resources(&self) -> List<Resource> {
         List::new(self.clone())
     }
 
-    /// The templates of resources that the server has.
+    /// Lists the resource templates of the server.
     pub fn resource_templates(&self) -> List<ResourceTemplate> {
         List::new(self.clone())
     }
@@ -53,28 +52,28 @@ impl Client {
         self.ask("resources/read", &At { uri }, model::read)
     }
 
-    /// Asks to be told when a resource changes: see [`notifications`](Self::notifications). A session
-    /// that is renewed is subscribed again by the client itself.
+    /// Subscribes to changes of a resource: see [`notifications`](Self::notifications). When a session is
+    /// renewed, the client subscribes again by itself.
     pub fn subscribe(&self, uri: &str) -> Call<()> {
         self.ask("resources/subscribe", &At { uri }, nothing)
     }
 
-    /// Asks not to be told any more.
+    /// Ends a subscription to a resource.
     pub fn unsubscribe(&self, uri: &str) -> Call<()> {
         self.ask("resources/unsubscribe", &At { uri }, nothing)
     }
 
-    /// The prompts of the server.
+    /// Lists the prompts of the server.
     pub fn prompts(&self) -> List<Prompt> {
         List::new(self.clone())
     }
 
-    /// Asks for a prompt, filled in with these arguments: an object of strings, or nothing: `()`.
+    /// Gets a prompt, filled in with these arguments: an object of strings, or `()` for none.
     pub fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Call<PromptResult> {
         self.ask_named("prompts/get", name, &arguments, model::read)
     }
 
-    /// Asks what could stand for this argument, of which this much is typed.
+    /// Asks for completions of an argument, of which `typed` is the beginning.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -114,9 +113,8 @@ impl Client {
         })
     }
 
-    /// Says from which level on the server's log is wanted: see
-    /// [`notifications`](Self::notifications). A session that is renewed is told again by the client
-    /// itself.
+    /// Sets the lowest level of log messages that the server sends: see
+    /// [`notifications`](Self::notifications). When a session is renewed, the client sets it again by itself.
     pub fn set_log_level(&self, level: LogLevel) -> Call<()> {
         #[derive(Serialize)]
         struct Asked {
@@ -126,7 +124,7 @@ impl Client {
         self.ask("logging/setLevel", &Asked { level }, nothing)
     }
 
-    /// Asks for nothing but an answer.
+    /// Sends a ping, which asks for nothing but an answer.
     pub fn ping(&self) -> Call<()> {
         Call::new(self.clone(), "ping".into(), Params::default(), nothing)
     }

@@ -1,8 +1,7 @@
-//! The client: what an application holds.
+//! The client: the handle that an application holds.
 //!
-//! A handle to one link; cloning it is cheap and all clones speak over the same link. When the last
-//! one is dropped, everything ends with it: calls, streams and connections. Only
-//! [`Client::close`] also tells the server.
+//! It is cheap to clone, and all clones use one link. When the last clone is dropped, calls, streams and
+//! connections end with it. Only [`Client::close`] also deletes the session at the server.
 
 mod call;
 mod inbox;
@@ -59,29 +58,30 @@ pub struct Client {
     commands: CommandSender,
     lookout: Lookout,
     calls: Arc<AtomicU64>,
-    /// How tasks are followed, if the server was told that they are.
+    /// How tasks are followed, if the client has declared to the server that it does.
     tasks: Option<Tasks>,
 }
 
 impl Client {
-    /// A client with the default settings. It connects with its first call.
+    /// Creates a client with the default settings. It connects with its first call.
     pub fn new(url: &str) -> Result<Self, BuildError> {
         Self::builder(url).build()
     }
 
-    /// A client of a local server, with the default settings: a program that speaks MCP over its stdin and
-    /// stdout. It is started with the first call, and again when it has died.
+    /// Creates a client of a local server, with the default settings: a program that speaks MCP over its
+    /// stdin and stdout. The program is started with the first call, and again after it has died.
     ///
-    /// Everything else is as over HTTP: a call that the server may have run when it died is interrupted, one
-    /// that is safe to repeat is sent to the next process, and a program that keeps dying is started again
-    /// with growing pauses, for as long as a call is patient. What a server wrote to its stderr last is part
-    /// of the error that tells of its end, unless [`Command::stderr`](crate::Command::stderr) says otherwise.
+    /// Everything else is as over HTTP. A call that the server may have run when it died ends as interrupted,
+    /// and one that is safe to repeat is sent to the next process. A program that keeps dying is started
+    /// again with growing pauses, for as long as a call has patience. The error that reports the program's
+    /// end includes the last lines of its stderr, unless [`Command::stderr`](crate::Command::stderr) says
+    /// otherwise.
     ///
     /// [`close`](Self::close) closes the server's stdin, then asks it to end, then kills it. Dropping the
-    /// last client kills it at once, with everything in its process group. If *our* process is killed,
-    /// nobody can do that: the server sees the end of its stdin, and well-behaved ones then end.
+    /// last client kills it at once, with everything in its process group. If the client's own process is
+    /// killed, it cannot do that: the server sees the end of its stdin, and a well-behaved one then ends.
     ///
-    /// Only Unix has process groups: elsewhere this is refused.
+    /// This works on Unix only, which has process groups; on other platforms it returns an error.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -99,7 +99,7 @@ impl Client {
         ClientBuilder::spawn(command).build()
     }
 
-    /// Begins a client with settings of your own.
+    /// Creates a builder for a client with other settings.
     pub fn builder(url: &str) -> ClientBuilder {
         ClientBuilder::new(url)
     }
@@ -112,21 +112,21 @@ impl Client {
         Self { commands, lookout, calls: Arc::default(), tasks }
     }
 
-    /// Asks the server, in JSON: the other methods ([`call_tool`](Self::call_tool) and so on) are this
-    /// one with types. The call begins when it is awaited and is cancelled when it is dropped.
+    /// Sends a request in JSON; [`call_tool`](Self::call_tool) and the other typed methods are based on this
+    /// one. The call begins when it is awaited and is cancelled when it is dropped.
     ///
-    /// Params and result pass through byte for byte: unknown fields, big integers and the spelling
-    /// of numbers stay what they are. A `progressToken` of your own in `_meta` goes out under another
-    /// name, because a call may be sent twice, and comes back as yours.
+    /// Params and result pass through byte for byte: unknown fields, big integers and the spelling of numbers
+    /// are kept. A `progressToken` of the caller's own in `_meta` is replaced on the wire, because a call may
+    /// be sent twice, and restored in the notifications that the caller gets.
     ///
-    /// A list or a read that the server allowed to keep is given again without asking, unless the call is
+    /// A list or a read that the server allowed to keep is answered from the cache, unless the call is
     /// [`fresh`](Call::fresh): see [`Cache`](crate::policy::Cache).
     pub fn request(&self, method: impl Into<Arc<str>>, params: impl Into<Params>) -> Call {
         Call::new(self.clone(), method.into(), params.into(), Ok)
     }
 
-    /// Tells the server something. Ends when the server has taken it, or with the policy's patience
-    /// (30 s). Dropping the future does not take the message back.
+    /// Sends a notification. Returns when the server has accepted it, or fails with the end of the policy's
+    /// patience (30 s). Dropping the future does not cancel the message.
     pub async fn notify(
         &self,
         method: impl Into<Arc<str>>,
@@ -139,8 +139,9 @@ impl Client {
         told.await.unwrap_or_else(|_| Err(gone(method)))
     }
 
-    /// Connects now instead of with the first call, and says what the server is. Takes at most the
-    /// policy's deadline (60 s). With a session in force it says what that session began with.
+    /// Connects now instead of with the first call, and returns the server's description of itself. Takes at
+    /// most the policy's deadline (60 s). If a session is in force, returns the description that it began
+    /// with.
     ///
     /// ```no_run
     /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -155,12 +156,12 @@ impl Client {
         Server::read(result(self.handshake(None).await)?)
     }
 
-    /// Connects like [`connect`](Self::connect), and takes at most this long.
+    /// Connects like [`connect`](Self::connect), within this time.
     pub async fn connect_within(&self, time: Duration) -> Result<Server, Error> {
         Server::read(result(self.handshake(Some(time)).await)?)
     }
 
-    /// Connects, and gives the answer to the handshake as it is.
+    /// Connects, and returns the unread answer to the handshake.
     pub(crate) fn handshake(&self, deadline: Option<Duration>) -> Pending {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { number: self.next_call(), reply, progress: None, track: None };
@@ -169,33 +170,34 @@ impl Client {
         pending
     }
 
-    /// Stays connected though no call waits: for a bridge, or an application that lives from the
+    /// Keeps the link connected while no call waits, for a bridge or an application that depends on the
     /// server's notifications.
     pub fn keep_connected(&self) {
         self.command(DriverCommand::KeepConnected);
     }
 
-    /// Says who we are from the next handshake on: the first, or one after a lost session. A stateless
-    /// server is told with every request, and so from the next one on. Both parts must be JSON objects.
+    /// Replaces the client's identity from the next handshake on: the first, or one after a lost session. A
+    /// stateless server gets it with every request, and so from the next one on. Both parts must be JSON
+    /// objects.
     pub fn set_identity(&self, identity: Identity) {
         self.command(DriverCommand::SetIdentity(identity));
     }
 
-    /// Speaks this era from the next handshake on, if the server speaks both: see
+    /// Sets the era to use with a server that speaks both, from the next handshake on: see
     /// [`ClientBuilder::prefer_era`].
     pub fn prefer_era(&self, era: Era) {
         self.command(DriverCommand::PreferEra(era));
     }
 
-    /// The places that the server may work in, from here on; it is told that they changed. The server
-    /// asks for them only if [`ClientBuilder::roots`] said that there are any.
+    /// Replaces the roots that the server may work in, and notifies the server. It asks for them only if
+    /// [`ClientBuilder::roots`] declared that there are any.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) {
         self.command(DriverCommand::SetRoots(roots.into_iter().collect()));
     }
 
-    /// The server's notifications, from here on. Each such stream has them all.
+    /// Returns a stream of the server's notifications from now on. Each such stream gets all of them.
     ///
-    /// Those that belong to no call come only over a link that is up: see
+    /// Notifications that belong to no call arrive only over a link that is up: see
     /// [`connect`](Self::connect) and [`keep_connected`](Self::keep_connected).
     pub fn notifications(&self) -> Notifications {
         let (mailbox, post) = mailbox();
@@ -203,7 +205,7 @@ impl Client {
         Notifications::new(post)
     }
 
-    /// Takes over the server's messages from here on, raw; an earlier inbox ends. Requests that have a
+    /// Returns the server's messages from now on, as raw JSON; an earlier inbox ends. Requests that have a
     /// handler do not come here.
     ///
     /// Without an inbox, requests that have no handler are answered with "method not found".
@@ -213,30 +215,30 @@ impl Client {
         Inbox::new(post, &self.commands)
     }
 
-    /// Everything worth telling an operator, from here on.
+    /// Returns a stream of the events that operators need, from now on.
     pub fn events(&self) -> Events {
         self.lookout.watch()
     }
 
-    /// Where the link stands; `None` if its runtime has been shut down.
+    /// Returns a snapshot of the link; `None` if its runtime has been shut down.
     pub async fn status(&self) -> Option<Status> {
         let (reply, status) = oneshot::channel();
         self.command(DriverCommand::Status(reply));
         status.await.ok()
     }
 
-    /// Ends every call, gives the session back and closes the link; takes at most 5 s. Whoever reads
-    /// the inbox or watches events sees their end.
+    /// Ends every call, deletes the session and closes the link, within 5 s. Streams of the inbox and of
+    /// events end.
     pub async fn close(&self) {
         let (reply, closed) = oneshot::channel();
         self.command(DriverCommand::Close(reply));
-        // The driver lets go of the sender if the link is closed already.
+        // The driver drops the sender if the link is closed already.
         let _ = closed.await;
     }
 
     fn command(&self, command: DriverCommand) {
-        // A driver that is gone drops the command, and with it the reply's sender: whoever waits for
-        // the reply learns it from that.
+        // A driver that is gone drops the command, and the reply's sender with it: the waiting caller learns
+        // it from that.
         let _ = self.commands.send(Box::new(command));
     }
 
@@ -256,7 +258,7 @@ impl fmt::Debug for Client {
 pub struct Params(pub(crate) Option<Json>);
 
 impl Params {
-    /// Writes a value as JSON.
+    /// Serializes a value as params; `null` means none.
     pub fn of(value: &impl serde::Serialize) -> Result<Self, serde_json::Error> {
         Json::of(value).map(|json| Self(Some(json).filter(|json| json.as_str() != "null")))
     }
@@ -289,10 +291,11 @@ impl From<serde_json::Value> for Params {
     }
 }
 
-/// The outcome of a call whose driver is gone: its runtime was shut down, before or under the call.
+/// Returns the error of a call whose driver is gone, because its runtime was shut down before or during the
+/// call.
 fn gone(method: Arc<str>) -> CallError {
     let call = CallName { method, tool: None };
     let reason = Reason::Rule("the runtime of its client was shut down");
-    // Nobody is left who knows what was sent.
+    // What was sent is unknown once the driver is gone.
     CallError::new(Kind::Closed, Delivery::Unknown, call, reason)
 }

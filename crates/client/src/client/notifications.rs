@@ -1,4 +1,4 @@
-//! What the server tells unasked, as a stream.
+//! The server's notifications as a stream.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,11 +10,11 @@ use ridethrough_core::Delivered;
 use crate::driver::Post;
 use crate::model::Notification;
 
-/// The server's notifications from the moment this was made. Made by
+/// A stream of the server's notifications, created by
 /// [`Client::notifications`](crate::Client::notifications).
 ///
-/// It holds 1,024 of them, and three times the message limit in bytes; what finds it full is dropped
-/// and counted. Nothing in the link waits for its reader.
+/// It begins when it is created and holds 1,024 notifications, and three times the message limit in bytes;
+/// when it is full, further ones are dropped and counted. The link never waits for the reader.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) -> Result<(), ridethrough::Error> {
@@ -40,12 +40,12 @@ impl Notifications {
         Self { post }
     }
 
-    /// The next notification; `None` when the client is closed or gone.
+    /// Returns the next notification; `None` when the client is closed or gone.
     pub async fn next(&mut self) -> Option<Notification> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
-    /// How many notifications found this stream full.
+    /// Returns how many notifications were dropped because this stream was full.
     pub fn dropped(&self) -> u64 {
         self.post.dropped()
     }
@@ -57,7 +57,7 @@ impl Notifications {
                 Some(Delivered::Notification { method, params, .. }) => {
                     return Poll::Ready(Some(Notification::read(method, params)));
                 }
-                // Questions are never put here: they go to handlers, or to the inbox.
+                // Questions never come here: they go to handlers, or to the inbox.
                 Some(Delivered::Question { .. } | Delivered::Withdrawn { .. }) => {}
             }
         }

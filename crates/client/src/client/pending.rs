@@ -27,7 +27,7 @@ pub struct Pending {
     number: CallNumber,
     outcome: oneshot::Receiver<Ended>,
     listener: Option<(ProgressReader, Listener)>,
-    /// Where the result comes from, once there is one.
+    /// The source of the result, once there is one.
     source: Source,
     has_ended: bool,
 }
@@ -46,14 +46,14 @@ impl Pending {
 }
 
 impl Pending {
-    /// Takes the call back, as dropping it does, and leaves its outcome to be awaited: the answer, if that
-    /// was on its way already, or [`Kind::Cancelled`](ridethrough_core::Kind::Cancelled) with what is known
-    /// about the server having run it.
+    /// Cancels the call, as dropping it does, but leaves its outcome to be awaited: the answer, if it was
+    /// already on its way, or [`Kind::Cancelled`](ridethrough_core::Kind::Cancelled) with what is known about
+    /// the server having run it.
     pub fn cancel(&self) {
         self.client.command(DriverCommand::Cancel(self.number));
     }
 
-    /// What has come and was not looked at. Nothing comes after this.
+    /// Takes an outcome that has arrived and was not polled. Nothing arrives after this.
     fn unseen(&mut self) -> Option<Result<Answer, CallError>> {
         self.outcome.close();
         let ended = self.outcome.try_recv().ok()?;
@@ -66,7 +66,7 @@ impl Future for Pending {
     type Output = Result<Answer, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // Looked at first: all progress before it is there by then, and is handed over before it.
+        // The outcome is polled first: all progress before it has then arrived, and is passed on before it.
         let outcome = Pin::new(&mut self.outcome).poll(context);
         self.has_ended = outcome.is_ready();
         if let Some((steps, listener)) = &mut self.listener {
@@ -102,7 +102,7 @@ impl fmt::Debug for Pending {
 #[must_use = "dropping a call cancels it"]
 pub struct PendingResult<T = Json> {
     pending: Pending,
-    /// How to follow a task; gone once one is followed.
+    /// How to follow a task; `None` once a task is followed.
     plan: Option<Plan>,
     following: Option<Following>,
     read: ReadResult<T>,
@@ -113,7 +113,7 @@ impl<T> PendingResult<T> {
         Self { pending, plan, following: None, read }
     }
 
-    /// Waits for the answer, and leaves a task in it to whoever asked.
+    /// Waits for the answer without following a task in it.
     pub(super) async fn unfollowed(mut self) -> Result<Json, Error> {
         result((&mut self.pending).await)
     }
@@ -142,7 +142,7 @@ impl<T> PendingResult<T> {
 }
 
 impl<T> Drop for PendingResult<T> {
-    /// An answer that has come and was not looked at may be a task, which nobody else can get at.
+    /// Cancels a task in an answer that has arrived and was not polled: no other handle to it exists.
     fn drop(&mut self) {
         let Some(plan) = self.plan.take() else { return };
         if let Some(Ok(Answer::Result(json))) = self.pending.unseen()
@@ -161,7 +161,7 @@ impl<T> Future for PendingResult<T> {
         // A clone of the text shares its bytes.
         let read = (self.read)(result.clone());
         Poll::Ready(read.map_err(|source| {
-            // What nobody can read is not worth keeping.
+            // A result that cannot be read is not worth keeping.
             let method = self.pending.method.clone();
             self.pending.client.command(DriverCommand::Forget { method });
             self.unreadable(result, source)
@@ -175,7 +175,7 @@ impl<T> fmt::Debug for PendingResult<T> {
     }
 }
 
-/// A call that waits for its result and for where that comes from. Dropping it cancels the call.
+/// A call that waits for its result and the result's source. Dropping it cancels the call.
 #[must_use = "dropping a call cancels it"]
 pub struct PendingSourced<T = Json>(PendingResult<T>);
 

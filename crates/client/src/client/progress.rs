@@ -9,10 +9,10 @@ use futures_util::Stream;
 use crate::driver::ProgressReader;
 use crate::model::{self, Progress};
 
-/// How far a call is, time and again, until it has ended. Made by
+/// The progress of a call until it ends: a stream, created by
 /// [`Call::with_progress`](crate::Call::with_progress).
 ///
-/// Progress that nobody reads is worth little: of what was not seen, the last 64 are kept.
+/// Of progress that was not read yet, only the last 64 are kept.
 pub struct ProgressStream(ProgressReader);
 
 impl ProgressStream {
@@ -20,7 +20,7 @@ impl ProgressStream {
         Self(steps)
     }
 
-    /// The next progress; `None` when the call has ended, or was dropped before it began.
+    /// Returns the next progress; `None` when the call has ended, or was dropped before it began.
     pub async fn next(&mut self) -> Option<Progress> {
         std::future::poll_fn(|context| self.poll(context)).await
     }

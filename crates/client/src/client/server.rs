@@ -1,11 +1,11 @@
-//! What a server said about itself.
+//! A server's description of itself.
 
 use ridethrough_core::Version;
 use ridethrough_core::message::Json;
 
 use crate::error::Error;
 
-/// What a server said about itself: to `initialize`, or to `server/discover` if it is stateless.
+/// A server's description of itself: the result of `initialize`, or of `server/discover` if it is stateless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Server {
@@ -16,26 +16,26 @@ pub struct Server {
 }
 
 impl Server {
-    /// What the server calls itself.
+    /// Returns the server's name.
     pub fn name(&self) -> Option<String> {
         self.info()?.member("name")?.read()
     }
 
-    /// What the server wants a model to know about it.
+    /// Returns the server's instructions for a model.
     pub fn instructions(&self) -> Option<String> {
         self.result.member("instructions")?.read()
     }
 
-    /// Whether the server says that it can do this: `tools`, `resources`, `prompts`, `logging` or
+    /// Whether the server declares this capability: `tools`, `resources`, `prompts`, `logging` or
     /// `completions`.
     pub fn can(&self, capability: &str) -> bool {
         let capabilities = self.result.member("capabilities");
         capabilities.is_some_and(|can| can.member(capability).is_some())
     }
 
-    /// The result of `initialize`, though it may never have been asked for: what a server without that
-    /// says of itself, in the words of the newest revision that has it. For whoever stands between this
-    /// server and a client of that era.
+    /// Returns the description in the form of an `initialize` result, even if the server is stateless: then
+    /// in the words of the newest revision that has `initialize`. For programs between this server and a
+    /// client of that era.
     pub fn as_initialized(&self) -> Json {
         if self.version.era().has_sessions() {
             return self.result.clone();
@@ -51,8 +51,8 @@ impl Server {
         object(said.into_iter().chain(told))
     }
 
-    /// A stateless server may name itself with each answer, so the place is `_meta`; a draft of that
-    /// revision had it where `initialize` has it.
+    /// Returns the server's name and version. A stateless server may name itself with each answer, so they
+    /// are in `_meta`; a draft of that revision had them where `initialize` has them.
     fn info(&self) -> Option<Json> {
         let in_meta = || self.result.member("_meta")?.member(SERVER_INFO);
         self.result.member("serverInfo").or_else(in_meta)
@@ -81,7 +81,7 @@ impl Server {
     }
 }
 
-/// The revision spoken with a server that answered `server/discover`.
+/// Returns the newest revision shared with a server that answered `server/discover`.
 fn newest_stateless(result: &Json) -> Option<Version> {
     let names: Vec<String> = result.member("supportedVersions")?.read()?;
     let known = names.iter().filter_map(|name| Version::parse(name));

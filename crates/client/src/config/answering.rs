@@ -1,6 +1,6 @@
-//! What a client can do for its server: the handlers of its requests.
+//! Handlers for the server's requests.
 //!
-//! Each says by itself, in the capabilities of the next handshake, that it is there.
+//! Each handler declares itself in the capabilities of the next handshake.
 
 use ridethrough_core::message::Json;
 
@@ -9,10 +9,10 @@ use crate::handlers::Refusal;
 use crate::model::{Elicited, FormRequest, Root, SamplingRequest, SamplingResult, UrlRequest};
 
 impl ClientBuilder {
-    /// Lets the server use a model of ours.
+    /// Sets the handler for sampling, by which the server uses the client's model.
     ///
-    /// The handler runs in a task of its own and is dropped when the server no longer wants its
-    /// answer. One that panics is answered with an error.
+    /// The handler runs in a task of its own and is dropped when the server no longer wants its answer. If it
+    /// panics, the server gets an error.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,9 +38,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets the server ask a person to fill in a form.
+    /// Sets the handler for forms that the server asks a person to fill in.
     ///
-    /// What the handler leaves out of an accepted form is filled in with the defaults of its schema.
+    /// Fields that the handler leaves out of an accepted form get the defaults of the form's schema.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -63,8 +63,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets the server send a person to a URL (from revision 2025-11-25 on). The handler must show
-    /// it and ask; it answers when the person has agreed, not when all is done there.
+    /// Sets the handler for URLs that the server asks a person to visit (from revision 2025-11-25 on). The
+    /// handler must show the URL and ask for consent; it returns when the person has agreed, not when the
+    /// visit is over.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -87,8 +88,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Answers every other request of the server by this name; before a handler of its own kind, if
-    /// there is one. What it needs in the capabilities is yours to say.
+    /// Sets the handler for the server's requests with this method. It takes precedence over a typed handler.
+    /// Capabilities that the method needs must be set by [`capabilities`](Self::capabilities).
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -111,8 +112,8 @@ impl ClientBuilder {
         self
     }
 
-    /// The places that the server may work in; none is a valid answer, too. They can be changed
-    /// by [`Client::set_roots`](crate::Client::set_roots).
+    /// Sets the roots that the server may work in; an empty list is valid. They can be changed by
+    /// [`Client::set_roots`](crate::Client::set_roots).
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! What is wrong with a client's settings: field, value and bound, all of it together.
+//! Checks of a client's settings. All faults are reported together, each with field, value and bound.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::error::BuildError;
 use crate::http::checked_header;
 use crate::pool::FEWEST_CONNECTIONS;
 
-/// What was found so far.
+/// The faults found so far.
 #[derive(Default)]
 pub(super) struct Faults(Vec<String>);
 
@@ -29,7 +29,7 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// What was built, if all of it is right.
+    /// Returns what was built, if there is no fault.
     pub(super) fn verdict<T>(self, built: Option<T>) -> Result<T, BuildError> {
         match built {
             Some(built) if self.0.is_empty() => Ok(built),
@@ -38,17 +38,17 @@ impl Faults {
     }
 }
 
-/// A URL as people may see it: without its query, and without what stands before an `@`.
+/// Returns a URL fit to be shown: without its query, and without anything before an `@`.
 pub(super) fn shown(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
-        // Without a scheme, what stands there may be part of a password.
+        // Without a scheme, the text before `://` may be part of a password.
         Some((scheme, rest)) if scheme.chars().all(|it| it.is_ascii_alphanumeric()) => {
             (format!("{scheme}://"), rest)
         }
         _ => (String::new(), url),
     };
     let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // A password may hold any of those characters, written as they are.
+    // A password may hold these characters unescaped.
     if tail.contains('@') {
         return format!("{scheme}...");
     }
@@ -97,7 +97,7 @@ pub(super) fn roots(pems: &[Vec<u8>], faults: &mut Faults) -> Vec<CertificateDer
 pub(super) fn client_certificate(chain: &[u8], key: &[u8]) -> Result<ClientCertificate, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
     let chain = chain.ok().filter(|found| !found.is_empty());
-    // What the parser says of a key might quote it.
+    // The parser's error might quote the key.
     let key = PrivateKeyDer::from_pem_slice(key).ok();
     match (chain, key) {
         (Some(chain), Some(key)) => Ok(ClientCertificate { chain, key }),
@@ -110,7 +110,7 @@ pub(super) fn client_certificate(chain: &[u8], key: &[u8]) -> Result<ClientCerti
     }
 }
 
-/// So many that every call in flight can have one, if the settings name no other number.
+/// Returns the limit of connections; by default enough for every call in flight to have one.
 pub(super) fn connection_limit(given: Option<usize>, in_flight: usize) -> Result<usize, String> {
     let bounds = FEWEST_CONNECTIONS..=MOST_CONNECTIONS;
     let Some(given) = given else {
@@ -143,7 +143,7 @@ pub(super) fn check_cache(cache: Cache, faults: &mut Faults) {
     }
 }
 
-/// More than a client of one server can have use for.
+/// The most cache entries: more than a client of one server can use.
 const MOST_KEPT: usize = 10_000;
-/// More than this machine has ports for.
+/// The most connections: more than a machine has ports for.
 const MOST_CONNECTIONS: usize = 65_536;

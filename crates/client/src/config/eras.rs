@@ -1,4 +1,4 @@
-//! Which eras of the protocol a client speaks, and what it is told of the server's before it asks.
+//! The eras of the protocol that a client speaks, and what it knows of the server's before it asks.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use ridethrough_core::{Era, Eras, Version};
 use super::ClientBuilder;
 
 impl ClientBuilder {
-    /// Which eras of the protocol are spoken: one of them, whatever the server says, or
+    /// Sets the eras of the protocol that the client speaks: one of them, whatever the server says, or
     /// [`Eras::Either`], which asks the server and follows it when it is upgraded or rolled back.
     ///
-    /// Without this a server at a URL is asked, and a local server is spoken to in the era of sessions:
-    /// before `initialize` some of those answer nothing that they do not know, and each start would
-    /// cost a timeout.
+    /// By default a server at a URL is asked, and a local server is spoken to in the legacy era: before
+    /// `initialize` some local servers do not answer unknown requests at all, and each start would cost a
+    /// timeout.
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
@@ -28,13 +28,13 @@ impl ClientBuilder {
         self
     }
 
-    /// What an earlier client found of this server's era, and how long ago: it told it by
+    /// Sets the server's era as an earlier client found it, and how long ago. That client reported it by
     /// [`on_era`](Self::on_era).
     ///
-    /// A server that began sessions within the last hour is then not asked again; whether it changed
-    /// meanwhile, the client finds out as it always does. A server that was stateless and wants sessions
-    /// now is told by [`Event::EraDowngraded`](crate::event::Event::EraDowngraded). It belongs to one URL and
-    /// one set of credentials. Does nothing if one era is pinned.
+    /// A server that was found to be legacy within the last hour is then not asked again; if it has changed
+    /// meanwhile, the client finds out as usual. A server that was stateless and wants sessions now is
+    /// reported by [`Event::EraDowngraded`](crate::event::Event::EraDowngraded). The era belongs to one URL
+    /// and one set of credentials. This does nothing if one era is pinned.
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
@@ -50,19 +50,18 @@ impl ClientBuilder {
         self
     }
 
-    /// What is spoken to a server that speaks both eras; [`Era::Modern`] unless this is said.
+    /// Sets the era to use with a server that speaks both; the default is [`Era::Modern`].
     ///
-    /// *Modern* needs no handshake, and there is no session that could be lost. But such a server asks
-    /// nothing by itself: what a call needs (sampling, elicitation, roots) it asks for in the answer to that
-    /// call, and a server whose code asks in the older way cannot ask at all; what it logs comes with the call
-    /// that it logs for, or not.
+    /// *Modern* needs no handshake, and there is no session to lose. But the server sends no requests of its
+    /// own: it asks for input that a call needs (sampling, elicitation, roots) in the answer to that call,
+    /// and a server whose code sends requests as in the legacy era cannot ask at all. Its log messages come
+    /// only with the call that they belong to.
     ///
-    /// *Legacy* costs a handshake and a session, which may be lost and is then renewed. The server may ask
-    /// and tell whatever it likes, at any time. A client that prefers it asks for a session first, and finds
-    /// out the era only where that is refused.
+    /// *Legacy* costs a handshake and a session, which may be lost and is then renewed. The server may send
+    /// requests and notifications at any time. A client that prefers it asks for a session first, and for the
+    /// era only if that is refused.
     ///
-    /// A server that speaks one era is spoken to in that one, whatever is preferred. Does nothing if one era
-    /// is pinned.
+    /// A server that speaks only one era is spoken to in that one. This does nothing if one era is pinned.
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
@@ -73,22 +72,23 @@ impl ClientBuilder {
         self
     }
 
-    /// Hears which era the server belongs to, each time that it was asked. It runs on the client's own
-    /// task, before any call goes out in that era, so it must be quick.
+    /// Calls `found` with the server's era each time that the server was asked for it. It runs on the
+    /// client's own task, before any call goes out in that era, so it must be quick.
     pub fn on_era(mut self, found: impl Fn(Era) + Send + Sync + 'static) -> Self {
         self.on_era = Some(Box::new(found));
         self
     }
 
-    /// The revision of the protocol that we offer, and its era the only one that is spoken, unless
-    /// [`eras`](Self::eras) says otherwise. For a server that says it speaks a revision and does not.
-    /// In an era with sessions the server may still agree on another.
+    /// Sets the revision of the protocol that the client offers. Its era is the only one spoken, unless
+    /// [`eras`](Self::eras) says otherwise. Use it for a server that claims a revision and does not support
+    /// it. In the legacy era the server may still agree on another revision.
     pub const fn revision(mut self, revision: Version) -> Self {
         self.revision = Some(revision);
         self
     }
 
-    /// What was said, or what a revision that was said belongs to, or what fits the place.
+    /// Returns the eras to speak: those that were set, that of the revision that was set, or the default for
+    /// the place.
     pub(super) fn spoken(&self) -> Eras {
         let of_revision = self.revision.map(|revision| Eras::Only(revision.era()));
         self.eras.or(of_revision).unwrap_or_else(|| self.place.eras())

@@ -1,11 +1,13 @@
-//! How a client is made: what must be known, and what may be changed.
+//! The settings of a client: what is required, and what may be changed.
 //!
-//! Everything is checked once, at [`ClientBuilder::build`], which names all that is wrong together.
+//! [`ClientBuilder::build`] checks everything once, and reports all faults together.
 
 mod answering;
 mod check;
 mod eras;
 mod place;
+#[cfg(feature = "proxy")]
+mod proxied;
 mod route;
 mod tasks;
 
@@ -36,7 +38,8 @@ use place::{Place, Reached};
 use route::Proxying;
 use tasks::{declares, with_tasks};
 
-/// Settings of a client. Made by [`Client::builder`], or by [`ClientBuilder::spawn`] for a local server.
+/// The settings of a client. Created by [`Client::builder`], or by [`ClientBuilder::spawn`] for a local
+/// server.
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,7 +61,7 @@ pub struct ClientBuilder {
     policy: RetryPolicy,
     eras: Option<Eras>,
     preferred_era: Era,
-    /// What was found of the server's era earlier, and how long ago.
+    /// The server's era as an earlier client found it, and how long ago.
     known_era: Option<(Era, Duration)>,
     revision: Option<Version>,
     info: Result<Json, String>,
@@ -71,10 +74,10 @@ pub struct ClientBuilder {
     proxying: Proxying,
     transport: Option<Arc<dyn Transport>>,
     roots: Vec<Vec<u8>>,
-    /// A chain and its key, in PEM.
+    /// A certificate chain and its key, in PEM.
     client_certificate: Option<(Vec<u8>, Vec<u8>)>,
     is_http1_only: bool,
-    /// Whether every certificate of the server's is accepted.
+    /// Whether every certificate of the server is accepted.
     is_unchecked: bool,
     limits: Limits,
     cache: Cache,
@@ -119,13 +122,13 @@ impl ClientBuilder {
         }
     }
 
-    /// How hard to try.
+    /// Sets the retry policy: how long to wait and how often to try.
     pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Who we say we are: `clientInfo`, an object with `name` and `version`.
+    /// Sets the client's `clientInfo`, an object with `name` and `version`.
     ///
     /// ```
     /// # let builder = ridethrough::Client::builder("https://example.com/mcp");
@@ -136,41 +139,40 @@ impl ClientBuilder {
         self
     }
 
-    /// What we can do for the server: `capabilities`, an object. Handlers say their part by
-    /// themselves, unless it is said here.
+    /// Sets the client's `capabilities`, an object. Handlers add their own, unless they are set here.
     pub fn capabilities(mut self, capabilities: impl Serialize) -> Self {
         self.capabilities = object(&capabilities);
         self
     }
 
-    /// A header for every request. Those that the protocol uses are the client's own.
+    /// Adds a header to every request. Headers that the protocol uses are set by the client itself.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Where tokens come from.
+    /// Sets the source of tokens.
     pub fn credentials(mut self, credentials: impl Credentials) -> Self {
         self.credentials = Some(Arc::new(credentials));
         self
     }
 
-    /// Makes connections by this instead of the operating system's sockets. For `https`, TLS is put
-    /// on top of them. A proxy of the environment's is then not used.
+    /// Makes connections by this dial instead of the operating system's sockets. For `https`, TLS is put on
+    /// top of them. A proxy that the environment names is then not used.
     pub fn dial(mut self, dial: impl Dial) -> Self {
         self.dial = Some(Arc::new(dial));
         self
     }
 
     /// Reaches the server through this HTTP proxy, whatever the environment says:
-    /// `http://name:password@proxy.example:3128`. An `https` proxy is spoken to over TLS.
+    /// `http://name:password@proxy.example:3128`. The connection to an `https` proxy uses TLS.
     ///
-    /// By default the environment decides: `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy`, in
-    /// lower or upper case. `localhost` and the addresses of this machine's loopback are never
-    /// reached through a proxy of the environment's.
+    /// By default the environment decides: `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy`, in lower
+    /// or upper case. `localhost` and loopback addresses are never reached through a proxy of the
+    /// environment.
     ///
-    /// The proxy must open tunnels (`CONNECT`), to `http` servers too. What it cannot reach is waited
-    /// for like a server that is down. Name and password are never shown.
+    /// The proxy must open tunnels (`CONNECT`), to `http` servers too. If it cannot reach the server, calls
+    /// wait as for a server that is down. Name and password are never shown.
     ///
     /// ```
     /// # async fn example() -> Result<(), ridethrough::error::BuildError> {
@@ -179,46 +181,49 @@ impl ClientBuilder {
     ///     .build()?;
     /// # Ok(()) }
     /// ```
+    #[cfg(feature = "proxy")]
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxying = Proxying::Through(url.into());
         self
     }
 
     /// Reaches the server without a proxy, whatever the environment says.
+    #[cfg(feature = "proxy")]
     pub fn no_proxy(mut self) -> Self {
         self.proxying = Proxying::None;
         self
     }
 
-    /// Performs requests by this instead of HTTP over connections of our own. Headers, dial, proxy,
-    /// certificates and the choice of HTTP are then the transport's own affair, and settings of them here do nothing.
+    /// Performs requests by this transport instead of the client's own HTTP. Headers, dial, proxy,
+    /// certificates and the HTTP version are then up to the transport, and settings of them here do nothing.
     pub fn transport(mut self, transport: impl Transport) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Trusts these certificates (PEM) besides the system's roots and `SSL_CERT_FILE`.
+    /// Trusts these certificates (PEM) in addition to the system's roots and `SSL_CERT_FILE`.
     ///
-    /// A certificate among them is also trusted when the server shows exactly that one, self-signed or
-    /// not, if its names and its dates are right.
+    /// A certificate among them is also trusted when the server presents exactly that one, self-signed or
+    /// not, if its names and dates are right.
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots.push(pem.into());
         self
     }
 
-    /// Accepts every certificate of the server's: its name, its dates and who signed it are not looked at.
+    /// Accepts every certificate of the server: its name, its dates and its signature are not checked.
     ///
-    /// Whoever is on the way can then answer in the server's place, read everything, tokens too, and
-    /// change it. It is meant for tests against a server on this machine; to trust one certificate
-    /// that nobody has signed, name it with [`root_certificates`](Self::root_certificates). The certificate
-    /// of an `https` proxy is checked all the same.
+    /// An attacker on the network can then answer in the server's place, and read and change everything,
+    /// including tokens. It is meant for tests against a server on this machine; to trust one certificate
+    /// that no authority has signed, name it with [`root_certificates`](Self::root_certificates). The
+    /// certificate of an `https` proxy is always checked.
     pub const fn danger_accept_any_certificate(mut self) -> Self {
         self.is_unchecked = true;
         self
     }
 
-    /// Shows this certificate to a server that asks for one: the certificate itself first, then
-    /// those that lead to its root, and the private key of the first; all PEM. The key is never shown.
+    /// Presents this certificate to a server that asks for one. The chain begins with the certificate itself,
+    /// followed by those that lead to its root; the key is the private key of the first. Both are PEM, and
+    /// the key is never shown.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -237,67 +242,66 @@ impl ClientBuilder {
         self
     }
 
-    /// Offers HTTP/1.1 only, where a server or proxy claims HTTP/2 and cannot do it.
+    /// Offers HTTP/1.1 only, for a server or proxy that claims HTTP/2 and does not support it.
     pub const fn http1_only(mut self) -> Self {
         self.is_http1_only = true;
         self
     }
 
-    /// How long one connect may take, TLS included; 5 s.
+    /// Sets how long one connect may take, TLS included; 5 s by default.
     pub const fn connect_timeout(mut self, time: Duration) -> Self {
         self.limits.connect = time;
         self
     }
 
-    /// The most connections that are open to the server at once, on HTTP/1.1; at least 5.
+    /// Sets the most connections that are open to the server at once, on HTTP/1.1; at least 5.
     ///
-    /// A call needs one for as long as it takes. Calls beyond the limit wait in order, and one whose
-    /// deadline passes meanwhile says so. Four connections are not for calls: the standing stream has
-    /// one, control messages, resumes and new connections have one each, so that nothing that a call
-    /// waits for ever waits for calls. By default there are so many that no call in flight waits: the
-    /// policy's limit in flight (256) and those four. On HTTP/2 the server limits streams instead.
+    /// A call needs one for as long as it takes. Calls beyond the limit wait in order, and one whose deadline
+    /// passes meanwhile reports that. Four connections are not for calls: the standing stream has one, and
+    /// control messages, resumes and new connections have one each, so that nothing that a call depends on
+    /// ever waits for calls. The default lets no call in flight wait: the policy's limit in flight (256) and
+    /// those four. On HTTP/2 the server limits streams instead.
     pub const fn connection_limit(mut self, connections: usize) -> Self {
         self.connection_limit = Some(connections);
         self
     }
 
-    /// The largest message that is read: one event or one body; 16 MiB. A call whose answer is larger
-    /// ends with [`Kind::TooLarge`](crate::error::Kind::TooLarge).
+    /// Sets the largest message that is read, one event or one body; 16 MiB by default. A call whose answer
+    /// is larger ends with [`Kind::TooLarge`](crate::error::Kind::TooLarge).
     ///
-    /// All that has arrived in part, of all calls together, may be three times that and one message
-    /// more. What would be beyond is read later, one answer after the other: the server waits, and no call
-    /// fails for it.
+    /// Partly received messages of all calls together may be three times that and one message more. Beyond
+    /// that, answers are read one after the other: the server waits, and no call fails for it.
     pub const fn message_limit(mut self, bytes: usize) -> Self {
         self.limits.message = bytes;
         self.limits.link = bytes.saturating_mul(3);
         self
     }
 
-    /// What is kept of what the server says: by default, as much as the server allows, within the bounds of
-    /// [`Cache::new`].
+    /// Sets what is kept of the server's results; by default, as much as the server allows, within the bounds
+    /// of [`Cache::new`].
     pub const fn cache(mut self, cache: Cache) -> Self {
         self.cache = cache;
         self
     }
 
-    /// Learns from this how long the computer has slept in all, instead of from what its wall clock is
-    /// ahead of its monotonic clock.
+    /// Sets the clock that tells how long the computer has slept in all. By default that is the difference
+    /// between its wall clock and its monotonic clock.
     ///
-    /// After a sleep of 5 s or more the server is asked at once whether it is there, the standing stream
-    /// is opened anew, connections that rested are closed, and
-    /// [`Event::Suspended`](crate::event::Event::Suspended) tells the gap.
+    /// After a sleep of 5 s or more the server is asked at once whether it is there, the standing stream is
+    /// opened again, idle connections are closed, and [`Event::Suspended`](crate::event::Event::Suspended)
+    /// reports the gap.
     pub fn sleep_clock(mut self, asleep: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.sleep = SleepClock::new(asleep);
         self
     }
 
-    /// Fixes all jitter, so that a run can be repeated.
+    /// Sets the seed of all jitter, so that a run can be repeated.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Makes the client. It connects with its first call, or by [`Client::connect`].
+    /// Builds the client. It connects with its first call, or by [`Client::connect`].
     ///
     /// Must be called in a tokio runtime, on which the client's task then runs.
     pub fn build(self) -> Result<Client, BuildError> {
@@ -341,7 +345,7 @@ impl ClientBuilder {
         Ok(Client::from_parts(sender, lookout, tasks))
     }
 
-    /// Looks at everything, and names all that is wrong together.
+    /// Checks all settings, and reports all faults together.
     fn check(&self) -> Result<Checked, BuildError> {
         let mut faults = Faults::default();
         let reached = self.reach(&mut faults);
@@ -366,21 +370,21 @@ impl ClientBuilder {
     }
 }
 
-/// What a client is made of, once it was checked.
+/// The checked parts of a client.
 struct Checked {
     reached: Reached,
     identity: Identity,
     runtime: Handle,
 }
 
-/// What was said, and what handlers say where nothing was.
+/// Returns the capabilities that were set, and those of handlers where none were set.
 fn with_handlers(said: &Json, handlers: &Handlers) -> Json {
     let unsaid = handlers.capabilities();
     said.with_members(unsaid.into_iter().filter(|(name, _)| said.member(name).is_none()))
 }
 
 impl fmt::Debug for ClientBuilder {
-    /// Headers may be secrets, and the URL's query too.
+    /// Headers and the URL's query may be secrets, so neither is printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder").field("policy", &self.policy).finish_non_exhaustive()
     }

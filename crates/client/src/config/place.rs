@@ -1,4 +1,4 @@
-//! Where a client's server is: at a URL, or in a child process of ours.
+//! Where a client's server is: at a URL, or in a child process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +28,8 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What is spoken there if nobody says it. Whatever is sent to a URL has a status for an answer, by
-    /// a transport of the application's own too; a program may stay silent to what it does not know.
+    /// Returns the eras to speak by default. A request to a URL always has a status for an answer, also
+    /// through the application's own transport; a program may stay silent when it does not know a request.
     pub(super) const fn eras(&self) -> Eras {
         match self {
             Self::Command(_) => Eras::Only(Era::Legacy),
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// How long a server may take from its start to its first answer; `None` where it runs already.
+    /// Returns how long a server may take from its start to its first answer; `None` if it already runs.
     pub(super) const fn time_to_start(&self) -> Option<Duration> {
         match self {
             Self::Command(_) => Some(TIME_TO_START),
@@ -46,24 +46,26 @@ impl Place {
     }
 }
 
-/// `npx` and its like fetch a server before they start it. One that exits meanwhile is not waited for.
+/// How long a program may take to start: `npx` and the like download a server first. A program that exits is
+/// not waited for.
 const TIME_TO_START: Duration = Duration::from_secs(60);
 
-/// What carries out requests to the server, and what that is called in records for operators.
+/// The transport to the server, and the server's name in events.
 pub(super) struct Reached {
     pub(super) name: String,
     pub(super) transport: Arc<dyn Transport>,
-    /// Whether it also carries HTTP+SSE of 2024-11-05.
+    /// Whether the transport also carries HTTP+SSE of 2024-11-05.
     pub(super) carries_http_sse: bool,
 }
 
 impl ClientBuilder {
-    /// Begins a client of a local server, which is started with the first call, and again when it has died.
+    /// Creates a builder for a client of a local server, which is started with the first call, and again
+    /// after it has died.
     ///
-    /// Policy, information, capabilities, handlers, limits and the seed mean what they mean over HTTP; a
-    /// connect is a start. Headers, credentials, certificates, a dial, a proxy, the choice of HTTP and a
-    /// transport are refused at [`build`](Self::build): there is nothing for them to act on. So is a local
-    /// server itself on a platform without process groups, which only Unix has.
+    /// Policy, client information, capabilities, handlers, limits and the seed mean what they mean over HTTP;
+    /// a connect is a start of the program. [`build`](Self::build) refuses headers, credentials,
+    /// certificates, a dial, a proxy, the HTTP version and a transport, because nothing would use them. It
+    /// also refuses a local server on platforms without process groups, which only Unix has.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -101,7 +103,7 @@ impl ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// The way to the server, as the settings want it.
+    /// Returns the way to the server, according to the settings.
     pub(super) fn reach(&self, faults: &mut Faults) -> Option<Reached> {
         match &self.place {
             Place::Command(command) => {
@@ -123,7 +125,7 @@ impl ClientBuilder {
         }
     }
 
-    /// What the server may be shown and nobody else: the values of headers, and the URL's query.
+    /// Masks what only the server may see: the values of headers, and the URL's query.
     pub(super) fn hide_secrets(&self, secrets: &mut Secrets) {
         for (name, value) in &self.headers {
             secrets.keep_named(name, value);
@@ -135,7 +137,7 @@ impl ClientBuilder {
         }
     }
 
-    /// A transport of the application's own, or HTTP.
+    /// Returns the application's own transport, or HTTP.
     fn http(&self, endpoint: Option<&Endpoint>, faults: &mut Faults) -> Option<Arc<dyn Transport>> {
         let headers = headers(&self.headers, faults);
         let dial = self.dial_to(endpoint, faults);
@@ -152,7 +154,7 @@ impl ClientBuilder {
         Some(Arc::new(HttpSse::new(http, endpoint.clone(), self.limits.message)))
     }
 
-    /// The layers of a connection. A transport of the application's own needs none of ours.
+    /// Returns the layers of a connection. The application's own transport needs none of them.
     fn dial_to(&self, endpoint: Option<&Endpoint>, faults: &mut Faults) -> Option<Arc<dyn Dial>> {
         let extra_roots = roots(&self.roots, faults);
         let certificate = self.client_certificate.as_ref();
@@ -170,9 +172,9 @@ impl ClientBuilder {
         faults.found(route.to(endpoint))
     }
 
-    /// Makes a [`Probe`] of these settings instead of a client: connections one by one, with nothing
-    /// hidden. Only what concerns connections, headers and credentials counts; a local server, and a
-    /// transport of the application's own, cannot be probed.
+    /// Builds a [`Probe`] with these settings instead of a client: it makes single requests and reports every
+    /// step. Only settings for connections, headers and credentials apply; a local server, or the
+    /// application's own transport, cannot be probed.
     pub fn probe(self) -> Result<Probe, BuildError> {
         let mut faults = Faults::default();
         let headers = headers(&self.headers, &mut faults);

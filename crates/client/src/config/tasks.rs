@@ -1,16 +1,18 @@
-//! Whether a client follows tasks, and how it says so.
+//! Whether a client follows tasks, and how it declares that.
 
 use ridethrough_core::message::Json;
 
 use super::ClientBuilder;
 
 impl ClientBuilder {
-    /// Follows tasks: a server may then answer [`call_tool`](crate::Client::call_tool) at once and go on
-    /// with the work, and the client asks for the result until there is one, through any number of faults.
-    /// A call can also be kept as a [`Task`](crate::task::Task), by [`as_task`](crate::Call::as_task).
+    /// Makes the client follow tasks. A server may then answer [`call_tool`](crate::Client::call_tool) at
+    /// once and continue the work, and the client asks for the result until there is one, through any number
+    /// of faults. A call can also be kept as a [`Task`](crate::task::Task), by
+    /// [`as_task`](crate::Call::as_task).
     ///
-    /// The server is told so by the extension `io.modelcontextprotocol/tasks`, as it is in
-    /// [`capabilities`](Self::capabilities) of your own. Without it a task is no answer.
+    /// The client declares it by the extension `io.modelcontextprotocol/tasks`; naming that in
+    /// [`capabilities`](Self::capabilities) has the effect of this method. Without it, a task is no valid
+    /// answer.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,14 +28,15 @@ impl ClientBuilder {
     }
 }
 
-/// Whether these capabilities say that we follow tasks.
+/// Whether these capabilities declare that the client follows tasks.
 pub(super) fn declares(capabilities: &Json) -> bool {
     capabilities.member(EXTENSIONS).is_some_and(|it| it.member(TASKS).is_some())
 }
 
-/// The same capabilities, with tasks among their extensions.
+/// Returns the capabilities with tasks among their extensions.
 ///
-/// The `tasks` of 2025-11-25 say which requests of the *server* may become tasks of ours: none.
+/// The `tasks` capability of 2025-11-25 says which requests of the *server* may become tasks of the client:
+/// none.
 pub(super) fn with_tasks(capabilities: &Json) -> Json {
     if declares(capabilities) {
         return capabilities.clone();

@@ -47,7 +47,7 @@ fn a_revision_pins_its_era_unless_eras_are_said() {
     assert_eq!(spoken(builder().revision(Version::V2025_06_18).eras(Eras::Either)), Eras::Either);
 }
 
-/// A program that stays silent to what it does not know would cost a timeout at each start.
+/// A program that does not answer unknown requests would cost a timeout at each start.
 #[test]
 fn a_local_server_is_not_asked_for_its_era_unless_eras_are_said() {
     let builder = || ClientBuilder::spawn(crate::Command::new("server"));

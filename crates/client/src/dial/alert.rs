@@ -1,10 +1,10 @@
-//! What a server says with a TLS alert.
+//! The words of a TLS alert.
 
 use rustls::AlertDescription;
 
-/// What the server said with an alert.
+/// Returns the server's alert in words.
 pub(super) fn in_words(alert: AlertDescription) -> String {
-    // A number stands for one that nobody knows; the names are those of RFC 8446, 6, without spaces.
+    // An unknown alert is shown by its number; the names are those of RFC 8446, 6, without spaces.
     if let AlertDescription::Unknown(number) = alert {
         return format!("the server said `alert {number}`");
     }
@@ -19,7 +19,7 @@ pub(super) fn in_words(alert: AlertDescription) -> String {
     format!("the server said `{name}`")
 }
 
-/// Whether an alert says something about our certificate.
+/// Whether an alert is about the client's certificate.
 pub(super) fn is_about_certificates(alert: AlertDescription) -> bool {
     CERTIFICATE_ALERTS.contains(&alert)
 }

@@ -1,8 +1,8 @@
-//! Counts what was written on a connection, and can stop it for good.
+//! Counts the bytes written on a connection, and can stop it for good.
 //!
-//! Whether a server may have a request is decided by whether a byte of it was written. hyper flushes
-//! buffered bytes even after it reported an error or was cancelled, so a count that is merely read
-//! may be overtaken; [`Meter::seal`] refuses all further writes and returns the count in one step.
+//! Whether a server may have a request depends on whether a byte of it was written. hyper flushes buffered
+//! bytes even after it reported an error or was cancelled, so a count that is merely read may be out of date;
+//! [`Meter::seal`] refuses all further writes and returns the count in one step.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::ByteStream;
 
-/// The count of one connection, shared with whoever must know.
+/// The count of one connection, shared with the code that must know it.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     state: Mutex<MeterState>,
@@ -23,22 +23,22 @@ pub(crate) struct Meter {
 struct MeterState {
     written: u64,
     is_sealed: bool,
-    /// Whether the last write did not take all that it was given.
+    /// Whether the last write did not take all bytes.
     is_behind: bool,
 }
 
 impl Meter {
-    /// Bytes written so far.
+    /// Returns the bytes written so far.
     pub(crate) fn written(&self) -> u64 {
         self.state().written
     }
 
-    /// Whether bytes were left over that somebody above still holds.
+    /// Whether a layer above still holds bytes that were not written.
     pub(crate) fn is_behind(&self) -> bool {
         self.state().is_behind
     }
 
-    /// Lets no further byte out, and tells how many went.
+    /// Refuses all further writes, and returns how many bytes were written.
     pub(crate) fn seal(&self) -> u64 {
         let mut state = self.state();
         state.is_sealed = true;
@@ -46,7 +46,7 @@ impl Meter {
     }
 
     fn state(&self) -> MutexGuard<'_, MeterState> {
-        // The count is whole after every write, also if the stream below panicked.
+        // The count is complete after every write, even if the stream below panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,7 +63,7 @@ impl Metered {
         (Self { io, meter: meter.clone() }, meter)
     }
 
-    /// Writes under the meter's lock, so that no byte can slip past a seal.
+    /// Writes under the meter's lock, so that no byte is written after a seal.
     fn write_metered(
         &mut self,
         given: usize,
@@ -81,7 +81,7 @@ impl Metered {
         written
     }
 
-    /// What a layer below kept back must not follow a seal either.
+    /// Refuses a flush after a seal, because a layer below may hold bytes back.
     fn refuse_if_sealed(&self) -> io::Result<()> {
         if self.meter.state().is_sealed { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
     }

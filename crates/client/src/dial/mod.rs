@@ -1,10 +1,11 @@
-//! The seam below HTTP: whatever gives a byte stream to the server.
+//! The layer below HTTP: dials, which give byte streams to the server.
 //!
-//! Sockets, proxies, TLS and in-memory pipes all come through [`Dial`], so the same HTTP code runs over
-//! each of them. A dial never speaks HTTP to the server and never retries.
+//! Sockets, proxies, TLS and in-memory pipes all come through [`Dial`], so one HTTP code runs over each of
+//! them. A dial never speaks HTTP to the server and never retries.
 
 mod alert;
 mod meter;
+#[cfg(feature = "proxy")]
 mod proxy;
 mod refusal;
 mod steps;
@@ -12,6 +13,7 @@ mod tcp;
 mod tls;
 
 pub(crate) use meter::{Meter, Metered};
+#[cfg(feature = "proxy")]
 pub(crate) use proxy::{Chosen, ProxyAddress, ProxyError, Tunnel, chosen_for};
 pub(crate) use refusal::CertificateRefusal;
 pub use steps::Steps;
@@ -29,10 +31,11 @@ use crate::endpoint::Endpoint;
 /// Makes connections to a server.
 ///
 /// The stream is the one below TLS: for an `https` endpoint the client puts TLS on top of it. With
-/// [`ClientBuilder::proxy`](crate::ClientBuilder::proxy) the endpoint is the proxy's. The client bounds a dial in time; dropping the future must let go of what it holds.
+/// [`ClientBuilder::proxy`](crate::ClientBuilder::proxy) the endpoint is the proxy's. The client limits the
+/// time of a dial; dropping the future must release what it holds.
 ///
-/// A dial that fails says why in the words of [`Failure`]; nothing was sent then, whatever the
-/// failure's own claim about delivery.
+/// A dial that fails says why by a [`Failure`]; nothing was sent then, whatever the failure says about
+/// delivery.
 ///
 /// ```
 /// use ridethrough::transport::{BoxFuture, Cause, Connection, Dial, Endpoint, Failure, Peek};
@@ -70,16 +73,16 @@ pub struct Connection {
     pub(crate) io: Box<dyn ByteStream>,
     pub(crate) peek: Arc<dyn Peek>,
     pub(crate) speaks: Speaks,
-    /// Counts below TLS, where that is spoken: what left it need not be what it was given.
+    /// Counts below TLS, where TLS is used: it may hold back what it was given.
     pub(crate) below: Option<Arc<Meter>>,
-    /// Whether the server turned away whoever we said that we are.
+    /// Whether the server refused the client's certificate.
     pub(crate) refusal: CertificateRefusal,
-    /// How it was made.
+    /// How the connection was made.
     pub(crate) steps: Steps,
 }
 
 impl Connection {
-    /// A connection over `io`, which `peek` can look at.
+    /// Creates a connection over `io`, which `peek` can look at.
     pub fn new(io: impl ByteStream, peek: impl Peek) -> Self {
         Self {
             io: Box::new(io),
@@ -91,8 +94,9 @@ impl Connection {
         }
     }
 
-    /// HTTP/2 is spoken on it from the first byte, as both sides know beforehand. Without this it is
-    /// HTTP/1.1; for an `https` endpoint TLS settles it, whatever is said here.
+    /// Declares that both sides use HTTP/2 from the first byte, as agreed beforehand. The default is
+    /// HTTP/1.1; for an `https` endpoint TLS decides it, whatever is declared here.
+    #[cfg(feature = "http2")]
     #[must_use]
     pub const fn http2(mut self) -> Self {
         self.speaks = Speaks::Http2;
@@ -106,21 +110,21 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// What HTTP is spoken over.
+/// A byte stream that carries HTTP.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> ByteStream for T {}
 
 /// Looks at an idle connection without touching it.
 ///
-/// A runtime learns of a close only when it polls its sockets; a request that is written in between
-/// would be in doubt. Looking at the socket itself just before it is reused closes that gap.
+/// A runtime learns of a close only when it polls its sockets; a request that is written before that would be
+/// in doubt. Looking at the socket itself just before it is reused closes that gap.
 pub trait Peek: Send + Sync + 'static {
     /// Whether nothing waits to be read: no byte, no end, no error.
     fn is_quiet(&self) -> bool;
 }
 
-/// The HTTP that was agreed on for a connection.
+/// The HTTP version that was agreed on for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaks {
     Http1,

@@ -1,9 +1,9 @@
-//! Hears a server refuse our certificate after the handshake seemed done.
+//! Detects that a server refuses the client's certificate after the handshake seemed complete.
 //!
-//! A TLS 1.3 client is done with the handshake, and sends its request, before the server has looked at
-//! the client's certificate. The alert that says no arrives like any data, and hyper would tell of a
-//! connection that broke. It belongs to the handshake all the same: we offer no later moment for
-//! that look (RFC 8446, 4.6.2), and data of a client that was not accepted is not handed on.
+//! A TLS 1.3 client completes its handshake, and sends its request, before the server has checked the
+//! client's certificate. The alert that refuses it arrives like data, and hyper would report a broken
+//! connection. It belongs to the handshake nevertheless: the client allows no later check (RFC 8446, 4.6.2),
+//! and a server does not pass on data of a client that it has not accepted.
 
 use std::io;
 use std::pin::Pin;
@@ -15,30 +15,30 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{ByteStream, alert};
 
-/// What the server said about our certificate, shared with whoever must know.
+/// The server's refusal of the client's certificate, shared with the code that must know it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertificateRefusal {
     words: Arc<OnceLock<String>>,
 }
 
 impl CertificateRefusal {
-    /// The words of a refusal. If there are any, the server has read nothing of ours.
+    /// Returns the words of a refusal. If there are any, the server has read nothing of a request.
     pub(crate) fn words(&self) -> Option<&str> {
         self.words.get().map(String::as_str)
     }
 }
 
-/// A TLS stream whose first word may be a refusal.
+/// A TLS stream whose first message may be a refusal.
 pub(super) struct Judged<T> {
     stream: T,
     refusal: CertificateRefusal,
-    /// A server that has sent data has accepted us.
+    /// Whether the server has accepted the client, which it has once it sends data.
     is_accepted: bool,
 }
 
 impl<T: ByteStream> Judged<T> {
-    /// Before TLS 1.3 a handshake that is done says that the server has accepted us: then nothing that
-    /// follows is a refusal.
+    /// Wraps a stream. Before TLS 1.3 a complete handshake shows that the server has accepted the client:
+    /// nothing that follows is a refusal.
     pub(super) fn new(stream: T, version: Option<ProtocolVersion>) -> (Self, CertificateRefusal) {
         let refusal = CertificateRefusal::default();
         let is_accepted = version != Some(ProtocolVersion::TLSv1_3);
@@ -51,7 +51,7 @@ impl<T: ByteStream> Judged<T> {
             && alert::is_about_certificates(*alert)
             && !self.is_accepted
         {
-            // It is said once; whoever hears it again hears the same.
+            // The first refusal counts; later ones are equal.
             let _ = self.refusal.words.set(alert::in_words(*alert));
         }
     }
@@ -146,7 +146,7 @@ mod tests {
         refusal
     }
 
-    /// Gives these pieces, and fails with these alerts.
+    /// A stream that gives these pieces, and fails with these alerts.
     struct Told(VecDeque<Result<&'static [u8; 1], AlertDescription>>);
 
     impl AsyncRead for Told {

@@ -1,9 +1,9 @@
-//! How a connection came about, for whoever wants to know where the time went.
+//! How a connection was made, and how long each step took.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The steps that made a connection. What a dial does not know of itself is `None`.
+/// The steps that made a connection. A step that a dial does not know is `None`.
 ///
 /// Through a proxy, name and socket are the proxy's, and TLS is the server's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

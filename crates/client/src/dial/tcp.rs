@@ -60,7 +60,7 @@ async fn resolve(to: &Endpoint) -> Result<Vec<SocketAddr>, Failure> {
     }
 }
 
-/// Puts the families in turns, the resolver's favourite first.
+/// Alternates the address families, beginning with the resolver's first.
 fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (favourites, others): (Vec<_>, Vec<_>) =
@@ -75,7 +75,7 @@ fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     turns
 }
 
-/// Connects to whichever address answers first; the losers are dropped.
+/// Connects to the address that answers first; the other attempts are dropped.
 async fn race(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut waiting = addresses.into_iter();
     let mut running = FuturesUnordered::new();
@@ -104,7 +104,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
-/// Why a name has no address. That nobody knows it is what the cause says.
+/// Returns the failure for a name without an address. Words that only repeat the cause are left out.
 fn unresolved(error: &io::Error) -> Failure {
     let failure = Failure::not_sent(Cause::NameUnknown);
     let words = plain(error);
@@ -126,16 +126,16 @@ fn not_connected(error: &io::Error) -> Failure {
     }
 }
 
-/// The words of the system, without its number for them.
+/// Returns the words of the system, without its error number.
 fn plain(error: &io::Error) -> String {
     let words = error.to_string();
     words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// A socket that HTTP reads and writes while the pool looks at it.
+/// A socket that HTTP reads and writes while the pool can look at it.
 struct Socket {
-    /// Tokio's own way to read knows that a buffer which was not filled has emptied the socket, and does
-    /// not ask the kernel again to be told so.
+    /// The reading half. Tokio's own read knows that a buffer which was not filled has emptied the socket,
+    /// and does not ask the kernel again.
     reading: OwnedReadHalf,
     writing: Arc<OwnedWriteHalf>,
 }
@@ -206,7 +206,7 @@ impl Peek for SocketPeek {
 
 /// The head start of one address over the next.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// How long a socket is silent before the kernel asks whether the peer is there, and how often.
+/// How long a socket is silent before the kernel probes the peer.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(15);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
 

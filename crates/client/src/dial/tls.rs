@@ -1,6 +1,6 @@
 //! TLS on top of any connection.
 //!
-//! The system's roots count, and those of `SSL_CERT_FILE` and of the builder besides. The crypto
+//! It trusts the system's roots, and those of `SSL_CERT_FILE` and of the builder in addition. The crypto
 //! provider is named explicitly, so another crate's choice of a process default changes nothing.
 
 mod facts;
@@ -28,24 +28,24 @@ use crate::endpoint::Endpoint;
 use trust::{Anybody, Trust};
 use words::{Shown, TlsFault, of_certificate, of_handshake};
 
-/// What is asked of TLS.
+/// The settings of TLS.
 #[derive(Debug, Default)]
 pub(crate) struct TlsSettings {
-    /// Roots beside the system's.
+    /// Roots in addition to the system's.
     pub(crate) extra_roots: Vec<CertificateDer<'static>>,
-    /// What a server that asks for it knows us by.
+    /// The certificate for a server that asks for one.
     pub(crate) client_certificate: Option<ClientCertificate>,
-    /// Offer HTTP/1.1 only.
+    /// Whether only HTTP/1.1 is offered.
     pub(crate) is_http1_only: bool,
-    /// Accept every certificate.
+    /// Whether every certificate is accepted.
     pub(crate) is_unchecked: bool,
 }
 
-/// A certificate of our own, with those that lead to its root, and the key that belongs to it.
+/// The client's certificate, with those that lead to its root, and its key.
 #[derive(Debug)]
 pub(crate) struct ClientCertificate {
     pub(crate) chain: Vec<CertificateDer<'static>>,
-    /// Prints nothing of itself.
+    /// The key, which prints nothing of itself.
     pub(crate) key: PrivateKeyDer<'static>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum TlsError {
     ServerName(String),
 }
 
-/// Dials by another dial and speaks TLS over what that gives.
+/// A dial that puts TLS on top of another dial.
 pub(crate) struct Tls {
     below: Arc<dyn Dial>,
     connector: TlsConnector,
@@ -78,10 +78,17 @@ impl Tls {
         let host = to.host_to_resolve();
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TlsError::ServerName(host.to_owned()))?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = client_config(provider, settings)?;
+        let config = client_config(Arc::new(provider()), settings)?;
         Ok(Self { below, connector: TlsConnector::from(Arc::new(config)), name })
     }
+}
+
+/// Returns the crypto provider that the features name.
+fn provider() -> CryptoProvider {
+    #[cfg(feature = "aws-lc-rs")]
+    return rustls::crypto::aws_lc_rs::default_provider();
+    #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+    return rustls::crypto::ring::default_provider();
 }
 
 impl Dial for Tls {
@@ -150,7 +157,7 @@ fn trust(
     Ok(Trust::new(named, roots, provider)?)
 }
 
-/// The certificates of the file that `SSL_CERT_FILE` names.
+/// Returns the certificates of the file that `SSL_CERT_FILE` names.
 fn roots_in(path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let unreadable = |reason: String| TlsError::CertFile { path: path.clone(), reason };
     let roots = CertificateDer::pem_file_iter(&path)
@@ -159,11 +166,11 @@ fn roots_in(path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     if roots.is_empty() { Err(unreadable("there is none in it".to_owned())) } else { Ok(roots) }
 }
 
-/// On Unix the platform's verifier takes the file of `SSL_CERT_FILE` *instead of* the system's roots;
-/// people who set it mean "besides". So the system's are added back.
+/// Returns the system's roots. On Unix the platform's verifier uses the file of `SSL_CERT_FILE` *instead of*
+/// them; people who set it mean "in addition". So the system's are added back.
 fn roots_of_the_system() -> Vec<CertificateDer<'static>> {
     let read = |directory| rustls_native_certs::load_certs_from_paths(None, Some(directory)).certs;
-    // A file there that is no certificate is the system's own affair.
+    // A file there that is no certificate is not this client's concern.
     openssl_probe::candidate_cert_dirs().flat_map(read).collect()
 }
 
@@ -175,7 +182,8 @@ const fn version_name(version: ProtocolVersion) -> Option<&'static str> {
     }
 }
 
-/// Tells a server that must be configured otherwise from a connection that broke.
+/// Returns the failure of a handshake: a server that must be configured otherwise, or a connection that
+/// broke.
 fn no_handshake(error: &io::Error) -> Failure {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match (tls, error.kind()) {
@@ -193,8 +201,8 @@ fn told(cause: Cause, words: TlsFault) -> Failure {
     Failure::not_sent(cause).with_detail(words.what).with_advice(words.advice)
 }
 
-/// The words that were found when the certificate was looked at; without them, it is the signature of
-/// the handshake that is wrong.
+/// Returns the words that the check of the certificate found. Without any, the signature of the handshake is
+/// wrong.
 fn certificate_words(fault: &CertificateError) -> TlsFault {
     if let CertificateError::Other(OtherError(inner)) = fault
         && let Some(words) = inner.downcast_ref::<TlsFault>()

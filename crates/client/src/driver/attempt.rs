@@ -1,7 +1,7 @@
-//! One request that is out.
+//! One attempt: a request or a connect that is out.
 //!
-//! It reads its answer and tells the driver, one piece of news at a time, until it is told to stop or
-//! to read the rest for the connection's sake only.
+//! It reads its answer and gives the driver one piece of news at a time, until it is told to stop or to drain
+//! the rest. It decides nothing.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use crate::drain::{self, Bounds};
 use crate::size::too_large;
 use crate::transport::{Body, Reply, Transport, TransportRequest};
 
-/// Something that happened to an attempt.
+/// A piece of news about an attempt.
 #[derive(Debug)]
 pub(super) enum AttemptNews {
     Answered(AnswerHead, Option<usize>),
@@ -35,7 +35,7 @@ pub(super) enum AttemptNews {
     Failed(Failure),
 }
 
-/// What the driver tells an attempt.
+/// An order of the driver to an attempt.
 #[derive(Debug)]
 pub(super) enum Order {
     Abort,
@@ -57,7 +57,8 @@ impl Attempt {
         let reply = tokio::select! {
             biased;
             order = &mut self.orders => {
-                // The answer came by another way; this one is read for its connection's sake.
+                // The answer came by another stream; this one is read only so that its connection can be used
+                // again.
                 if let Ok(Order::Drain(bounds)) = order {
                     drain::drain_reply(performing, bounds).await;
                 }
@@ -65,7 +66,7 @@ impl Attempt {
             }
             reply = &mut performing => reply,
         };
-        // A stream may stand for days; what it took to open it need not.
+        // A stream may stay open for days, and need not keep the future that opened it.
         drop(performing);
         match reply {
             Ok(Reply::Answered { head, body, capacity }) => self.read(head, body, capacity).await,
@@ -127,7 +128,7 @@ impl Attempt {
                     }
                 }
             }
-            // What waits for its rest counts, whatever was said meanwhile.
+            // The bytes of an incomplete event count, even if events were complete before it.
             self.share.hold(decoder.held());
             if !said_something {
                 self.tell(AttemptNews::Bytes);
@@ -136,7 +137,7 @@ impl Attempt {
         }
     }
 
-    /// Reads a body whole, up to a limit.
+    /// Reads a whole body, up to a limit.
     async fn read_body(&mut self, mut body: Box<dyn Body>, limit: usize, beyond: Beyond) {
         let (mut whole, mut chunks) = (Collected::default(), 0);
         loop {
@@ -165,8 +166,8 @@ impl Attempt {
         }
     }
 
-    /// The next piece, as soon as there is memory for it. The server is not silent meanwhile: we are
-    /// deaf, and the machine must not take that for its fault.
+    /// Returns the next piece of the body, as soon as there is memory for it. While it waits for memory it
+    /// gives signs of life, so that the machine does not take the server for silent.
     async fn chunk(&mut self, body: &mut dyn Body) -> Read {
         loop {
             let (share, mut wait) = (&self.share, None);
@@ -199,7 +200,7 @@ impl Attempt {
     }
 }
 
-/// What came of reading on.
+/// The result of reading on.
 enum Read {
     Chunk(Bytes),
     End,
@@ -207,7 +208,7 @@ enum Read {
     Told(Order),
 }
 
-/// What is done about a body beyond its limit.
+/// What happens to a body beyond its limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beyond {
     Fails,
@@ -233,7 +234,7 @@ async fn yield_once() {
     .await;
 }
 
-/// Where attempts leave their news. They run inside the driver, so nobody has to be woken.
+/// The queue of news from attempts. Attempts run inside the driver's task, so no waker is needed.
 #[derive(Clone, Default)]
 pub(super) struct Outlet {
     news: Arc<Mutex<VecDeque<(AttemptId, AttemptNews)>>>,
@@ -258,7 +259,8 @@ impl Outlet {
 }
 
 const NO_ANSWER: &str = "the transport made a connection where a request was asked for";
-/// Often enough for calls that ask after 30 s of silence (row 19).
+/// How often signs of life are given while memory is short: calls ask after 30 s of silence (row 19).
 const DEAF_FOR: Duration = Duration::from_secs(10);
-/// A body in crumbs must not fill the driver's queue with signs of life.
+/// How many pieces of a body are read before the driver gets a turn. A body in tiny pieces must not fill its
+/// queue with signs of life.
 const CHUNKS_AT_ONCE: usize = 16;

@@ -1,4 +1,4 @@
-//! The requests that are out, side by side, and the news that they bring.
+//! The attempts that are out, side by side, and the news that they bring.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -15,7 +15,7 @@ use super::limits::Limits;
 use super::memory::Memory;
 use crate::transport::{Transport, TransportRequest};
 
-/// All requests that are out.
+/// All attempts that are out.
 pub(super) struct Attempts {
     running: FuturesUnordered<BoxFuture<'static, AttemptId>>,
     orders: BTreeMap<AttemptId, oneshot::Sender<Order>>,
@@ -44,7 +44,7 @@ impl Attempts {
         self.launch(id, lane, AttemptNews::Failed, |attempt| attempt.run(transport, request));
     }
 
-    /// Begins a connect of the link's own, which must end in time: the link makes one at a time.
+    /// Begins a connect of the link's own. It must end in time, because the link makes one at a time.
     pub(super) fn begin_connect(&mut self, id: AttemptId, transport: Arc<dyn Transport>) {
         let within = self.limits.connect;
         let failed = |failure| AttemptNews::Connected(Err(failure));
@@ -71,7 +71,7 @@ impl Attempts {
         });
         let outlet = self.outlet.clone();
         self.running.push(Box::pin(async move {
-            // A transport that panics fails its attempt; it must not take the link with it.
+            // A transport that panics fails its attempt, and not the whole link.
             if AssertUnwindSafe(work).catch_unwind().await.is_err() {
                 let failure =
                     Failure::unknown(Cause::Unreadable).with_detail("the transport panicked");
@@ -81,7 +81,7 @@ impl Attempts {
         }));
     }
 
-    /// Tells an attempt what to do, if it is still out.
+    /// Gives an attempt an order, if it is still out.
     pub(super) fn order(&mut self, id: AttemptId, order: Order) {
         if let Some(orders) = self.orders.remove(&id) {
             // An attempt that has just ended needs no orders.
@@ -89,7 +89,7 @@ impl Attempts {
         }
     }
 
-    /// Whether nothing is out.
+    /// Whether no attempt is out.
     pub(super) fn is_empty(&self) -> bool {
         self.running.is_empty()
     }

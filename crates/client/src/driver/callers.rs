@@ -1,4 +1,4 @@
-//! Who waits for which exchange.
+//! The callers that wait for exchanges.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,26 +10,26 @@ use tokio::sync::oneshot;
 use super::Reporter;
 use crate::source::Source;
 
-/// How clients name a call before the machine has.
+/// The number of a call, given by the client before the link gives its exchange an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallNumber(pub(crate) u64);
 
-/// Somebody who waits for an outcome.
+/// A caller that waits for an outcome.
 pub(crate) struct Caller {
     pub(crate) number: CallNumber,
     pub(crate) reply: oneshot::Sender<Ended>,
     pub(crate) progress: Option<Reporter>,
-    /// Where it is told which exchange its call is.
+    /// Where the caller learns the id of its exchange.
     pub(crate) track: Option<Track>,
 }
 
-/// Which exchange of the link a call is: what [`Delivered`](crate::event::Delivered) and
-/// [`Event`](crate::event::Event) name it by. Made by [`Call::tracked`](crate::Call::tracked).
+/// The exchange of a call, by which [`Delivered`](crate::event::Delivered) and [`Event`](crate::event::Event)
+/// name the call. Created by [`Call::tracked`](crate::Call::tracked).
 #[derive(Clone, Debug, Default)]
 pub struct Track(Arc<OnceLock<ExchangeId>>);
 
 impl Track {
-    /// The exchange; `None` as long as the call has not begun. Whatever the server says in answer to it comes
+    /// Returns the exchange; `None` until the call has begun. Messages of the server about the call come
     /// later.
     pub fn exchange(&self) -> Option<ExchangeId> {
         self.0.get().copied()
@@ -45,18 +45,18 @@ impl Track {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
-    /// Where its result comes from.
+    /// The source of its result.
     pub(crate) source: Source,
 }
 
 impl From<Outcome> for Ended {
-    /// As the server said, or did not say, just now.
+    /// The outcome comes from the server, now.
     fn from(outcome: Outcome) -> Self {
         Self { outcome, source: Source::Server }
     }
 }
 
-/// Everybody who waits.
+/// All callers that wait.
 #[derive(Default)]
 pub(super) struct Callers {
     waiting: BTreeMap<ExchangeId, Caller>,
@@ -72,7 +72,7 @@ impl Callers {
         self.waiting.insert(exchange, caller);
     }
 
-    /// The exchange of a call that has not ended.
+    /// Returns the exchange of a call that has not ended.
     pub(super) fn exchange(&self, call: CallNumber) -> Option<ExchangeId> {
         self.numbers.get(&call).copied()
     }
@@ -80,7 +80,7 @@ impl Callers {
     pub(super) fn finish(&mut self, exchange: ExchangeId, ended: Ended) {
         let Some(caller) = self.waiting.remove(&exchange) else { return };
         self.numbers.remove(&caller.number);
-        // A caller that is gone has cancelled: the outcome is of no use to anybody.
+        // A caller that is gone has cancelled, and needs no outcome.
         let _ = caller.reply.send(ended);
     }
 

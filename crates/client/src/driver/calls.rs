@@ -1,7 +1,7 @@
-//! Calls: how they are begun and ended.
+//! How calls begin and end.
 //!
-//! Some need not be made, because the server allowed to keep what it said; and where one fails, somebody may
-//! rather have an old result than none.
+//! Some are answered from the cache, because the server allowed to keep its result; and where one fails, the
+//! caller may accept an old result instead.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::result;
 use crate::source::Source;
 
 impl Driver {
-    /// Answers with what was kept, or asks the server.
+    /// Answers a call from the cache, or sends it to the server.
     pub(super) fn send(&mut self, now: Moment, caller: Caller, request: Request, accepts: Accepts) {
         let key = Some(&request).filter(|_| !self.cache.is_off()).and_then(Key::of);
         let is_apart = !request.options.headers.is_empty();
@@ -25,7 +25,7 @@ impl Driver {
             && let Some(KeptResult { result, age }) = self.fresh(now, key)
         {
             let source = Source::Kept { age };
-            // Whoever asked may be gone, and then does not want to know.
+            // The caller may be gone, and then needs no answer.
             let _ = caller.reply.send(Ended { outcome: Ok(Answer::Result(result)), source });
             return;
         }
@@ -36,7 +36,7 @@ impl Driver {
         }
     }
 
-    /// Hands an outcome over, and keeps a result that may be kept.
+    /// Hands over an outcome, and keeps a result that may be kept.
     pub(super) fn finish(
         &mut self,
         exchange: ExchangeId,
@@ -63,14 +63,14 @@ impl Driver {
         self.callers.finish(exchange, ended);
     }
 
-    /// What is still good. It is not if the computer slept through its time.
+    /// Returns a kept result whose time is not over. A sleep of the computer counts as time.
     fn fresh(&mut self, now: Moment, key: &Key) -> Option<KeptResult> {
         self.cache.fresh(now, key)?;
         self.ask_about_sleep();
         self.cache.fresh(now, key)
     }
 
-    /// An old result in place of a failure, if there is one that will do.
+    /// Returns an old result in place of a failure, if there is one that the caller accepts.
     fn instead(
         &mut self,
         now: Moment,
@@ -92,8 +92,8 @@ impl Driver {
     }
 }
 
-/// Whether the server could not be asked, or could not answer. A server that answers "no such resource",
-/// and one that does not let us in, have said something: nothing old may hide that.
+/// Whether the server could not be asked, or could not answer. An answer such as "no such resource", or a
+/// refusal of the credentials, is no failure: an old result must not hide it.
 fn is_failure(outcome: &Outcome) -> bool {
     match outcome {
         Ok(answer) => answer.error().is_some_and(|error| error.code == INTERNAL_ERROR),
@@ -112,7 +112,8 @@ fn is_failure(outcome: &Outcome) -> bool {
     }
 }
 
-/// Whether the server has answered, and not with what it said before. One that says "not now" has not.
+/// Whether the server has refused the request, by an error or by a status. A deferral (408, 425, 429) is no
+/// refusal.
 fn is_no(outcome: &Outcome) -> bool {
     match outcome.as_ref().map_err(|error| error.kind) {
         Ok(_) | Err(Kind::Unauthorized) => true,

@@ -1,8 +1,8 @@
-//! A body in the making.
+//! A body that is being collected.
 
 use bytes::{Bytes, BytesMut};
 
-/// A body in the making; one that comes in one piece is not copied.
+/// A body that is being collected; one that arrives in one piece is not copied.
 #[derive(Default)]
 pub(super) struct Collected {
     first: Bytes,

@@ -1,4 +1,4 @@
-//! What clients ask of their driver.
+//! The commands of clients to their driver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use super::mailbox::Mailbox;
 use super::response_cache::Accepts;
 use crate::model::Root;
 
-/// Where the fate of a notification is told.
+/// The channel for the outcome of a notification.
 pub(crate) type NoticeReply = oneshot::Sender<Result<(), CallError>>;
 
-/// The work of a handler, if there is one.
+/// The future of a handler, if there is one.
 pub(crate) type Answering = Option<BoxFuture<'static, Answer>>;
 
-/// The way in which commands come. In boxes: the channel keeps room for 32, and most links need none.
+/// The channel of commands. They are boxed, because the channel keeps room for 32 and most links need none.
 pub(crate) type CommandReceiver = mpsc::UnboundedReceiver<Box<DriverCommand>>;
 pub(crate) type CommandSender = mpsc::UnboundedSender<Box<DriverCommand>>;
 
-/// Something that an application wants.
+/// A command of the application.
 pub(crate) enum DriverCommand {
     Answer {
         question: QuestionId,
@@ -35,13 +35,13 @@ pub(crate) enum DriverCommand {
         caller: Caller,
         deadline: Option<Duration>,
     },
-    /// Told, by the end of the channel, when the link is closed.
+    /// A channel that ends when the link is closed.
     Follow(oneshot::Sender<()>),
-    /// What was kept of this method is of no use.
+    /// Drops the kept results of this method, which are of no use.
     Forget {
         method: Arc<str>,
     },
-    /// What would answer this question of the server's.
+    /// Asks for the handler of a question of the server.
     Handler {
         method: Box<str>,
         params: Option<Json>,

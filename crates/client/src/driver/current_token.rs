@@ -1,4 +1,4 @@
-//! The token in force, and the one question about a better one.
+//! The token in force, and the request for a better one.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use ridethrough_core::{CredentialsId, NoCredentials};
 
 use crate::credentials::{Credentials, Refused, Token};
 
-/// Holds the token that requests are sent with.
+/// The token that requests are sent with.
 pub(super) struct CurrentToken {
     hook: Option<Arc<dyn Credentials>>,
     token: Option<Token>,
-    /// Whether the hook has answered before: its first word may be "none yet".
+    /// Whether the hook has answered before: its first answer may be "none yet".
     has_asked: bool,
 }
 
-/// What came of asking for better credentials than these.
+/// What the hook returned when asked for better credentials than these.
 pub(super) struct Renewed {
     pub(super) rejected: CredentialsId,
     pub(super) token: Result<Option<Token>, NoCredentials>,
@@ -46,7 +46,7 @@ impl CurrentToken {
         let asking = async move {
             match hook {
                 None => Err(NoCredentials::because("this client has none")),
-                // A hook that has nothing yet is no reason to fail: the server may not ask for it.
+                // A hook without a token yet is no failure: the server may not ask for one.
                 Some(hook) if !has_asked => Ok(hook.token(None).await.unwrap_or(None)),
                 Some(hook) => {
                     let refused = Refused { token: token.as_ref(), challenge: challenge.as_ref() };
@@ -55,7 +55,7 @@ impl CurrentToken {
             }
         };
         Box::pin(async move {
-            // A hook that panics has brought nothing; it must not take the link with it.
+            // A hook that panics has failed, but must not end the link.
             let brought = AssertUnwindSafe(asking).catch_unwind().await;
             Renewed {
                 rejected,
@@ -64,25 +64,25 @@ impl CurrentToken {
         })
     }
 
-    /// Keeps what the hook brought, and says what that means for all that was asked before.
+    /// Keeps what the hook returned, and returns what that means for earlier results.
     pub(super) fn keep(&mut self, token: Option<Token>) -> TokenChange {
         let is_same = match (&self.token, &token) {
             (Some(old), Some(new)) => old.is_same(new),
             (None, None) => true,
             _ => false,
         };
-        // Before the first word of the hook, nothing was asked.
+        // Nothing was sent before the hook's first answer.
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         self.token = token;
         if is_same || is_first { TokenChange::AsBefore } else { TokenChange::Another }
     }
 }
 
-/// What the hook brought, compared with what requests were sent with so far.
+/// How the hook's token compares with the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenChange {
-    /// Another token, perhaps somebody else's.
+    /// Another token, perhaps of another person.
     Another,
-    /// The same, or the first.
+    /// An equal token, or the first one.
     AsBefore,
 }

@@ -1,6 +1,8 @@
-//! What the server says, handed to whoever is there for it: a call, a reader, a handler, the inbox.
+//! Delivering the server's messages: to a call, a reader of notifications, a handler, or the inbox.
 
 use ridethrough_core::message::Answer;
+use ridethrough_core::message::code;
+use ridethrough_core::message::notification;
 use ridethrough_core::{Delivered, QuestionId};
 
 use super::Driver;
@@ -8,14 +10,14 @@ use super::mailbox::NotTaken;
 use super::questions::Taking;
 
 impl Driver {
-    /// Hands something of the server's to whoever reads it.
+    /// Hands a message of the server to its reader.
     pub(super) fn deliver(&mut self, delivered: Delivered) {
         match &delivered {
             Delivered::Notification { exchange, method, params } => {
-                // Before anybody hears of it: whoever does will ask again.
+                // The cache learns of it first, because a reader may ask again at once.
                 self.cache.notified(method, params.as_ref());
                 match (exchange, &**method) {
-                    (Some(exchange), "notifications/progress") => {
+                    (Some(exchange), notification::PROGRESS) => {
                         self.callers.progressed(*exchange, params.as_ref());
                     }
                     _ => self.tell_listeners(&delivered),
@@ -45,7 +47,8 @@ impl Driver {
         });
     }
 
-    /// A question never stays without an answer: the server may wait for it before it answers us.
+    /// Puts a message into the inbox. A question that cannot be put there is refused, because the server may
+    /// wait for its answer before it answers a call.
     fn put_into_inbox(&mut self, delivered: Delivered) {
         let question = match &delivered {
             Delivered::Question { question, .. } => Some(*question),
@@ -70,4 +73,4 @@ impl Driver {
 }
 
 const NOBODY_ANSWERS: (i64, &str) = (-32601, "Method not found");
-const TOO_BUSY: (i64, &str) = (-32000, "too many requests at once");
+const TOO_BUSY: (i64, &str) = (code::SERVER_ERROR, "too many requests at once");

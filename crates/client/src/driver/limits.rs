@@ -1,17 +1,17 @@
-//! How much of a server's is taken in, and how long a connect may take.
+//! The limits of a driver: how much it holds of a server's answers, and how long a connect may take.
 
 use std::time::Duration;
 
-/// The bounds that a driver keeps.
+/// The limits of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// One event, or one body.
+    /// The largest event or body.
     pub(crate) message: usize,
-    /// The body of a refusal; what is beyond is cut off, not an error.
+    /// The largest body of a refusal; the rest is cut off without an error.
     pub(crate) error_body: usize,
-    /// All that has arrived in part, of all answers of the link.
+    /// The most bytes of incomplete messages in all answers of the link.
     pub(crate) link: usize,
-    /// One connect, TLS included.
+    /// How long one connect may take, TLS included.
     pub(crate) connect: Duration,
 }
 

@@ -1,6 +1,6 @@
-//! Where the server's own messages wait for whoever reads them.
+//! The queue of the server's own messages for a reader.
 //!
-//! Nothing in the link waits for a reader, so the box has an end: in messages and in bytes.
+//! The link never waits for a reader, so the queue is limited, in messages and in bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,13 +9,13 @@ use std::task::{Context, Poll};
 use ridethrough_core::Delivered;
 use tokio::sync::mpsc;
 
-/// The driver's end.
+/// The driver's end of the queue.
 pub(crate) struct Mailbox {
     sender: mpsc::Sender<Delivered>,
     tally: Arc<Tally>,
 }
 
-/// The reader's end.
+/// The reader's end of the queue.
 pub(crate) struct Post {
     receiver: mpsc::Receiver<Delivered>,
     tally: Arc<Tally>,
@@ -27,7 +27,7 @@ struct Tally {
     dropped: AtomicU64,
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 pub(crate) enum NotTaken {
     Full,
     NobodyReads,
@@ -40,12 +40,12 @@ pub(crate) fn mailbox() -> (Mailbox, Post) {
 }
 
 impl Mailbox {
-    /// Whether there is still somebody who may read it.
+    /// Whether the reader's end still exists.
     pub(crate) fn is_read(&self) -> bool {
         !self.sender.is_closed()
     }
 
-    /// Puts a message in, if there is room; `room` is in bytes.
+    /// Adds a message, if there is room; `room` is in bytes.
     pub(crate) fn put(&self, delivered: Delivered, room: usize) -> Result<(), NotTaken> {
         let size = size(&delivered);
         let held = self.tally.bytes.fetch_add(size, Ordering::Relaxed) + size;
@@ -79,7 +79,7 @@ impl Post {
         Poll::Ready(delivered)
     }
 
-    /// What is left when nobody reads any more.
+    /// Closes the queue and returns the messages that were not read.
     pub(crate) fn close(&mut self) -> impl Iterator<Item = Delivered> {
         self.receiver.close();
         std::iter::from_fn(|| self.receiver.try_recv().ok())
@@ -100,7 +100,8 @@ fn size(delivered: &Delivered) -> usize {
     }
 }
 
-/// Enough for a reader that is busy for a moment; one that is not there must not cost memory.
+/// The most messages in the queue: enough for a reader that is busy for a moment; one that never reads must
+/// not cost memory.
 const MESSAGES: usize = 1024;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! How much all answers of a link together hold in memory while they arrive.
+//! The memory that all answers of a link hold together while they arrive.
 //!
-//! When it is too much, an answer is not read on until others have given theirs back: it is the server
-//! that waits. One answer at a time may go on all the same, up to the limit of a message, so that there
-//! is always one that can end. Calls and the link's own answers have an account each, and what is small
-//! waits for nothing: a server may end a large answer only when it has our reply to a small question.
+//! At the limit, an answer is not read further until others have freed memory, so that the server waits. One
+//! answer at a time may exceed the limit, up to the size of a message, so that there is always one that can
+//! end. Calls and the link's own answers have an account each, and small answers never wait: a server may end
+//! a large answer only when it has our reply to a small question.
 //!
 //! ```text
 //!   limit of the link   3 messages       calls   1      and one beyond   1     ┐
@@ -19,7 +19,7 @@ use ridethrough_core::Lane;
 
 use super::limits::Limits;
 
-/// What the parts of a link's answers hold together.
+/// The memory that a link's answers hold together.
 #[derive(Clone)]
 pub(super) struct Memory {
     calls: Arc<Mutex<Account>>,
@@ -28,10 +28,10 @@ pub(super) struct Memory {
 
 struct Account {
     limit: usize,
-    /// So much of each answer is never waited for.
+    /// The part of each answer that never waits.
     small: usize,
     held: usize,
-    /// The one that may go on beyond the limit.
+    /// The one answer that may exceed the limit.
     beyond: Option<OverBudget>,
     waiting: BTreeMap<u64, Waker>,
     last: u64,
@@ -39,7 +39,7 @@ struct Account {
 
 struct OverBudget {
     id: u64,
-    /// Whether it has read anything beyond the limit. Until then another may go instead.
+    /// Whether it has read anything beyond the limit. Until then, another may take its turn.
     has_read: bool,
 }
 
@@ -50,7 +50,7 @@ impl Memory {
         Self { calls: account(limits.link / 3), link: account(limits.link / 6) }
     }
 
-    /// The share of one answer, to a request of this lane.
+    /// Returns the share of one answer to a request of this lane.
     pub(super) fn share(&self, lane: Lane) -> Share {
         let account = match lane {
             Lane::Call | Lane::Resume => self.calls.clone(),
@@ -64,16 +64,16 @@ impl Memory {
     }
 }
 
-/// What one answer holds; given back when it is dropped.
+/// The memory that one answer holds; freed when it is dropped.
 pub(super) struct Share {
     account: Arc<Mutex<Account>>,
-    /// Older answers have smaller numbers.
+    /// The number of the answer; older ones have smaller numbers.
     id: u64,
     held: usize,
 }
 
 impl Share {
-    /// Whether more of the answer may be read; if not, it is told when to ask again.
+    /// Whether more of the answer may be read; if not, the task is woken when it may ask again.
     pub(super) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut account = lock(&self.account);
         if account.held < account.limit || self.held < account.small {
@@ -87,7 +87,7 @@ impl Share {
         Poll::Pending
     }
 
-    /// There was room, and nothing to read: another may have it.
+    /// Gives up the turn beyond the limit, because there was nothing to read.
     pub(super) fn pass(&self) {
         let mut account = lock(&self.account);
         if account.beyond.take_if(|it| it.id == self.id && !it.has_read).is_some() {
@@ -95,7 +95,7 @@ impl Share {
         }
     }
 
-    /// Says how much is held from here on.
+    /// Sets how much the answer holds from now on.
     pub(super) fn hold(&mut self, bytes: usize) {
         let mut account = lock(&self.account);
         let is_more = bytes > self.held;
@@ -129,8 +129,8 @@ impl Account {
         Self { limit, small, held: 0, beyond: None, waiting: BTreeMap::new(), last: 0 }
     }
 
-    /// Wakes all who wait, the oldest first, so that it is the first to ask. Answers are read side by
-    /// side in one task, so that a waker is nothing but a note to poll them.
+    /// Wakes all waiting answers, the oldest first, so that it is the first to ask. Answers are read side by
+    /// side in one task, so a waker only marks them to be polled.
     fn wake(&mut self, by: u64) {
         for (id, waiter) in std::mem::take(&mut self.waiting) {
             if id != by {
@@ -141,11 +141,11 @@ impl Account {
 }
 
 fn lock(account: &Mutex<Account>) -> MutexGuard<'_, Account> {
-    // Nothing that holds the lock can panic half way.
+    // No code panics while it holds the lock.
     account.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Progress, questions, most answers.
+/// The size that never waits: progress, questions and most answers are smaller.
 const SMALL: usize = 32 << 10;
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
-//! Where the machine meets the world: the one task of a client.
+//! The driver: the one task of a client, between the recovery machine and the network.
 //!
-//! The driver owns the link, hands it commands and news, and carries out what it says. Attempts run
-//! inside this task, side by side: none is awaited by another, and dropping the driver drops them
-//! all. It decides nothing.
+//! It owns the link, hands it commands and news, and carries out its outputs. Attempts run inside this task,
+//! side by side: none waits for another, and dropping the driver drops them all. The driver decides nothing.
 //!
 //! ```text
 //!   clients ──commands─▶ ┌────────┐ ──outputs──▶ attempts ──▶ transport
 //!                        │ driver │ ◀───news─────────┘
-//!   callers ◀─outcomes── └────────┘ ──events──▶ whoever watches
+//!   callers ◀─outcomes── └────────┘ ──events──▶ observers
 //! ```
 
 mod attempt;
@@ -77,14 +76,14 @@ pub(crate) struct Parts {
     pub(crate) commands: CommandReceiver,
 }
 
-/// Runs one link for as long as anybody holds its client.
+/// Runs one link for as long as a client holds it.
 pub(crate) struct Driver {
     link: Link,
     clock: Clock,
     sleep: SleepWatch,
-    /// When it was last asked whether the computer slept.
+    /// When the driver last checked whether the computer slept.
     looked: Instant,
-    /// Gone, with its connections, when the link is closed.
+    /// The transport; `None`, with its connections closed, once the link is closed.
     transport: Option<Arc<dyn Transport>>,
     token: CurrentToken,
     observers: Observers,
@@ -95,7 +94,7 @@ pub(crate) struct Driver {
     callers: Callers,
     notices: BTreeMap<NoticeId, command::NoticeReply>,
     closers: Vec<oneshot::Sender<()>>,
-    /// Those who wait for something between calls of theirs.
+    /// Channels that end when the link is closed, for those who follow tasks.
     followers: Vec<oneshot::Sender<()>>,
     questions: Questions,
     inbox: Option<Mailbox>,
@@ -142,7 +141,8 @@ impl Driver {
         }
     }
 
-    /// Lives until the last client is dropped. In a box: a task that is given a driver keeps room for two.
+    /// Runs until the last client is dropped. The driver is boxed, because a task that is given one by value
+    /// keeps room for two.
     pub(crate) async fn run(mut self: Box<Self>) {
         if self.token.has_hook() {
             self.link.await_first_credentials();
@@ -160,7 +160,8 @@ impl Driver {
                 Woken::DriverCommand(Some(command)) => self.grant(*command),
                 Woken::DriverCommand(None) => return,
             }
-            // AttemptNews comes first; a server that floods us must hold up neither callers nor deadlines.
+            // News is handled first; commands and timers follow after each round, so that a server that
+            // floods the client delays neither callers nor deadlines.
             for _ in 0..WISHES_AT_ONCE {
                 match self.commands.try_recv() {
                     Ok(command) => self.grant(*command),
@@ -170,13 +171,13 @@ impl Driver {
             }
             self.look_for_sleep();
             self.link.handle_timeout(self.clock.now());
-            // A transport that always has more to say must not keep the thread from everybody else.
+            // A transport that always has more news must not keep the thread from other tasks.
             consume_budget().await;
         }
     }
 
-    /// Waits for whatever comes first. The order of the branches is fixed, so that the same world
-    /// gives the same run.
+    /// Waits for whatever comes first. The order of the branches is fixed, so that equal inputs give equal
+    /// runs.
     async fn wait(&mut self, mut alarm: Pin<&mut Sleep>) -> Woken {
         let due = self.link.poll_timeout().map(|(at, _)| self.clock.instant(at));
         let look = (!self.attempts.is_empty()).then_some(self.looked + LOOK_EVERY);
@@ -189,7 +190,7 @@ impl Driver {
         let Self { attempts, renewal, questions, .. } = self;
         tokio::select! {
             biased;
-            // There are only so many of these two, and news may come without end.
+            // These two are limited in number, while news may come without end.
             renewed = poll_fn(|context| match renewal {
                 Some(renewal) => renewal.as_mut().poll(context),
                 None => std::task::Poll::Pending,
@@ -201,7 +202,7 @@ impl Driver {
         }
     }
 
-    /// While the computer slept, whatever was out may have died without a word.
+    /// Checks whether the computer slept, because then everything that was out may be dead without a sign.
     fn look_for_sleep(&mut self) {
         let now = Instant::now();
         if now < self.looked + LOOK_EVERY {
@@ -228,7 +229,7 @@ impl Driver {
                 }
                 Output::Noticed { notice, outcome } => {
                     if let Some(reply) = self.notices.remove(&notice) {
-                        // Whoever asked may be gone, and then does not want to know.
+                        // The caller may be gone, and then needs no answer.
                         let _ = reply.send(outcome);
                     }
                 }
@@ -245,7 +246,7 @@ impl Driver {
             Action::Abort { attempt } => self.attempts.order(attempt, Order::Abort),
             Action::Closed => {
                 self.is_closed = true;
-                // Those who close, read or watch learn it from the end of what they wait for.
+                // Callers, readers and observers learn of the closing from the end of their channels.
                 self.closers.clear();
                 self.followers.clear();
                 self.transport = None;
@@ -335,7 +336,7 @@ impl Driver {
             DriverCommand::Follow(follower) => self.take_follower(follower),
             DriverCommand::Forget { method } => self.cache.forget_method(&method),
             DriverCommand::Handler { method, params, reply } => {
-                // Whoever asked may be gone, and then does not want to know.
+                // The caller may be gone, and then needs no answer.
                 let _ = reply.send(self.questions.answering(&method, params));
             }
             DriverCommand::Inbox(inbox) => {
@@ -345,7 +346,7 @@ impl Driver {
             DriverCommand::KeepConnected => self.link.keep_connected(now),
             DriverCommand::Listen(listener) if self.is_closed => drop(listener),
             DriverCommand::Listen(listener) => {
-                // A server that says nothing gives no other occasion to miss those who left.
+                // If the server is silent, nothing else removes the readers that are gone.
                 self.listeners.retain(Mailbox::is_read);
                 self.listeners.push(listener);
                 self.link.listen(now);
@@ -359,7 +360,7 @@ impl Driver {
                 self.send(now, caller, request, accepts)
             }
             DriverCommand::SetIdentity(identity) => {
-                // What a server lists may depend on what its client can do.
+                // A server's lists may depend on the client's capabilities.
                 self.cache.forget_all();
                 self.link.set_identity(identity);
             }
@@ -369,7 +370,7 @@ impl Driver {
         self.carry_out();
     }
 
-    /// A link that is closed drops it, and that is the news it waits for.
+    /// Keeps a channel that ends when the link is closed; on a closed link it is dropped at once.
     fn take_follower(&mut self, follower: oneshot::Sender<()>) {
         self.followers.retain(|follower| !follower.is_closed());
         if !self.is_closed {
@@ -378,11 +379,12 @@ impl Driver {
     }
 
     fn tell_status(&self, reply: oneshot::Sender<Status>) {
-        // Whoever asked may be gone, and then does not want to know.
+        // The caller may be gone, and then needs no answer.
         let _ = reply.send(self.link.status(self.clock.now()));
     }
 
-    /// A session that is about to begin will ask for the roots by itself.
+    /// Replaces the roots, and notifies a server with a session. A session that is about to begin asks for
+    /// the roots by itself.
     fn set_roots(&mut self, now: Moment, roots: &[Root]) {
         self.questions.set_roots(roots);
         let status = self.link.status(now);
@@ -393,7 +395,8 @@ impl Driver {
     }
 }
 
-/// Soon enough for whoever opens a lid, seldom enough to cost nothing.
+/// How often the driver checks for a sleep of the computer: soon enough for a person who opens a laptop,
+/// seldom enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// Callers that come in crowds are served in groups, so that they hold up no deadline either.
+/// How many commands are handled in one round, so that many callers at once delay no deadline.
 const WISHES_AT_ONCE: usize = 64;

@@ -1,6 +1,6 @@
 //! Progress on its way from the driver to the call that asked for it.
 //!
-//! Progress is worth nothing when it is late: of what a slow caller has not seen, the oldest goes.
+//! Late progress is worth little: if the caller is slow, the oldest is dropped.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Waker};
 
 use ridethrough_core::message::Json;
 
-/// The driver's end. The reader's ends with it.
+/// The driver's end of the queue. Dropping it ends the reader's.
 pub(crate) struct Reporter(Arc<Mutex<ProgressState>>);
 
-/// The reader's end.
+/// The reader's end of the queue.
 pub(crate) struct ProgressReader(Arc<Mutex<ProgressState>>);
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Reporter {
         let mut state = lock(&self.0);
         state.bytes += size(&params);
         state.unseen.push_back(params);
-        // The newest is kept however large it is: its own limit is that of a message.
+        // The newest is kept whatever its size, which is limited by that of a message.
         while state.unseen.len() > KEPT || (state.bytes > KEPT_BYTES && state.unseen.len() > 1) {
             state.pop();
         }
@@ -49,7 +49,7 @@ impl Drop for Reporter {
 }
 
 impl ProgressReader {
-    /// The oldest that was not seen; `None` when there will be no more.
+    /// Polls for the oldest progress that was not read; `None` when there will be no more.
     pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Json>> {
         let mut state = lock(&self.0);
         match state.pop() {
@@ -64,7 +64,7 @@ impl ProgressReader {
 }
 
 fn lock(state: &Mutex<ProgressState>) -> MutexGuard<'_, ProgressState> {
-    // Nothing that holds the lock can panic half way.
+    // No code panics while it holds the lock.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -86,7 +86,8 @@ fn size(params: &Json) -> usize {
     params.as_bytes().len()
 }
 
-/// More than anybody can look at; a caller that does not look must not cost memory.
+/// How many progress values are kept: more than a person can look at; a caller that never reads must not cost
+/// memory.
 const KEPT: usize = 64;
 const KEPT_BYTES: usize = 1 << 20;
 

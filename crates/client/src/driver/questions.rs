@@ -13,12 +13,12 @@ use super::command::Answering;
 use crate::handlers::Handlers;
 use crate::model::Root;
 
-/// Runs a task for each question. Dropping it drops them all.
+/// Runs a task for each question. Dropping it aborts them all.
 pub(super) struct Questions {
     handlers: Handlers,
     running: JoinSet<(QuestionId, Answer)>,
     tasks: BTreeMap<QuestionId, QuestionTask>,
-    /// The bytes of all questions that are worked on, and how many there may be.
+    /// How many bytes the open questions have, and how many they may have.
     held: usize,
     room: usize,
 }
@@ -28,17 +28,17 @@ struct QuestionTask {
     bytes: usize,
 }
 
-/// What came of giving a question to its handler.
+/// The result of giving a question to its handler.
 pub(super) enum Taking {
     Begun,
-    /// There is none.
+    /// There is no handler for it.
     NoHandler,
-    /// Handlers hold as much of the server's as they may.
+    /// The open questions hold as many bytes as they may.
     NoRoom,
 }
 
 impl Questions {
-    /// Handlers may hold `room` bytes of questions at once.
+    /// Creates the set; the open questions may hold `room` bytes at once.
     pub(super) fn new(handlers: Handlers, room: usize) -> Self {
         Self { handlers, running: JoinSet::new(), tasks: BTreeMap::new(), held: 0, room }
     }
@@ -47,7 +47,7 @@ impl Questions {
         self.handlers.set_roots(roots);
     }
 
-    /// What would answer this question, for somebody else to let it.
+    /// Returns the handler's future for a question, for the caller to run.
     pub(super) fn answering(&self, method: &str, params: Option<Json>) -> Answering {
         let answering = self.handlers.answer(method, params)?;
         Some(Box::pin(guarded(answering)))
@@ -68,7 +68,8 @@ impl Questions {
         Taking::Begun
     }
 
-    /// Nobody wants the answer any more. False if no handler works on it.
+    /// Aborts the handler of a question whose answer is no longer wanted. Returns false if no handler works
+    /// on it.
     pub(super) fn withdraw(&mut self, id: QuestionId) -> bool {
         let task = self.forget(id);
         if let Some(task) = &task {
@@ -86,7 +87,7 @@ impl Questions {
     /// Waits for the next answer of a handler.
     pub(super) fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(QuestionId, Answer)> {
         while let Poll::Ready(Some(ended)) = self.running.poll_join_next(context) {
-            // One that was withdrawn was aborted, and has no answer.
+            // A withdrawn question was aborted, and has no answer.
             if let Ok((id, answer)) = ended
                 && self.forget(id).is_some()
             {
@@ -97,7 +98,7 @@ impl Questions {
     }
 }
 
-/// A handler that panics has refused.
+/// Runs a handler; one that panics has refused.
 async fn guarded(answering: impl Future<Output = Answer>) -> Answer {
     let answer = AssertUnwindSafe(answering).catch_unwind().await;
     answer.unwrap_or_else(|_| Answer::refusal(-32603, "the handler of this request panicked"))

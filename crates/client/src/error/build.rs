@@ -1,8 +1,8 @@
-//! Why a client could not be made.
+//! The error of a client that cannot be built.
 
 use std::fmt;
 
-/// Everything that is wrong with a client's settings: field, value and bound.
+/// All faults in a client's settings, each with field, value and bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
     faults: Vec<String>,

@@ -1,32 +1,32 @@
-//! Why a task has no result.
+//! The error of a task that has no result.
 
 use std::fmt;
 
 use crate::model::TaskId;
 
-/// A task that has no result.
+/// The error of a task that has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskError {
-    /// Which task.
+    /// The task.
     pub id: TaskId,
-    /// How it ended.
+    /// How the task ended.
     pub end: TaskEnd,
-    /// What the server said to it.
+    /// What the server said about it.
     pub message: Option<String>,
 }
 
-/// How a task ended that has no result.
+/// How a task without a result ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskEnd {
-    /// It was cancelled, by whomever.
+    /// It was cancelled, by this client or another.
     Cancelled,
-    /// It did not end in the time for which the server keeps it.
+    /// It did not end within the time for which the server keeps it.
     Expired,
-    /// It failed, and the server does not say by which error.
+    /// It failed, and the server does not name the error.
     Failed,
-    /// The server does not know it, or no longer.
+    /// The server does not know it, or has forgotten it.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! The body of an answer, and the connection that it comes on.
+//! The body of an answer, and the connection that carries it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,7 +11,8 @@ use super::proof;
 use crate::pool::{Expected, Http1, Http2Stream, Pool};
 use crate::transport::Body;
 
-/// A body on HTTP/1.1: read to its end it gives its connection back, dropped before it closes it.
+/// A body on HTTP/1.1. Read to its end it gives its connection back; dropped earlier it closes the
+/// connection.
 pub(super) struct Http1Body {
     incoming: Incoming,
     connection: Option<Http1>,
@@ -49,7 +50,7 @@ impl Body for Http1Body {
     }
 }
 
-/// A body on HTTP/2; it holds its stream, and its connection lives at least as long as it does.
+/// A body on HTTP/2. It holds its stream, and keeps its connection alive.
 pub(super) struct Http2Body {
     incoming: Incoming,
     stream: Http2Stream,
@@ -76,7 +77,7 @@ impl Drop for Http2Body {
     }
 }
 
-/// The next bytes; trailers mean nothing to us.
+/// Polls for the next bytes; trailers are ignored.
 pub(crate) fn poll_data(
     incoming: &mut Incoming,
     context: &mut Context<'_>,

@@ -1,8 +1,8 @@
 //! Cookies, kept for the session in which they were set.
 //!
-//! Balancers pin a session to an instance by a cookie. It belongs to that generation: a new session
-//! that brought the old cookie would be sent to the instance that lost it. A client speaks with one
-//! origin only, so no cookie can reach another.
+//! Load balancers pin a session to an instance by a cookie. It belongs to that generation: a new session with
+//! the old cookie would be sent to the instance that lost the old one. A client has one origin only, so no
+//! cookie can reach another.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,11 +18,11 @@ pub(crate) struct Cookies {
     jars: Mutex<BTreeMap<Generation, Jar>>,
 }
 
-/// Name and value, in the order in which they were first set.
+/// Names and values, in the order in which they were first set.
 type Jar = Vec<(String, String)>;
 
 impl Cookies {
-    /// Keeps what an answer sets.
+    /// Keeps the cookies that an answer sets.
     pub(crate) fn keep(&self, generation: Generation, headers: &HeaderMap) {
         if !headers.contains_key(SET_COOKIE) {
             return;
@@ -32,13 +32,13 @@ impl Cookies {
         for set in headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
             keep_one(jar, set);
         }
-        // Late answers of an older session may still come; those of long gone ones do not.
+        // Late answers of an older session may still arrive, but not those of much older ones.
         while jars.len() > GENERATIONS {
             jars.pop_first();
         }
     }
 
-    /// The `Cookie` header for a request of that generation.
+    /// Returns the `Cookie` header for a request of that generation.
     pub(crate) fn header(&self, generation: Generation) -> Option<HeaderValue> {
         let jars = self.jars.lock().unwrap_or_else(PoisonError::into_inner);
         let jar = jars.get(&generation).filter(|jar| !jar.is_empty())?;
@@ -73,9 +73,9 @@ fn keep_one(jar: &mut Jar, set: &str) {
     }
 }
 
-/// Older ones have nobody left who could ask.
+/// How many generations keep their cookies. No request of an older one is left.
 const GENERATIONS: usize = 4;
-/// What RFC 6265 asks of a client at least, and all that a balancer needs.
+/// The most cookies: what RFC 6265 asks of a client at least, and all that a load balancer needs.
 const MOST: usize = 50;
 const LARGEST: usize = 4096;
 

@@ -1,4 +1,4 @@
-//! What the machine must know of an answer's head, read from its headers.
+//! Reading the head of an answer into the facts that the machine needs.
 //!
 //! Anything unreadable is left out rather than guessed: a missing fact costs nothing, a wrong one may.
 
@@ -18,10 +18,11 @@ use ridethrough_core::session::SessionId;
 use super::request::SESSION;
 use crate::endpoint::Endpoint;
 
-/// Reads the head of an answer as a client does; `asked` is the path that was asked, from which relative
-/// redirects lead on.
+/// Reads the head of an answer as a client does; `asked` is the path of the request, to which relative
+/// redirects refer.
 ///
-/// For a [`Transport`](crate::transport::Transport) of one's own, which has to say the same of its answers.
+/// This is for implementations of [`Transport`](crate::transport::Transport), which must report these facts,
+/// too.
 ///
 /// ```
 /// use ridethrough::transport::Endpoint;
@@ -38,7 +39,7 @@ pub fn read_head(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead 
     let mut head = AnswerHead::new(parts.status, content(text(&CONTENT_TYPE)));
     head.session = text(&SESSION).and_then(SessionId::new);
     let hints = parts.headers.get_all(RETRY_AFTER).into_iter().filter_map(|it| it.to_str().ok());
-    // Of several, none is undercut.
+    // The longest of several hints is used.
     head.retry_after = hints.filter_map(|it| retry_after(it, SystemTime::now())).max();
     head.challenge = challenge(&parts.headers);
     head.challenge_words = challenge_words(&parts.headers, head.challenge.as_ref());
@@ -49,14 +50,14 @@ pub fn read_head(parts: &Parts, endpoint: &Endpoint, asked: &str) -> AnswerHead 
     head
 }
 
-/// The values of cookies that an answer sets.
+/// Returns the values of cookies that an answer sets.
 fn cookies(headers: &HeaderMap) -> Vec<Box<str>> {
     let set = headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = set.filter_map(|set| set.split(';').next()?.split_once('='));
     pairs.map(|(_, value)| value.trim().into()).collect()
 }
 
-/// How long the server keeps an idle connection, if `Keep-Alive` says so.
+/// Returns how long the server keeps an idle connection, if `Keep-Alive` says so.
 pub fn keep_alive(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get("keep-alive")?.to_str().ok()?;
     let seconds = value.split(',').find_map(|part| {
@@ -66,7 +67,8 @@ pub fn keep_alive(headers: &HeaderMap) -> Option<Duration> {
     seconds.map(Duration::from_secs)
 }
 
-/// How a body is coded, if it is: what cannot be read must not be taken for what was said.
+/// Returns the content coding of a body, if it has one. A coded body cannot be read, and must not be taken
+/// for plain text.
 pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
     let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.as_bytes());
     let mut codings = codings.flat_map(|value| value.split(|byte| *byte == b','));
@@ -91,7 +93,8 @@ fn content(value: Option<&str>) -> Content {
     }
 }
 
-/// Seconds or a date (RFC 9110, 10.2.3). Seconds may be beyond any clock; the machine can take it.
+/// Reads seconds or a date (RFC 9110, 10.2.3). The seconds may exceed any clock; the machine's arithmetic
+/// saturates.
 fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     asked_time(value, now).map(|time| time.min(LONGEST_WAIT))
 }
@@ -102,30 +105,32 @@ fn asked_time(value: &str, now: SystemTime) -> Option<Duration> {
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     if let Ok(seconds) = value.parse::<f64>() {
-        // `1.5` and `1e9` are not in the standard, but they are on the wire.
+        // `1.5` and `1e9` are not in the standard, but some servers send them.
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let date = httpdate::parse_http_date(value).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// What `WWW-Authenticate` asks for, in any of its lines.
+/// Returns what `WWW-Authenticate` asks for, in any of its lines.
 fn challenge(headers: &HeaderMap) -> Option<Challenge> {
     let asked = headers.get_all(WWW_AUTHENTICATE);
     let scope = asked
         .iter()
         .filter_map(|value| value.to_str().ok())
         .find(|value| parameter(value, "error").is_some_and(|it| it == "insufficient_scope"));
-    match scope {
-        Some(it) => Some(Challenge::Scope(parameter(it, "scope").unwrap_or_default().into())),
-        None => asked.iter().next().map(|_| Challenge::Credentials),
-    }
+    let challenge = match scope {
+        Some(it) => Challenge::scope(parameter(it, "scope").unwrap_or_default()),
+        None => asked.iter().next().map(|_| Challenge::credentials())?,
+    };
+    let header: Vec<_> = asked.iter().filter_map(|value| value.to_str().ok()).collect();
+    Some(challenge.with_header(header.join("\n")))
 }
 
-/// What a challenge says for people; the scope of one that misses it is told by the challenge itself.
+/// Returns the words of a challenge for people. The scope is left out if the challenge itself names it.
 fn challenge_words(headers: &HeaderMap, challenge: Option<&Challenge>) -> Option<Arc<str>> {
     let asked = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-    let is_scope = matches!(challenge, Some(Challenge::Scope(_)));
+    let is_scope = challenge.is_some_and(|it| it.missing_scope().is_some());
     let words = asked.flat_map(|value| {
         let scope = parameter(value, "scope").filter(|_| !is_scope);
         let scope = scope.map(|scope| format!("scope: {scope}").into());
@@ -135,7 +140,7 @@ fn challenge_words(headers: &HeaderMap, challenge: Option<&Challenge>) -> Option
     (!words.is_empty()).then(|| words.join("; ").into())
 }
 
-/// The value of `name=value` or `name="value"` in a challenge.
+/// Returns the value of `name=value` or `name="value"` in a challenge.
 fn parameter<'a>(challenge: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let mut rest = challenge;
     while let Some(equals) = rest.find('=') {
@@ -156,8 +161,8 @@ fn parameter<'a>(challenge: &'a str, name: &str) -> Option<Cow<'a, str>> {
     None
 }
 
-/// The text before a closing quote, and what stands behind that; a backslash speaks for the letter after
-/// it (RFC 9110, 5.6.4).
+/// Returns the text before a closing quote, and the text after that; a backslash escapes the next character
+/// (RFC 9110, 5.6.4).
 fn unquoted(quoted: &str) -> (Cow<'_, str>, &str) {
     let mut is_escaped = false;
     let end = quoted.find(|letter| {
@@ -177,13 +182,15 @@ fn unquoted(quoted: &str) -> (Cow<'_, str>, &str) {
     (plain.into(), tail)
 }
 
-/// A server that asks for more asks for ever.
+/// The longest wait: a server that asks for more asks for ever.
 const LONGEST_WAIT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 const MOST_LETTERS: usize = 40;
 
 #[cfg(test)]
 mod tests {
     use std::time::UNIX_EPOCH;
+
+    use ridethrough_core::head::Demand;
 
     use super::*;
 
@@ -218,21 +225,36 @@ mod tests {
             for value in values {
                 headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
             }
-            challenge(&headers)
+            challenge(&headers).map(|challenge| challenge.demand)
         };
+        let scope = |scope: &str| Some(Demand::Scope(scope.into()));
 
         assert_eq!(read(&[]), None);
-        assert_eq!(read(&["Bearer realm=\"a, error=x\""]), Some(Challenge::Credentials));
+        assert_eq!(read(&["Bearer realm=\"a, error=x\""]), Some(Demand::Credentials));
         assert_eq!(
             read(&["Basic", "Bearer error=\"insufficient_scope\", scope=\"a b\""]),
-            Some(Challenge::Scope("a b".into()))
+            scope("a b")
         );
-        assert_eq!(read(&["Bearer error=insufficient_scope"]), Some(Challenge::Scope("".into())));
-        // A quote that is escaped ends nothing: this is a realm, and no more.
+        assert_eq!(read(&["Bearer error=insufficient_scope"]), scope(""));
+        // An escaped quote does not end the string: this is a realm and nothing else.
         let realm = r#"Bearer realm="a\", error=insufficient_scope, x=\"", error="b""#;
-        assert_eq!(read(&[realm]), Some(Challenge::Credentials));
-        let scope = r#"Bearer error="insufficient\_scope", scope="a\\b \"c\"""#;
-        assert_eq!(read(&[scope]), Some(Challenge::Scope(r#"a\b "c""#.into())));
+        assert_eq!(read(&[realm]), Some(Demand::Credentials));
+        let escaped = r#"Bearer error="insufficient\_scope", scope="a\\b \"c\"""#;
+        assert_eq!(read(&[escaped]), scope(r#"a\b "c""#));
+    }
+
+    #[test]
+    fn a_challenge_is_passed_on_as_it_came() {
+        let mut headers = HeaderMap::new();
+        for value in ["Basic", "Bearer resource_metadata=\"https://a.example/x\", scope=\"a b\""] {
+            headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
+        }
+
+        let header = challenge(&headers).unwrap().header;
+
+        let lines: Vec<_> = header.lines().collect();
+        let bearer = "Bearer resource_metadata=\"https://a.example/x\", scope=\"a b\"";
+        assert_eq!(lines, ["Basic", bearer]);
     }
 
     #[test]

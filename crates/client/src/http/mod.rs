@@ -1,7 +1,7 @@
 //! The transport over HTTP/1.1 and HTTP/2: one request out, one answer in.
 //!
-//! Puts a request into HTTP's words, sends it on a connection of the pool and reads the head of the
-//! answer. What each failure proves is in `proof`. It never retries and never follows a redirect.
+//! It writes a request as HTTP, sends it on a connection of the pool and reads the head of the answer. What
+//! each failure proves is in `proof`. It never retries and never follows a redirect.
 
 mod body;
 mod cookies;
@@ -56,7 +56,7 @@ impl Http {
     }
 }
 
-/// What must be remembered of a request to read its answer.
+/// What reading an answer needs to know of its request.
 struct SentRequest {
     generation: Generation,
     path: Option<PathAndQuery>,
@@ -153,8 +153,8 @@ impl HttpShared {
     }
 }
 
-/// An answer that can be read. Of one that is coded only its head counts: a refusal is one all the same,
-/// and anything else says nothing.
+/// Returns an answer whose body can be read. Of an answer with a content coding only the head counts: a
+/// refusal is still a refusal, and anything else is unreadable.
 fn plain(reply: Reply, coding: Option<String>) -> Result<Reply, Failure> {
     let (mut head, capacity, coding) = match (reply, coding) {
         (Reply::Answered { head, capacity, .. }, Some(coding))

@@ -1,17 +1,20 @@
 //! What a failed request proves about its delivery.
 //!
-//! A call may be repeated without asking anybody only if no byte of it can have reached the server.
-//! These are the cases that prove it, and there are no others; each has a test of its own in
-//! `tests/faults/proof.rs`. Every other error is *Unknown*.
+//! A call that is not safe may be repeated only if no byte of it can have reached the server. These are the
+//! cases that prove it, and there are no others; each has a test of its own in `tests/faults/proof.rs`. Every
+//! other error is *Unknown*.
 //!
 //! | proof of NotSent | why |
 //! |---|---|
 //! | the dial failed: name, connect, proxy, TLS, HTTP handshake | there was nothing to write on |
-//! | the server refused our certificate | so it did in the TLS handshake, though we hear of it later |
-//! | hyper gave the message back | it was not even begun |
-//! | HTTP/1.1: the connection was sealed and its count of written bytes had not moved | nothing left us, and nothing can any more |
+//! | the server refused our certificate | it did so in the TLS handshake, though the client learns of it later |
+//! | hyper gave the message back | sending was not begun |
+//! | HTTP/1.1: the connection was sealed and its count of written bytes had not moved | nothing was written, and nothing can be any more |
 //! | HTTP/2: the peer reset the stream with `REFUSED_STREAM` | RFC 9113, 8.7: not processed |
 //! | HTTP/2: the peer went away and the last stream it speaks of is below ours | RFC 9113, 6.8: not processed |
+
+#[cfg_attr(not(feature = "http2"), path = "proof/http2_absent.rs")]
+mod http2;
 
 use std::error::Error;
 use std::io;
@@ -23,7 +26,7 @@ use ridethrough_core::{Cause, Failure};
 use crate::dial::CertificateRefusal;
 use crate::pool::Unanswered;
 
-/// A request that failed on HTTP/1.1.
+/// Returns the failure of a request on HTTP/1.1.
 pub(super) fn of_http1(request: Unanswered) -> Failure {
     let Unanswered { mut error, written, refusal } = request;
     if let Some(words) = refusal.words() {
@@ -38,7 +41,7 @@ pub(super) fn of_http1(request: Unanswered) -> Failure {
     }
 }
 
-/// A request that failed on HTTP/2, where the connection's count says nothing about one stream.
+/// Returns the failure of a request on HTTP/2, where the connection's count says nothing about one stream.
 pub(super) fn of_http2<B>(
     mut error: TrySendError<Request<B>>,
     refusal: &CertificateRefusal,
@@ -49,31 +52,27 @@ pub(super) fn of_http2<B>(
     let is_back = error.take_message().is_some();
     let error = error.into_error();
     let words = words(&error);
-    match find::<h2::Error>(&error) {
-        Some(h2) if is_refusal(h2) => Failure::not_sent(Cause::StreamRefused).with_detail(words),
-        Some(h2) if h2.is_go_away() && h2.is_remote() => {
-            Failure::not_sent(Cause::Closed).with_detail(words)
+    match http2::ended(&error) {
+        Some(http2::StreamEnd::Refused) => {
+            Failure::not_sent(Cause::StreamRefused).with_detail(words)
         }
+        Some(http2::StreamEnd::WentAway) => Failure::not_sent(Cause::Closed).with_detail(words),
         _ if is_back => Failure::not_sent(cause(&error)).with_detail(words),
         _ => Failure::unknown(cause(&error)).with_detail(words),
     }
 }
 
-/// A request of which nobody asks whether it was sent.
+/// Returns the failure of a request for which it does not matter whether it was sent.
 pub(crate) fn of_send(error: &hyper::Error) -> Failure {
     Failure::unknown(cause(error)).with_detail(words(error))
 }
 
-/// A body that broke off: the server had the request.
+/// Returns the failure of a body that broke off: the server had the request.
 pub(super) fn of_body(error: &hyper::Error) -> Failure {
     Failure::unknown(cause(error)).with_detail(words(error))
 }
 
-fn is_refusal(error: &h2::Error) -> bool {
-    error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
-}
-
-/// The failure in the machine's words.
+/// Returns the cause in the machine's terms.
 fn cause(error: &hyper::Error) -> Cause {
     if error.is_parse() {
         return Cause::Unreadable;
@@ -82,19 +81,19 @@ fn cause(error: &hyper::Error) -> Cause {
         return match error.kind() {
             io::ErrorKind::ConnectionReset => Cause::Reset,
             io::ErrorKind::TimedOut => Cause::Silent,
-            // hyper says so of a body that is not what its headers claim.
+            // hyper reports a body that is not what its headers claim in this way.
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Cause::Unreadable,
             _ => Cause::Closed,
         };
     }
-    match find::<h2::Error>(error) {
-        Some(h2) if h2.is_reset() => Cause::Reset,
+    match http2::ended(error) {
+        Some(http2::StreamEnd::Refused | http2::StreamEnd::Reset) => Cause::Reset,
         _ if error.is_timeout() => Cause::Silent,
         _ => Cause::Closed,
     }
 }
 
-/// What the layers below said, innermost last. They never quote what was sent.
+/// Returns the words of the layers below, innermost last. They never quote what was sent.
 fn words(error: &hyper::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

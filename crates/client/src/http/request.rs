@@ -1,4 +1,4 @@
-//! One request in the words of HTTP.
+//! Writing one request as HTTP.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST};
@@ -9,8 +9,8 @@ use ridethrough_core::{Outgoing, Verb};
 use super::HttpShared;
 use crate::credentials::Token;
 
-/// Builds a request; `None` if the server gave us something to repeat that no header can carry.
-/// Everything of our own was checked when it was taken in.
+/// Builds a request; `None` if it must repeat something that the server sent and that no header can carry.
+/// The client's own headers were checked when they were set.
 pub(super) fn build(
     shared: &HttpShared,
     outgoing: Outgoing,
@@ -27,7 +27,7 @@ pub(super) fn build(
     let headers = request.headers_mut();
     headers.reserve(shared.headers.len() + 8);
     headers.extend(shared.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
-    // What a call says for itself counts more than what is said for all.
+    // A call's own header replaces the client's.
     for (name, _) in outgoing.headers.iter() {
         headers.remove(name);
     }
@@ -35,7 +35,8 @@ pub(super) fn build(
         headers.append(name.clone(), value.clone());
     }
     headers.insert(ACCEPT, accept(&method));
-    // Without it a server may compress as it likes (RFC 9110, 12.5.3), and events would wait in its coder.
+    // Without this header a server may compress its answer (RFC 9110, 12.5.3), and events would wait in its
+    // compressor.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if method == Method::POST {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -59,7 +60,7 @@ pub(super) fn build(
     Some(request)
 }
 
-/// A header of the application's, if it may send one of this name and value.
+/// Checks a header that the application sets, and returns it.
 pub(crate) fn checked_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
     let Ok(name) = name.parse::<HeaderName>() else {
         return Err(format!("`header` is named `{name}`, must be the name of a header"));
@@ -81,7 +82,7 @@ pub(crate) fn checked_header(name: &str, value: &str) -> Result<(HeaderName, Hea
     }
 }
 
-/// The form that HTTP/1.1 sends to a server: the path alone, and the host in a header.
+/// Returns the request in the form of HTTP/1.1: the path alone, and the host in a header.
 pub(super) fn for_http1(mut request: Request<Bytes>, host: HeaderValue) -> Request<Full<Bytes>> {
     request.headers_mut().insert(HOST, host);
     let path = request.uri().path_and_query().cloned();
@@ -97,14 +98,14 @@ fn accept(method: &Method) -> HeaderValue {
     })
 }
 
-/// A value that logs of lower layers must not show.
+/// Returns a value that logs of lower layers must not show.
 fn secret(value: &str) -> Option<HeaderValue> {
     let mut header = HeaderValue::from_bytes(value.as_bytes()).ok()?;
     header.set_sensitive(true);
     Some(header)
 }
 
-/// Headers that the client writes itself; nobody may set them beside it.
+/// The headers that the client sets itself, and the application must not.
 const OURS: [&str; 13] = [
     "accept",
     "accept-encoding",

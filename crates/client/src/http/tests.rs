@@ -1,4 +1,4 @@
-//! Which connection a request goes out on.
+//! The connection that a request goes out on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -126,7 +126,7 @@ on_both! {
         let first = bench.ask(Route::Any).await.unwrap();
         bench.hold("held");
         let began = Instant::now();
-        // This one is polled before whoever waits, in the moment when the connection is free.
+        // This request is polled before the one that waits, at the moment when the connection is free.
         let newcomer = async {
             sleep(secs(1)).await;
             bench.release("held");
@@ -193,7 +193,7 @@ on_both! {
     }
 }
 
-/// The pool makes a new one when those that are shared are not trusted any more.
+/// The pool makes a new connection when the shared ones are no longer trusted.
 #[tokio::test(start_paused = true)]
 async fn a_shared_connection_that_was_retired_is_gone() {
     let bench = Bench::over(Protocol::Http2Tls);
@@ -205,10 +205,10 @@ async fn a_shared_connection_that_was_retired_is_gone() {
     assert_eq!(failure.cause, Cause::ConnectionGone);
 }
 
-/// All that a call waited for a place must not count against what it waits for a connection.
+/// The time that a call waited for a place must not shorten its wait for a connection.
 #[tokio::test(start_paused = true)]
 async fn a_connection_about_to_come_back_is_waited_for_after_a_long_wait_for_a_place() {
-    // Two calls at once.
+    // The limit of five leaves room for two calls at once.
     let bench = Bench::with_limit(Protocol::Http1, 5);
     bench.hold("first");
     bench.hold("second");
@@ -231,14 +231,14 @@ async fn a_connection_about_to_come_back_is_waited_for_after_a_long_wait_for_a_p
     assert_eq!(bench.server.connections(), 2);
 }
 
-/// A server that says which connection it was asked on, and a client of it.
+/// A server that tells which connection it was asked on, and a client of it.
 struct Bench {
     server: Server,
     http: Http,
     gates: Gates,
 }
 
-/// Paths whose answers are held back.
+/// The paths whose answers are held back.
 type Gates = Arc<Mutex<BTreeMap<String, Arc<Notify>>>>;
 
 /// A connection, as both sides number it.
@@ -283,7 +283,7 @@ impl Bench {
         self.ask_for("", route).await
     }
 
-    /// Asks for this path and reads the answer to its end.
+    /// Requests this path and reads the answer to its end.
     async fn ask_for(&self, path: &str, route: Route) -> Result<Seen, Failure> {
         let (seen, mut body) = self.begin(path, route).await?;
         while let Some(chunk) = body.chunk().await {
@@ -335,7 +335,7 @@ async fn serve(turn: Turn, gate: Option<Arc<Notify>>) {
     stream.finish().await;
 }
 
-/// Dials the server's own pipes.
+/// A dial to the server's own pipes.
 struct Pipes(Server);
 
 impl Dial for Pipes {

@@ -1,4 +1,4 @@
-//! What a call reads, which keeps alive what it comes from.
+//! The body that a call reads, and the stream that it keeps alive.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,7 +11,7 @@ use super::stream::Stream;
 use crate::switchboard::LineBody;
 use crate::transport::Body;
 
-/// What a call reads, and the stream that it comes from, which lives for as long as anybody reads.
+/// The body that a call reads, and its stream, which lives for as long as it is read.
 pub(super) struct Held {
     body: LineBody,
     _stream: Arc<Stream>,
@@ -23,7 +23,7 @@ impl Held {
         Self { body, _stream: stream, _posting: None }
     }
 
-    /// The same, and the POST that asked for it is held open.
+    /// Adds the POST of the call, which is held open as well.
     pub(super) fn with(self, posting: Posting) -> Self {
         Self { _posting: Some(posting), ..self }
     }

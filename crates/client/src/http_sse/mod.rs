@@ -1,18 +1,19 @@
-//! HTTP+SSE, the transport of 2024-11-05, on top of HTTP: what we say goes to an address that the server
-//! names, each message by a POST of its own; what the server says comes on one stream, opened by GET.
+//! HTTP+SSE, the transport of 2024-11-05, on top of HTTP: each message of the client is a POST to an address
+//! that the server names, and all messages of the server come on one stream, opened by GET.
 //!
-//! Gives the machine's requests the shape that they have elsewhere, as `stdio` does. It decides nothing: it
-//! opens one stream when it is told to shake hands, and never a second one by itself.
+//! It makes this look like Streamable HTTP to the machine, as `stdio` does with lines. It decides nothing: it
+//! opens one stream for each handshake, and never a second one by itself.
 //!
 //! ```text
 //!   POST initialize      a stream is opened; 200, an event stream that ends with the answer
 //!   POST request         200, an event stream that ends with the answer, wherever the server put it
-//!   POST anything else   202 once it is taken
+//!   POST anything else   202 once it is accepted
 //!   GET                  200, everything that no call waits for
 //!   DELETE               204, the stream is closed
 //! ```
-//! Each stream is a session of its own: what names one that is over is answered 404. A POST that the server
-//! refuses is answered as the server did. Whatever goes by Streamable HTTP passes through untouched.
+//! Each stream is a session of its own: a request in the session of a closed stream is answered by 404. A
+//! POST that the server refuses is answered as the server did. Requests by Streamable HTTP pass through
+//! untouched.
 
 mod held;
 mod opening;
@@ -41,7 +42,7 @@ use opening::Opening;
 use posting::Posting;
 use stream::Stream;
 
-/// HTTP, by Streamable HTTP and by HTTP+SSE.
+/// The HTTP transport with both carriers: Streamable HTTP and HTTP+SSE.
 pub(crate) struct HttpSse {
     shared: Arc<HttpSseShared>,
 }
@@ -57,7 +58,7 @@ struct HttpSseShared {
 #[derive(Default)]
 struct OpenStreams {
     opened: u64,
-    /// The one of the newest session. Calls of an older one hold theirs until they end.
+    /// The stream of the newest session. Calls of an older one hold theirs until they end.
     current: Option<Arc<Stream>>,
 }
 
@@ -96,7 +97,7 @@ impl HttpSseShared {
         let session = letter.outgoing.to.session.as_ref();
         match &letter.outgoing.verb {
             Verb::Delete => Ok(self.close(session)),
-            // What was on a stream that broke is lost in this revision.
+            // In this revision, the rest of a broken stream is lost.
             Verb::Get { last_event_id: Some(_) } => Ok(status(StatusCode::METHOD_NOT_ALLOWED)),
             Verb::Get { last_event_id: None } => Ok(self.listen(session)),
             Verb::Post { body } => match asked(body)? {
@@ -112,7 +113,7 @@ impl HttpSseShared {
         }
     }
 
-    /// Begins a session: a stream that names where to write, and the answer that comes on it.
+    /// Begins a session: opens a stream, which names the address to post to, and waits for the answer on it.
     async fn shake_hands(&self, id: u64, letter: OutgoingMessage) -> Result<Reply, Failure> {
         let opening = Opening { shared: self, letter: &letter };
         let stream = match opening.stream().await? {
@@ -121,7 +122,7 @@ impl HttpSseShared {
         };
         let sent = match self.send(&stream, id, letter, Until::Answered).await? {
             Ok(sent) => sent,
-            // Its session ended with it. That says nothing about what the server speaks.
+            // The session ended with its stream, which says nothing about what the server speaks.
             Err(refusal) if !stream.is_open() && names_no_session(&refusal) => {
                 return Err(stream::over());
             }
@@ -139,7 +140,7 @@ impl HttpSseShared {
         asked: WantedAnswer,
         letter: OutgoingMessage,
     ) -> Result<Reply, Failure> {
-        // That a ping was taken does not say that its answer can come: the stream may be dead.
+        // An accepted ping does not show that its answer can arrive: the stream may be dead.
         let until = if &*asked.method == "ping" { Until::Answered } else { Until::Taken };
         match self.send(&stream, asked.id, letter, until).await? {
             Ok(sent) => {
@@ -161,8 +162,8 @@ impl HttpSseShared {
         }
     }
 
-    /// Sends a request and hears what comes first: that it was taken, or word of the answer, which may
-    /// overtake that. A refusal is the inner error.
+    /// Sends a request and waits for its acceptance or its answer, which may arrive first. A refusal is the
+    /// inner error.
     async fn send(
         &self,
         stream: &Arc<Stream>,
@@ -170,7 +171,7 @@ impl HttpSseShared {
         letter: OutgoingMessage,
         until: Until,
     ) -> Result<Result<Sent, Reply>, Failure> {
-        // Awaited before it is asked: the answer may come before we are told that it was taken.
+        // The answer is expected before the request is sent, because it may arrive before the acceptance.
         let Ok(mut awaited) = stream.await_answer(id) else {
             return Ok(Err(status(StatusCode::NOT_FOUND)));
         };
@@ -195,8 +196,9 @@ impl HttpSseShared {
         Ok(Ok(Sent { awaited, first, posting }))
     }
 
-    /// The stream is over. Only the POST can tell whether the server has the request; in its body there
-    /// may even be the answer. A session that has ended is none that a handshake or a ping could praise.
+    /// Handles a request whose stream has ended. Only the POST can tell whether the server has the request,
+    /// and its body may even be the answer. A handshake or a ping fails in any case, because its session is
+    /// over.
     async fn lost(
         &self,
         stream: &Stream,
@@ -228,7 +230,7 @@ impl HttpSseShared {
         // This revision has neither a session nor a version to name.
         let (generation, target) = (outgoing.to.generation, Some(stream.post_to.clone()));
         let to = Address { generation, target, ..Address::default() };
-        // What its session is asked comes on one stream, whichever connection asks.
+        // All answers of a session come on one stream, whichever connection carries the request.
         let outgoing = Outgoing { to, route: Route::Any, ..outgoing };
         self.http.perform(TransportRequest::Request { outgoing, token })
     }
@@ -258,12 +260,12 @@ impl HttpSseShared {
         }
     }
 
-    /// The stream whose session this is, if it is still open.
+    /// Returns the stream of this session, if it is open.
     fn stream_of(&self, session: Option<&SessionId>) -> Option<Arc<Stream>> {
         self.named(session).filter(|stream| stream.is_open())
     }
 
-    /// The stream whose session this is.
+    /// Returns the stream of this session.
     fn named(&self, session: Option<&SessionId>) -> Option<Arc<Stream>> {
         let number: u64 = session?.as_str().parse().ok()?;
         self.streams().current.clone().filter(|stream| stream.number == number)
@@ -275,7 +277,7 @@ impl HttpSseShared {
         streams.opened
     }
 
-    /// Makes a stream the one to use, unless a newer one is: its handshake was given up.
+    /// Makes a stream the current one, unless a newer one is: then its handshake was abandoned.
     fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
         if streams.current.as_ref().is_none_or(|current| current.number < stream.number) {
@@ -284,12 +286,12 @@ impl HttpSseShared {
     }
 
     fn streams(&self) -> MutexGuard<'_, OpenStreams> {
-        // Nothing in here panics halfway through a change.
+        // No code panics while it holds the lock.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request that the server has.
+/// A request that the server has accepted.
 struct Sent {
     awaited: Awaited,
     first: Option<Parcel>,
@@ -303,25 +305,25 @@ impl Sent {
     }
 }
 
-/// What a message asks for.
+/// The request in a message: its id and method.
 struct WantedAnswer {
     id: u64,
     method: Box<str>,
 }
 
-/// Whether a message was refused in the way of servers that do not find its session.
+/// Whether a refusal is one that servers give when they do not know the session.
 fn names_no_session(refusal: &Reply) -> bool {
     matches!(refusal, Reply::Answered { head, .. } if matches!(head.status.as_u16(), 400 | 404 | 410))
 }
 
-/// What is to be waited for before a request counts as answered.
+/// What a request waits for before it counts as answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     Answered,
     Taken,
 }
 
-/// What this message asks; nothing, if it is a notification or an answer of ours.
+/// Returns the request in a message; `None` if it is a notification or an answer.
 fn asked(body: &Bytes) -> Result<Option<WantedAnswer>, Failure> {
     match Incoming::parse(body) {
         Ok(Incoming::One(Message::Request { id, method, .. })) => {
@@ -332,7 +334,7 @@ fn asked(body: &Bytes) -> Result<Option<WantedAnswer>, Failure> {
     }
 }
 
-/// Whether this is a response to that request of ours.
+/// Whether a body holds the response to this request.
 fn answers(body: &Bytes, id: u64) -> bool {
     let messages = Incoming::parse(body).map(Incoming::into_messages).unwrap_or_default();
     messages.iter().any(|message| {
@@ -340,7 +342,7 @@ fn answers(body: &Bytes, id: u64) -> bool {
     })
 }
 
-/// What the server said of a message.
+/// How the server answered a POST.
 enum Posted {
     Refused(Reply),
     Taken(Reply),
@@ -351,12 +353,12 @@ fn posted(reply: Reply) -> Posted {
     if head.status.is_success() {
         return Posted::Taken(Reply::Answered { head, body, capacity });
     }
-    // The address was named by the server, for as long as the stream lasts: there is no other.
+    // The server named this address for the life of the stream: there is no other to be redirected to.
     head.redirect.take_if(|to| matches!(to, Redirect::SameOrigin(_)));
     Posted::Refused(Reply::Answered { head, body, capacity })
 }
 
-/// A reply that names no connection: the server knows us by our stream.
+/// Returns a reply that names no connection, because the server identifies the client by its stream.
 fn without_connection(mut reply: Reply) -> Reply {
     if let Reply::Answered { head, .. } = &mut reply {
         head.connection = None;
@@ -372,6 +374,6 @@ fn status(status: StatusCode) -> Reply {
     Reply::whole(AnswerHead::new(status, Content::Nothing), Bytes::new())
 }
 
-/// Row 15's bounds.
+/// The bounds of row 15.
 const REST: Bounds = Bounds { within: Duration::from_secs(2), bytes: 64 << 10 };
 const NO_MESSAGE: &str = "this is no message that could be sent by itself";

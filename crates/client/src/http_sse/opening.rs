@@ -1,11 +1,11 @@
-//! How a stream begins: a GET, and a first event that names where to write.
+//! Opening a stream: a GET, and a first event that names the address to post to.
 //!
 //! ```text
 //!   GET ──200, a stream──▶ event `endpoint`, of our origin ──▶ open
 //!    │                  └──▶ another first event, none in time, the end ──▶ no HTTP+SSE here: 405
 //!    │                  └──▶ `endpoint` of another origin ──▶ a failure that says so
 //!    ├──any other answer ──▶ that answer
-//!    └──no answer in time ──▶ a failure: silence says nothing of what the server speaks
+//!    └──no answer in time ──▶ a failure: silence does not show what the server speaks
 //! ```
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Opens the stream. The inner error is how the server refused it.
+    /// Opens the stream. The inner error is the server's refusal.
     pub(super) async fn stream(&self) -> Result<Result<Arc<Stream>, Reply>, Failure> {
         let until = Instant::now() + WITHIN;
         let reply = match timeout_at(until, self.get()).await {
@@ -38,7 +38,7 @@ impl Opening<'_> {
         };
         match timeout_at(until, self.begin(reply)).await {
             Ok(result) => result,
-            // A server that opens a standing stream to whoever asks says nothing on it.
+            // A server of Streamable HTTP that opens its standing stream to any client sends nothing on it.
             Err(_) => Ok(Err(none_here())),
         }
     }
@@ -50,7 +50,8 @@ impl Opening<'_> {
                 if matches!(head.status.as_u16(), 301..=303)
                     && matches!(head.redirect, Some(Redirect::SameOrigin(_)))
                 {
-                    // A GET is the same by whichever of them; only these may be followed by a POST.
+                    // A GET is repeated after any of these redirects; only 307 and 308 allow the POST to
+                    // follow, too.
                     head.status = StatusCode::TEMPORARY_REDIRECT;
                 }
                 return Ok(Err(Reply::Answered { head, body, capacity }));
@@ -85,7 +86,7 @@ impl Opening<'_> {
         self.shared.http.perform(TransportRequest::Request { outgoing, token: token.clone() }).await
     }
 
-    /// Where to write, if it may be written there: our credentials go along.
+    /// Returns the address to post to, if it is of our origin: our credentials are sent there.
     fn address(&self, event: &SseEvent) -> Result<Arc<str>, Failure> {
         let endpoint = &self.shared.endpoint;
         let asked = self.letter.outgoing.to.target.as_deref().unwrap_or(endpoint.path());
@@ -106,10 +107,10 @@ impl Opening<'_> {
     }
 }
 
-/// What the machine reads as: this server does not speak so.
+/// Returns the reply by which the machine learns that the server does not speak HTTP+SSE.
 fn none_here() -> Reply {
     status(StatusCode::METHOD_NOT_ALLOWED)
 }
 
-/// Within the 15 s that a handshake may take.
+/// How long opening may take, within the 15 s of a handshake.
 const WITHIN: Duration = Duration::from_secs(10);

@@ -1,8 +1,8 @@
-//! A POST whose answer is not only that it was taken.
+//! A POST that stays open after its acceptance.
 //!
-//! Some servers answer it only when the tool is done, and take its end for a cancel: it is held for as long
-//! as the call is read, and then for as long as the rest of any answer. Some of them put the answer of the
-//! call into its body; whichever comes first, there or on the stream, is the answer.
+//! Some servers answer the POST only when the tool is done, and take its end for a cancellation. So it is
+//! held for as long as the call is read, and then for as long as the rest of any answer. Some servers put the
+//! answer of the call into its body; the first answer, there or on the stream, is the one that counts.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::drain::drain;
 use crate::size::too_large;
 use crate::transport::{Body, Reply};
 
-/// Holds a POST open until it is dropped, and hears the answer that its body may be.
+/// Holds a POST open until it is dropped, and reads the answer that its body may be.
 pub(super) struct Posting {
     _is_read: oneshot::Sender<()>,
 }
 
 impl Posting {
-    /// Holds a POST that asks for the answer to this request.
+    /// Holds the POST of the request with this id.
     pub(super) fn hold(
         posting: BoxFuture<'static, Result<Reply, Failure>>,
         id: u64,
@@ -37,7 +37,7 @@ impl Posting {
         let stream = Arc::downgrade(stream);
         tokio::spawn(async move {
             let mut hearing = pin!(async {
-                // That it failed is of no interest: the stream may still bring the answer.
+                // Its failure does not matter: the stream may still bring the answer.
                 let Ok(Reply::Answered { head, body, .. }) = posting.await else { return };
                 if !(head.status.is_success() && head.content == Content::Json) {
                     return drain(body, REST).await;
@@ -51,7 +51,7 @@ impl Posting {
             });
             tokio::select! {
                 () = &mut hearing => {}
-                // Out of time: the connection is dropped with it, which is all there is to do.
+                // When time is up the connection is dropped, and nothing else has to be done.
                 _ = is_over => drop(timeout(REST_OF_AN_ANSWER, hearing).await),
             }
         });
@@ -59,7 +59,7 @@ impl Posting {
     }
 }
 
-/// The body of a POST's answer, if it is the answer to this request.
+/// Returns the body of a POST's answer, if it is the answer to this request.
 pub(super) async fn answer_in(
     reply: Reply,
     id: u64,
@@ -74,7 +74,7 @@ pub(super) async fn answer_in(
     }
 }
 
-/// Reads a body whole; nothing, if it breaks off. Large ones are read one at a time.
+/// Reads a whole body; `None` if it breaks off. Large ones are read one at a time.
 async fn read_whole(mut body: Box<dyn Body>, stream: &Stream) -> Result<Option<Bytes>, Failure> {
     let (mut whole, mut turn) = (BytesMut::new(), None);
     while let Some(chunk) = body.chunk().await {
@@ -90,7 +90,7 @@ async fn read_whole(mut body: Box<dyn Body>, stream: &Stream) -> Result<Option<B
     Ok(Some(whole.freeze()))
 }
 
-/// As long as the rest of any answer is read.
+/// How long the POST is held after the call: as long as the rest of any answer is read.
 const REST_OF_AN_ANSWER: Duration = REST.within;
-/// Most answers; so many of them at once as there are calls do no harm.
+/// The size of most answers, of which as many can be read at once as there are calls.
 const SMALL: usize = 32 << 10;

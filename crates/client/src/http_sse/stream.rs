@@ -1,7 +1,7 @@
-//! One open stream: the session that it is, and everybody who waits for what it brings.
+//! One open stream: the session that it is, and all that wait for its messages.
 //!
-//! It is read by a task until it ends, breaks a rule or is closed; then everybody who waits is told. It is
-//! never opened again: that is another stream, and another session.
+//! A task reads it until it ends, breaks a rule or is closed; then all that wait are told. It is never opened
+//! again: that is another stream, and another session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,19 +21,19 @@ use crate::transport::Body;
 /// An open stream. Dropping it closes it.
 pub(super) struct Stream {
     pub(super) number: u64,
-    /// Path and query, which is where servers put the name of the session: never to be shown.
+    /// The path and query to post to. Servers put the session's name there, so it is never shown.
     pub(super) post_to: Arc<str>,
     pub(super) message_limit: usize,
-    /// The turn of whoever reads a large answer from the body of a POST.
+    /// Lets one large answer at a time be read from the body of a POST.
     pub(super) large: Semaphore,
     board: Arc<Switchboard>,
-    /// Whether anybody has ever listened.
+    /// Whether a listener has ever been attached.
     is_heard: AtomicBool,
     reader: AbortHandle,
 }
 
 impl Stream {
-    /// Reads a stream from here on, `endpoint` being its first event.
+    /// Reads a stream from now on, of which `endpoint` was the first event.
     pub(super) fn open(
         number: u64,
         post_to: Arc<str>,
@@ -61,21 +61,21 @@ impl Stream {
         self.board.await_answer(id)
     }
 
-    /// Takes what came in the body of a POST as the answer to this request, if it is that and nothing was
-    /// before it.
+    /// Takes the body of a POST as the answer to this request, if it is that and no answer came before it.
     pub(super) async fn take_answer(&self, id: u64, body: Bytes) {
         if super::answers(&body, id) {
             self.board.answer(id, body).await;
         }
     }
 
-    /// The answer to this request cannot be taken.
+    /// Ends the wait for the answer to this request with a failure.
     pub(super) fn fail(&self, id: u64, failure: &Failure) {
         self.board.fail(id, failure);
     }
 
-    /// Everything that no call waits for; nothing, if the stream is over. Whoever listens first hears of
-    /// its end, though: to the machine, a session that refuses the first look has no standing stream.
+    /// Returns all messages that no call waits for; `None` if the stream is over. The first listener still
+    /// gets a stream that ends at once: to the machine, a session that refuses the first GET has no standing
+    /// stream.
     pub(super) fn listen(&self) -> Option<Deliveries> {
         let is_first = !self.is_heard.swap(true, Ordering::Relaxed);
         match self.board.listen() {
@@ -84,7 +84,7 @@ impl Stream {
         }
     }
 
-    /// Ends it: this revision has no other way to end a session.
+    /// Closes the stream, the only way to end a session in this revision.
     pub(super) fn close(&self) {
         self.board.close(&over());
         self.reader.abort();
@@ -97,14 +97,14 @@ impl Drop for Stream {
     }
 }
 
-/// A stream's bytes, and what is known of them.
+/// The bytes of a stream, and their decoder.
 pub(super) struct EventBytes {
     pub(super) body: Box<dyn Body>,
     pub(super) decoder: Decoder,
 }
 
 impl EventBytes {
-    /// The first event that says something; `None` if the stream ends without one.
+    /// Returns the first event with data; `None` if the stream ends without one.
     pub(super) async fn first_event(&mut self) -> Result<Option<SseEvent>, Failure> {
         loop {
             while let Some(item) = self.decoder.next_item() {
@@ -121,12 +121,12 @@ impl EventBytes {
     }
 }
 
-/// Whoever reads a stream.
+/// The task that reads a stream.
 struct StreamReader {
     bytes: EventBytes,
     endpoint: Bytes,
     board: Arc<Switchboard>,
-    /// When those who wait last heard that the server lives.
+    /// When the waiting calls last got a sign of life.
     beaten: Instant,
 }
 
@@ -160,7 +160,7 @@ impl StreamReader {
 
     async fn take_in(&mut self, event: SseEvent) -> Result<(), Failure> {
         if is_endpoint(&event) {
-            // Where to write is said once: whoever says otherwise later has lost what we know.
+            // The address is named once: another one later means that the server has lost the session.
             return if event.data == self.endpoint {
                 Ok(())
             } else {
@@ -175,7 +175,7 @@ impl StreamReader {
     }
 }
 
-/// What brings nothing but its own end.
+/// Returns a stream of messages that brings only its end.
 fn broken(failure: Failure) -> Deliveries {
     let (recipient, deliveries) = mpsc::unbounded_channel();
     // The other end is held right here.
@@ -187,12 +187,12 @@ pub(super) fn is_endpoint(event: &SseEvent) -> bool {
     event.kind.as_deref() == Some("endpoint")
 }
 
-/// The stream has ended.
+/// Returns the failure for a stream that has ended.
 pub(super) fn over() -> Failure {
     Failure::unknown(Cause::Closed).with_detail(OVER)
 }
 
-/// Often enough for calls that ask after 30 s of silence (row 19).
+/// How often waiting calls get a sign of life: they ask after 30 s of silence (row 19).
 const BEAT: Duration = Duration::from_secs(10);
 const FLOODS: &str = "the server asked too many questions before anybody listened";
 const MOVED: &str = "the server named another address for messages in the middle of its stream";

@@ -1,4 +1,4 @@
-//! What could be typed next.
+//! Completions of an argument.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{absent_if_null, keeps_its_json};
 
-/// What an argument belongs to: a prompt, or a template of resources.
+/// The prompt or resource template that an argument belongs to.
 ///
 /// ```
 /// use ridethrough::model::Reference;
@@ -30,12 +30,12 @@ pub(crate) enum To {
     Resource { uri: String },
 }
 
-/// Values that would fit.
+/// The values that complete an argument.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Completion {
-    /// The best ones, at most 100.
+    /// The best values, at most 100.
     pub values: Vec<String>,
     /// How many there are in all, if the server says so.
     #[serde(default)]
@@ -49,17 +49,17 @@ pub struct Completion {
 }
 
 impl Reference {
-    /// An argument of this prompt.
+    /// Refers to an argument of this prompt.
     pub fn prompt(name: impl Into<String>) -> Self {
         Self { to: To::Prompt { name: name.into() }, context: BTreeMap::new() }
     }
 
-    /// A variable in this template of resources.
+    /// Refers to a variable in this resource template.
     pub fn resource(uri_template: impl Into<String>) -> Self {
         Self { to: To::Resource { uri: uri_template.into() }, context: BTreeMap::new() }
     }
 
-    /// Another argument whose value is known already (from revision 2025-06-18 on).
+    /// Adds the value of another argument (from revision 2025-06-18 on).
     pub fn with(mut self, argument: impl Into<String>, value: impl Into<String>) -> Self {
         self.context.insert(argument.into(), value.into());
         self

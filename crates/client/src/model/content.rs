@@ -1,4 +1,4 @@
-//! What tools, prompts and models say: text, pictures, sound and resources.
+//! The content of results, prompts and messages: text, images, audio and resources.
 
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -9,28 +9,28 @@ use super::{Resource, ResourceContents, keeps_its_json, read};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
-    /// Sound.
+    /// Audio.
     Audio(Media),
-    /// A picture.
+    /// An image.
     Image(Media),
-    /// A resource that can be read from the server.
+    /// A link to a resource, which can be read from the server.
     Link(Resource),
-    /// A resource, sent along.
+    /// A resource, embedded.
     Resource(ResourceContents),
     /// Text.
     Text(String),
-    /// Content of a kind that is not known here, as it was sent.
+    /// Content of an unknown kind, as it was sent.
     Other(Json),
 }
 
-/// A picture or a sound.
+/// An image or audio.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Media {
     /// The bytes, in base64.
     pub data: String,
-    /// What they are, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub mime_type: String,
 }
 
@@ -38,9 +38,9 @@ pub struct Media {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said. Older revisions allow one piece only.
+    /// The content. Older revisions allow one piece only.
     #[serde(deserialize_with = "one_or_many")]
     pub content: Vec<Content>,
     /// The whole message, as it was sent.
@@ -48,20 +48,20 @@ pub struct Message {
     pub json: Json,
 }
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The model.
     Assistant,
-    /// The person, or whoever speaks for them.
+    /// The user.
     User,
 }
 
 keeps_its_json!(Message);
 
 impl Content {
-    /// The text, if it is text.
+    /// Returns the text, if it is text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -69,7 +69,7 @@ impl Content {
         }
     }
 
-    /// Content that does not keep to the rules of its kind stays what it was.
+    /// Reads a piece of content; one that is invalid for its kind is kept as it was sent.
     pub(super) fn from_json(json: Json) -> Self {
         #[derive(Deserialize)]
         struct Embedded {
@@ -122,13 +122,13 @@ impl Serialize for Content {
     }
 }
 
-/// All text in some content, one piece a line.
+/// Returns all text in the content, each piece on its own lines.
 pub(super) fn text(content: &[Content]) -> String {
     let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
     texts.join("\n")
 }
 
-/// Messages, each with its text.
+/// Reads messages, each with its own JSON.
 pub(super) fn messages<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Message>, D::Error> {

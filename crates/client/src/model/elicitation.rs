@@ -1,4 +1,4 @@
-//! What a server asks of a person: to fill in a form, or to go to a URL.
+//! Requests of a server to a person: to fill in a form, or to visit a URL.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{absent_if_null, keeps_its_json};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct FormRequest {
-    /// What to tell the person.
+    /// The message for the person.
     pub message: String,
     /// The JSON Schema of the form: an object with simple properties.
     #[serde(default = "Json::empty_object")]
@@ -22,16 +22,16 @@ pub struct FormRequest {
     pub json: Json,
 }
 
-/// A URL for a person to go to. Show it whole and ask before it is opened: it may lead anywhere.
+/// A URL for a person to visit. Show it in full and ask before it is opened: it may lead anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UrlRequest {
-    /// What to tell the person.
+    /// The message for the person.
     pub message: String,
-    /// Where to go.
+    /// The URL.
     pub url: String,
-    /// Names the request, so that its completion can be told.
+    /// The id of the request, by which its completion is reported.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub elicitation_id: String,
     /// The whole request, as it was sent.
@@ -39,30 +39,30 @@ pub struct UrlRequest {
     pub json: Json,
 }
 
-/// What a person did.
+/// What the person did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elicited {
-    /// They agreed. For a form, the content is an object with what they filled in; properties that are
-    /// missing from it get the default of the schema, if there is one.
+    /// They agreed. For a form, the content is an object with the values they filled in; missing properties
+    /// get the default of the schema, if there is one.
     Accepted(Json),
-    /// They closed it without a choice.
+    /// They dismissed it without a choice.
     Cancelled,
-    /// They said no.
+    /// They declined.
     Declined,
 }
 
 impl Elicited {
-    /// They agreed, to a URL or to a form with everything as proposed.
+    /// Returns an acceptance of a URL, or of a form with all its defaults.
     pub const fn accepted() -> Self {
         Self::Accepted(Json::empty_object())
     }
 
-    /// They filled in this much of the form: an object.
+    /// Returns an acceptance of a form with these values, an object.
     pub fn filled_in(content: impl Into<Json>) -> Self {
         Self::Accepted(content.into())
     }
 
-    /// The result as it is sent, with the defaults of a form's schema filled in.
+    /// Returns the result to send, with the defaults of a form's schema filled in.
     pub(crate) fn into_result(self, form: Option<&FormRequest>) -> Json {
         #[derive(Serialize)]
         struct Result<'a> {
@@ -81,13 +81,13 @@ impl Elicited {
 }
 
 impl FormRequest {
-    /// What was given, and the defaults of the schema for what was not.
+    /// Returns the given values, and the schema's defaults for the others.
     fn filled_in(&self, given: &Json) -> Json {
         let filled: BTreeSet<String> = given.members().into_iter().map(|(key, _)| key).collect();
         let properties = self.requested_schema.member("properties");
         let mut defaults = Vec::<(String, Json)>::new();
         for (key, property) in properties.iter().flat_map(Json::members) {
-            // Of a property that is there twice the last one counts, as everywhere.
+            // If a property occurs twice, the last one counts, as everywhere.
             defaults.retain(|(earlier, _)| *earlier != key);
             let default = property.member("default").filter(|it| it.as_str() != "null");
             if let Some(default) = default

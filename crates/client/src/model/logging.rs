@@ -1,11 +1,11 @@
-//! What a server writes into its log for us to see.
+//! The log messages that a server sends.
 
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
 
 use super::keeps_its_json;
 
-/// How much a message of the log matters: the levels of RFC 5424, the least first.
+/// The severity of a log message: the levels of RFC 5424, the least severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words of RFC 5424 are all there is to say")]
@@ -24,12 +24,12 @@ pub enum LogLevel {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct LogMessage {
-    /// How much it matters.
+    /// The severity.
     pub level: LogLevel,
-    /// Which part of the server speaks.
+    /// The part of the server that logs.
     #[serde(default)]
     pub logger: Option<String>,
-    /// What it says: a string, or anything else.
+    /// The data: a string, or any other JSON.
     pub data: Json,
     /// The whole message, as it was sent.
     #[serde(skip, default = "Json::empty_object")]

@@ -1,9 +1,9 @@
-//! What MCP's messages say, as types.
+//! MCP's messages as types.
 //!
-//! Only what people read of them. Each type that a server sends also keeps its whole text in `json`:
-//! a field that is not named here, or that comes with the next revision, is never lost. Unknown
-//! fields are never an error, and `null` is as good as absent; a field that is here and has another
-//! form than it should is one.
+//! They name the fields that applications commonly need. Each type that a server sends also keeps its whole
+//! JSON in `json`, so that a field that is not named here, or that comes with the next revision, is never
+//! lost. Unknown fields are never an error, and `null` counts as absent; a named field of the wrong form is
+//! an error.
 
 mod completion;
 mod content;
@@ -37,20 +37,20 @@ use ridethrough_core::message::Json;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-/// A type that keeps the text it was read from.
+/// A type that keeps the JSON it was read from.
 pub(crate) trait Model: DeserializeOwned {
     fn keep(&mut self, json: Json);
 }
 
-/// Something of which a server has a list.
+/// A type of which a server has a list.
 pub(crate) trait Listed: Model {
     /// The method that lists them.
     const METHOD: &'static str;
-    /// Where they stand in its result.
+    /// The key of the list in its result.
     const KEY: &'static str;
 }
 
-/// Reads a type and lets it keep the text.
+/// Reads a type and lets it keep the JSON.
 pub(crate) fn read<M: Model>(json: Json) -> Result<M, serde_json::Error> {
     let mut model: M = serde_json::from_slice(json.as_bytes())?;
     model.keep(json);
@@ -69,8 +69,8 @@ macro_rules! keeps_its_json {
 }
 use keeps_its_json;
 
-/// Reads `null` as if nothing were there: servers that write all their fields, set or not, are many,
-/// and one such field in one tool must not hide all the others.
+/// Reads `null` as absent. Many servers write all their fields, set or not, and one such field in one tool
+/// must not hide all the others.
 fn absent_if_null<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: Default + Deserialize<'de>,

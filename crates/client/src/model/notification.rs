@@ -1,43 +1,44 @@
-//! What a server tells unasked.
+//! The notifications of a server.
 
 use ridethrough_core::message::Json;
+use ridethrough_core::message::notification;
 use serde::Deserialize;
 
 use super::{LogMessage, read};
 
-/// Something that a server told. Progress is not among them: it goes to its call.
+/// A notification of the server. Progress is not among them: it goes to its call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notification {
-    /// What a person was asked to do at a URL is done, as far as the server is concerned.
+    /// A person has completed what was asked for at a URL, as far as the server knows.
     ElicitationComplete {
-        /// Names the request, as in [`UrlRequest`](super::UrlRequest).
+        /// The id of the request, as in [`UrlRequest`](super::UrlRequest).
         elicitation_id: String,
     },
-    /// A message of the server's log.
+    /// A log message of the server.
     Log(LogMessage),
-    /// There may be other prompts than before.
+    /// The list of prompts may have changed.
     PromptsChanged,
-    /// There may be other resources than before.
+    /// The list of resources may have changed.
     ResourcesChanged,
     /// A resource that was subscribed to has changed.
     ResourceUpdated {
-        /// Which.
+        /// The resource.
         uri: String,
     },
-    /// There may be other tools than before.
+    /// The list of tools may have changed.
     ToolsChanged,
-    /// Something else, as it was sent.
+    /// Another notification, as it was sent.
     Other {
-        /// What.
+        /// The JSON-RPC method.
         method: Box<str>,
-        /// The details.
+        /// The params, as sent.
         params: Option<Json>,
     },
 }
 
 impl Notification {
-    /// What does not keep to the rules of its method stays what it was.
+    /// Reads a notification; one that is invalid for its method is kept as it was sent.
     pub(crate) fn read(method: Box<str>, params: Option<Json>) -> Self {
         #[derive(Deserialize)]
         struct Updated {
@@ -51,18 +52,18 @@ impl Notification {
 
         let details = params.as_ref();
         let known = match &*method {
-            "notifications/elicitation/complete" => details
+            notification::ELICITATION_COMPLETE => details
                 .and_then(Json::read)
                 .map(|Complete { elicitation_id }| Self::ElicitationComplete { elicitation_id }),
-            "notifications/message" => {
+            notification::LOG => {
                 details.and_then(|params| read(params.clone()).ok()).map(Self::Log)
             }
-            "notifications/prompts/list_changed" => Some(Self::PromptsChanged),
-            "notifications/resources/list_changed" => Some(Self::ResourcesChanged),
-            "notifications/resources/updated" => {
+            notification::PROMPTS_CHANGED => Some(Self::PromptsChanged),
+            notification::RESOURCES_CHANGED => Some(Self::ResourcesChanged),
+            notification::RESOURCE_UPDATED => {
                 details.and_then(Json::read).map(|Updated { uri }| Self::ResourceUpdated { uri })
             }
-            "notifications/tools/list_changed" => Some(Self::ToolsChanged),
+            notification::TOOLS_CHANGED => Some(Self::ToolsChanged),
             _ => None,
         };
         known.unwrap_or(Self::Other { method, params })

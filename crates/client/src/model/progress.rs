@@ -1,4 +1,4 @@
-//! How far a call is.
+//! The progress of a call.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::keeps_its_json;
 
-/// How far a call is. It prints as `3/10 copying`.
+/// The progress of a call. It prints as `3/10 copying`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Progress {
@@ -19,7 +19,7 @@ pub struct Progress {
     /// What is being done.
     #[serde(default)]
     pub message: Option<String>,
-    /// The whole of it, as it was sent.
+    /// The whole progress, as it was sent.
     #[serde(skip, default = "Json::empty_object")]
     pub json: Json,
 }

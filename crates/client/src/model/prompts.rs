@@ -1,4 +1,4 @@
-//! Prompts, and what asking for one brings.
+//! Prompts, and the messages that a prompt is filled in to.
 
 use ridethrough_core::message::Json;
 use serde::Deserialize;
@@ -10,15 +10,15 @@ use super::{Listed, absent_if_null, keeps_its_json};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct Prompt {
-    /// The name to ask for it by.
+    /// The name to get it by.
     pub name: String,
-    /// A name for people.
+    /// The name for people.
     #[serde(default)]
     pub title: Option<String>,
     /// What it is for.
     #[serde(default)]
     pub description: Option<String>,
-    /// What it can be filled in with.
+    /// The arguments that it can be filled in with.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub arguments: Vec<PromptArgument>,
     /// The whole prompt, as it was sent.
@@ -26,19 +26,19 @@ pub struct Prompt {
     pub json: Json,
 }
 
-/// Something that a prompt can be filled in with.
+/// An argument of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct PromptArgument {
-    /// Its name.
+    /// The name of the argument.
     pub name: String,
-    /// A name for people.
+    /// The name for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it is.
+    /// What it is for.
     #[serde(default)]
     pub description: Option<String>,
-    /// Whether the prompt cannot do without.
+    /// Whether the prompt needs it.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub required: bool,
 }

@@ -1,30 +1,30 @@
-//! Resources, templates of them, and what reading one brings.
+//! Resources, resource templates, and the contents of a resource.
 
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Deserializer};
 
 use super::{Listed, absent_if_null, keeps_its_json, read};
 
-/// Something that can be read from a server.
+/// A resource of a server, which can be read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// Where it is.
+    /// The URI.
     pub uri: String,
-    /// Its name.
+    /// The name.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub name: String,
-    /// A name for people.
+    /// The name for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it is, for models and people.
+    /// The description, for models and people.
     #[serde(default)]
     pub description: Option<String>,
-    /// What its bytes are.
+    /// The media type.
     #[serde(default)]
     pub mime_type: Option<String>,
-    /// How many bytes it has.
+    /// The size in bytes.
     #[serde(default)]
     pub size: Option<u64>,
     /// The whole resource, as it was sent.
@@ -32,23 +32,23 @@ pub struct Resource {
     pub json: Json,
 }
 
-/// A family of resources.
+/// A template for the URIs of a family of resources.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// Where they are: an RFC 6570 template.
+    /// The URI template (RFC 6570).
     pub uri_template: String,
-    /// Its name.
+    /// The name.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub name: String,
-    /// A name for people.
+    /// The name for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What they are, for models and people.
+    /// The description, for models and people.
     #[serde(default)]
     pub description: Option<String>,
-    /// What their bytes are, if it is the same for all.
+    /// The media type, if all these resources have one in common.
     #[serde(default)]
     pub mime_type: Option<String>,
     /// The whole template, as it was sent.
@@ -56,11 +56,11 @@ pub struct ResourceTemplate {
     pub json: Json,
 }
 
-/// What reading a resource brought.
+/// The result of reading a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceResult {
-    /// The resource, or the resources below it.
+    /// The contents of the resource, or of the resources below it.
     #[serde(deserialize_with = "each_with_its_text")]
     pub contents: Vec<ResourceContents>,
     /// The whole result, as it was sent.
@@ -68,23 +68,23 @@ pub struct ResourceResult {
     pub json: Json,
 }
 
-/// A resource with what is in it: text or bytes.
+/// The contents of a resource: text or bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// Where it is.
+    /// The URI.
     pub uri: String,
-    /// What its bytes are.
+    /// The media type.
     #[serde(default)]
     pub mime_type: Option<String>,
-    /// Its text, if it is text.
+    /// The text, if it is text.
     #[serde(default)]
     pub text: Option<String>,
-    /// Its bytes in base64, if it is not.
+    /// The bytes in base64, if it is not.
     #[serde(default)]
     pub blob: Option<String>,
-    /// The whole of it, as it was sent.
+    /// The whole contents, as they were sent.
     #[serde(skip, default = "Json::empty_object")]
     pub json: Json,
 }

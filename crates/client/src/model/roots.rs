@@ -1,8 +1,8 @@
-//! The places that a server may work in.
+//! The roots that a server may work in.
 
 use serde::Serialize;
 
-/// A place that a server may work in.
+/// A root that a server may work in.
 ///
 /// ```
 /// use ridethrough::model::Root;
@@ -17,12 +17,12 @@ pub struct Root {
 }
 
 impl Root {
-    /// A root at this URI; the protocol knows `file://` only.
+    /// Creates a root at this URI; the specification allows `file://` only.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: None }
     }
 
-    /// A name for people.
+    /// Sets the name for people.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self

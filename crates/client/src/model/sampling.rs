@@ -1,4 +1,4 @@
-//! What a server asks of our model.
+//! Sampling: requests of a server to the client's model.
 
 use ridethrough_core::message::Json;
 use serde::{Deserialize, Serialize};
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use super::content::{Content, Message, Role, messages};
 use super::{absent_if_null, keeps_its_json};
 
-/// A conversation that the server wants continued by a model of ours.
+/// A conversation that the server wants the client's model to continue.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingRequest {
-    /// What was said so far.
+    /// The messages so far.
     #[serde(deserialize_with = "messages")]
     pub messages: Vec<Message>,
-    /// What the server wants the model to be told first.
+    /// The system prompt that the server suggests.
     #[serde(default)]
     pub system_prompt: Option<String>,
-    /// How long the answer may be.
+    /// The most tokens of the answer.
     #[serde(default)]
     pub max_tokens: Option<u64>,
-    /// How free the answer may be.
+    /// The sampling temperature.
     #[serde(default)]
     pub temperature: Option<f64>,
-    /// Where the answer must stop.
+    /// The sequences at which the answer must stop.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub stop_sequences: Vec<String>,
-    /// Which models the server would like.
+    /// The models that the server prefers.
     #[serde(default)]
     pub model_preferences: Option<Json>,
     /// The whole request, as it was sent.
@@ -34,29 +34,29 @@ pub struct SamplingRequest {
     pub json: Json,
 }
 
-/// What our model said.
+/// The answer of the client's model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingResult {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What it said.
+    /// The content of the answer.
     pub content: Content,
-    /// Which model it was.
+    /// The name of the model.
     pub model: String,
-    /// Why it stopped, such as `endTurn`.
+    /// Why the model stopped, such as `endTurn`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
 }
 
 impl SamplingResult {
-    /// An answer of this model.
+    /// Creates an answer of this model.
     pub fn new(model: impl Into<String>, content: Content) -> Self {
         Self { role: Role::Assistant, content, model: model.into(), stop_reason: None }
     }
 
-    /// An answer in words, that ended because all was said.
+    /// Creates a text answer that ended by itself.
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let result = Self::new(model, Content::Text(text.into()));
         Self { stop_reason: Some("endTurn".to_owned()), ..result }

@@ -1,6 +1,6 @@
-//! Tasks: work that a server goes on with after it has answered.
+//! Tasks: work that a server continues after it has answered.
 //!
-//! The stateless revision and 2025-11-25 say the same in slightly different words; both are read here.
+//! The stateless revision and 2025-11-25 use slightly different fields for them; both are read here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Listed, absent_if_null, keeps_its_json};
 
-/// The name of a task, given by its server. It can be stored, and given back to another
-/// [`Client`](crate::Client) of the same server by [`task`](crate::Client::task).
+/// The id of a task, given by its server. It can be stored, and given to another [`Client`](crate::Client) of
+/// that server by [`task`](crate::Client::task).
 ///
-/// Whoever knows it may be able to read the result, so it is never printed: keep it like a password.
+/// The id may be enough to read the result, so it is never printed: keep it like a password.
 ///
 /// ```
 /// use ridethrough::model::TaskId;
@@ -29,13 +29,13 @@ use super::{Listed, absent_if_null, keeps_its_json};
 #[serde(transparent)]
 pub struct TaskId(String);
 
-/// An empty text names no task.
+/// The error for an empty text, which is no task id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the id of a task is empty")]
 pub struct NoTaskId;
 
 impl TaskId {
-    /// The name as it is, for storing it.
+    /// Returns the id, for storing it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -53,69 +53,69 @@ impl FromStr for TaskId {
 }
 
 impl fmt::Debug for TaskId {
-    /// Hides it: servers may take it for a password.
+    /// Hides the id: servers may accept it like a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TaskId(..)")
     }
 }
 
-/// Where a task stands.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskStatus {
     /// It was cancelled.
     Cancelled,
-    /// It is done and has a result, be that a tool's word that it failed.
+    /// It is done and has a result, which may be a tool's report of a failure.
     Completed,
     /// It ended with an error.
     Failed,
-    /// The server waits for input of ours.
+    /// The server waits for input.
     InputRequired,
-    /// It goes on.
+    /// It is running.
     Working,
-    /// A word that this client does not know. It is not taken for the end.
+    /// An unknown status. It does not count as the end.
     #[serde(other)]
     Other,
 }
 
 impl TaskStatus {
-    /// Whether nothing more will happen.
+    /// Whether the task has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Cancelled | Self::Completed | Self::Failed)
     }
 }
 
-/// What a server says about a task.
+/// A server's description of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "TaskFields")]
 #[non_exhaustive]
 pub struct TaskState {
-    /// Which task.
+    /// The id of the task.
     pub id: TaskId,
-    /// Where it stands.
+    /// The status.
     pub status: TaskStatus,
-    /// The same for people.
+    /// The status in words, for people.
     pub message: Option<String>,
-    /// How long the server keeps it, from its beginning on; without end if `None`.
+    /// How long the server keeps the task, counted from its beginning; for ever if `None`.
     pub kept_for: Option<Duration>,
     /// How often the server wants to be asked about it.
     pub poll_interval: Option<Duration>,
-    /// When it last changed, in the server's words.
+    /// When it last changed, as the server writes it.
     pub last_updated_at: String,
-    /// All that the server said, as it was sent.
+    /// The whole description, as it was sent.
     pub json: Json,
 }
 
 impl TaskState {
-    /// Whether these are the words of 2025-11-25, where the result is fetched on its own.
+    /// Whether the description is that of 2025-11-25, where the result is fetched by a request of its own.
     pub(crate) fn is_legacy(&self) -> bool {
         let says = |word| self.json.member(word).is_some();
         !says("resultType") && (says("ttl") || !says("ttlMs"))
     }
 }
 
-/// The same in the words of either revision, or of both at once.
+/// The fields of a task in either revision, or in both at once.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TaskFields {
@@ -157,21 +157,21 @@ impl Listed for TaskState {
 
 keeps_its_json!(TaskState);
 
-/// Whether a tool can be called as a task; only servers of 2025-11-25 say.
+/// Whether a tool can be called as a task; only servers of 2025-11-25 declare it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSupport {
-    /// It can.
+    /// It can be.
     Optional,
-    /// It cannot be called otherwise.
+    /// It must be.
     Required,
-    /// It cannot; also where nothing is said.
+    /// It cannot be; also if nothing is declared.
     #[default]
     #[serde(other)]
     Forbidden,
 }
 
-/// Reads `execution` of a tool.
+/// Reads the `execution` of a tool.
 pub(super) fn support<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TaskSupport, D::Error> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
@@ -183,7 +183,7 @@ pub(super) fn support<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Task
     Ok(absent_if_null::<Execution, D>(deserializer)?.task_support)
 }
 
-/// Milliseconds; whatever is not a time that can be waited for says nothing.
+/// Reads milliseconds; anything that is no time to wait for is ignored.
 fn millis(said: Option<Json>) -> Option<Duration> {
     let said = said?;
     let in_quotes = || said.read::<String>()?.parse().ok();

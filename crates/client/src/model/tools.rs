@@ -1,4 +1,4 @@
-//! Tools, and what calling one brings.
+//! Tools, and the result of calling one.
 
 use ridethrough_core::message::Json;
 use serde::Deserialize;
@@ -14,10 +14,10 @@ use super::{Listed, absent_if_null, keeps_its_json, read};
 pub struct Tool {
     /// The name to call it by.
     pub name: String,
-    /// A name for people.
+    /// The name for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it does, for models and people.
+    /// The description, for models and people.
     #[serde(default)]
     pub description: Option<String>,
     /// The JSON Schema of its arguments.
@@ -26,10 +26,10 @@ pub struct Tool {
     /// The JSON Schema of its structured content, if it has one.
     #[serde(default)]
     pub output_schema: Option<Json>,
-    /// What it says about itself. A server may lie here.
+    /// The tool's annotations. A server may lie here.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub annotations: ToolAnnotations,
-    /// Whether it can be called as a task, as far as a server of 2025-11-25 says.
+    /// Whether it can be called as a task, as a server of 2025-11-25 declares it.
     #[serde(default, rename = "execution", deserialize_with = "tasks::support")]
     pub task_support: TaskSupport,
     /// The whole tool, as it was sent.
@@ -37,36 +37,36 @@ pub struct Tool {
     pub json: Json,
 }
 
-/// What a tool says about itself.
+/// The annotations of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ToolAnnotations {
-    /// A name for people.
+    /// The name for people.
     pub title: Option<String>,
-    /// It changes nothing: this client may then send a call again that is in doubt.
+    /// Whether it only reads: the client may then send a call in doubt again.
     pub read_only_hint: Option<bool>,
-    /// It may destroy something.
+    /// Whether it may destroy something.
     pub destructive_hint: Option<bool>,
-    /// A second run changes nothing more.
+    /// Whether a second run changes nothing more.
     pub idempotent_hint: Option<bool>,
-    /// It reaches beyond the server.
+    /// Whether it reaches beyond the server.
     pub open_world_hint: Option<bool>,
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// What it said.
+    /// The content of the result.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub content: Vec<Content>,
-    /// The same as JSON, if the tool has an output schema.
+    /// The content as JSON, if the tool has an output schema.
     #[serde(default)]
     pub structured_content: Option<Json>,
-    /// Whether the tool says that it failed. It ran: this is an answer, not an
-    /// [`Error`](crate::Error), and `content` says why.
+    /// Whether the tool reports a failure. It ran: this is an answer, not an [`Error`](crate::Error), and
+    /// `content` says why.
     #[serde(default, deserialize_with = "absent_if_null")]
     pub is_error: bool,
     /// The whole result, as it was sent.
@@ -75,7 +75,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// All text in its content, one piece a line.
+    /// Returns all text in the content, each piece on its own lines.
     pub fn text(&self) -> String {
         text(&self.content)
     }
@@ -88,16 +88,17 @@ impl Listed for Tool {
 
 keeps_its_json!(Tool, ToolResult);
 
-/// Reads a result part by part: a megabyte of structured content is a part of the text, and not read.
+/// Reads a result part by part: structured content stays a slice of the text and is not parsed, whatever its
+/// size.
 pub(crate) fn read_result(json: Json) -> Result<ToolResult, serde_json::Error> {
     match parts(&json) {
         Some(result) => Ok(ToolResult { json, ..result }),
-        // It says what is wrong, and where.
+        // This parser says what is wrong, and where.
         None => read(json),
     }
 }
 
-/// `None` if it is not what it should be.
+/// Reads the parts of a result; `None` if one of them is invalid.
 fn parts(json: &Json) -> Option<ToolResult> {
     if !json.as_bytes().starts_with(b"{") {
         return None;

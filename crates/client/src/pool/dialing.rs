@@ -1,4 +1,4 @@
-//! How connections are made: each for one request, or one for all who wait for it.
+//! Making connections: one for one request, or one for all requests that wait.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Pool {
         }
     }
 
-    /// One dial, however many wait for it; it ends with the last of them.
+    /// Makes one connection for all requests that wait; the dial is dropped with the last of them.
     pub(super) async fn dial_for_all(&self) -> Result<(), Failure> {
         let dialing = {
             let mut state = self.room.state();
@@ -63,7 +63,7 @@ impl Room {
         }
     }
 
-    /// Makes one connection and keeps it for whoever comes next.
+    /// Makes one connection and keeps it for the next request.
     async fn dial_beside(self: Arc<Self>) -> Result<(), Failure> {
         match self.dial_once().await? {
             Dialed::Http1(connection) => self.keep(connection, None),
@@ -86,7 +86,7 @@ impl Room {
             }
         };
         match timeout(self.connect_within, dialing).await {
-            // Nothing was sent, whoever dialed and whatever it claims.
+            // Nothing was sent before there was a connection, whatever the dial claims.
             Ok(result) => {
                 result.map_err(|failure| Failure { delivery: Delivery::NotSent, ..failure })
             }
@@ -95,7 +95,7 @@ impl Room {
     }
 }
 
-/// What a new shared connection stands beside.
+/// Whether a new shared connection joins the others or replaces them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beside {
     Nothing,

@@ -1,8 +1,8 @@
 //! Connections that are likely to come back, and the requests that wait for them.
 //!
-//! When an answer is there, the rest of its stream is most often only its end. A request that finds
-//! no idle connection waits for such a one rather than dial: one request for each. After a wait in
-//! vain nobody waits, until a stream has ended in time again.
+//! Once an answer has arrived, the rest of its stream is most often only its end. A request that finds no
+//! idle connection waits for such a connection rather than dial: one request for each. After a wait in vain
+//! no request waits, until a stream has ended in time again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Http1, Pool, Room};
 
-/// What is known about connections that are on their way back.
+/// What is known about connections that are likely to come back.
 #[derive(Default)]
 pub(super) struct Expectation {
-    /// Connections whose answer is as good as read, oldest first.
+    /// The connections whose answer has arrived, oldest first.
     winding_down: Vec<Leftover>,
     /// The last number given to one of them.
     last: u64,
-    /// Requests that wait for one of them.
+    /// How many requests wait for one of them.
     waiting: usize,
-    /// Whether the server was seen to hold streams open after the answer, so that waiting for
-    /// their end does not pay.
+    /// Whether the server was seen to hold streams open after the answer, so that waiting for their end does
+    /// not pay.
     holds_streams_open: bool,
 }
 
-/// A connection that is read for its own sake.
+/// A connection that is read only so that it can be used again.
 struct Leftover {
     number: u64,
     since: Instant,
@@ -34,7 +34,7 @@ struct Leftover {
 }
 
 impl Pool {
-    /// Says that a connection is likely to come back soon.
+    /// Notes that a connection is likely to come back soon.
     pub(crate) fn expect_back(&self, connection: &Http1) -> Expected {
         let (closer, since) = (connection.closer(), Instant::now());
         let expectation = &mut self.room.state().expectation;
@@ -44,8 +44,8 @@ impl Pool {
         Expected { room: self.room.clone(), number, since }
     }
 
-    /// Waits for a connection whose answer is being read to its end anyway. The first wait of a request
-    /// sets the `deadline` of them all.
+    /// Waits for a connection whose answer is being read to its end anyway. The first wait of a request sets
+    /// the `deadline` of all its waits.
     pub(super) async fn one_comes_back_by(&self, deadline: &mut Option<Instant>) -> bool {
         let mut changed = std::pin::pin!(self.room.changed.notified());
         changed.as_mut().enable();
@@ -79,8 +79,8 @@ impl Room {
 }
 
 impl Room {
-    /// Closes the connection that is read for its own sake for longest, if it had its time. Who
-    /// reads it finds it broken, and lets go of it.
+    /// Closes the connection that has been drained for longest, if it has had its time. The code that reads
+    /// it finds it broken, and drops it.
     pub(super) fn close_a_leftover(&self) {
         let oldest = {
             let winding_down = &mut self.state().expectation.winding_down;
@@ -120,7 +120,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// It came back.
+    /// Notes that the connection came back.
     pub(crate) fn came_back(self) {
         if self.since.elapsed() < GRACE {
             self.room.state().expectation.holds_streams_open = false;
@@ -136,6 +136,6 @@ impl Drop for Expected {
     }
 }
 
-/// What a wait for a connection about to come back may cost. A server that ends its streams with
-/// the answer never makes us wait so long; one that holds them open does so once.
+/// How long a request waits for a connection that is about to come back. A server that ends its streams with
+/// the answer never causes so long a wait; one that holds them open causes it once.
 pub(super) const GRACE: Duration = Duration::from_millis(100);

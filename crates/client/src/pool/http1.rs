@@ -26,16 +26,16 @@ pub(crate) struct Http1 {
     peek: Arc<dyn Peek>,
     refusal: CertificateRefusal,
     task: AbortHandle,
-    /// Those who wait for this one learn by it that it is gone.
+    /// Its entry in the register, by which requests that wait for this connection learn that it is gone.
     entry: Registration,
     made: Instant,
-    /// Since when it rests, or was dialed.
+    /// When it was dialed, or its last answer was read.
     since: Instant,
     rests: Duration,
     history: History,
-    /// Whether the request that is on it found it at rest.
+    /// Whether the current request found it idle.
     is_reused: bool,
-    /// What it is held by while a request uses it.
+    /// The permit that it holds while a request uses it.
     place: Option<ConnectionPermit>,
 }
 
@@ -59,7 +59,7 @@ impl Http1 {
             .await
             .map_err(|error| Failure::not_sent(Cause::Reset).with_detail(error.to_string()))?;
         let task = tokio::spawn(async {
-            // Whoever sent a request learns of its failure from that request.
+            // Each request learns of a failure by itself.
             let _ = driving.await;
         });
         Ok(Self {
@@ -89,35 +89,35 @@ impl Http1 {
     }
 
     fn is_alive(&self) -> bool {
-        // A server may speak first on a fresh TLS connection: session tickets are no bad sign.
+        // A server may send first on a fresh TLS connection: session tickets are no bad sign.
         let is_fresh = self.history == History::Fresh && self.since.elapsed() < FRESH_FOR;
         !self.sender.is_closed() && (is_fresh || self.peek.is_quiet())
     }
 
-    /// How it rested until it died, if it died while it could still have been used.
+    /// Returns how long it was idle until it died, if it died while it could still have been used.
     pub(super) fn died_at_rest(&self) -> Option<Rest> {
         let rested = self.rest()?;
         let is_dead = rested < self.rests && !self.is_alive();
         is_dead.then_some(Rest { made: self.made, rested })
     }
 
-    /// For how long it has rested since its last answer.
+    /// Returns how long it has been idle since its last answer.
     pub(super) fn rest(&self) -> Option<Duration> {
         (self.history == History::Rested).then(|| self.since.elapsed())
     }
 
-    /// When it was made, if the request that is on it is not its first.
+    /// Returns when it was made, if the current request is not its first.
     pub(super) fn reused(&self) -> Option<Instant> {
         self.is_reused.then_some(self.made)
     }
 
-    /// Whether a server that answered early has left part of the request unread: hyper still holds
-    /// it, and the next request would wait behind it.
+    /// Whether a server that answered early has left part of the request unread: hyper still holds it, and
+    /// the next request would wait behind it.
     pub(crate) fn is_behind(&self) -> bool {
         self.meter.is_behind()
     }
 
-    /// Waits until hyper is done with the request before; false if it closed instead.
+    /// Waits until hyper is done with the last request; false if the connection closed instead.
     pub(super) async fn is_ready_soon(&mut self) -> bool {
         timeout(READY_WITHIN, self.sender.ready()).await.is_ok_and(|ready| ready.is_ok())
     }
@@ -129,7 +129,7 @@ impl Http1 {
         self
     }
 
-    /// The connection at rest, and the place that it needs no more.
+    /// Makes the connection idle, and returns it with the permit that it no longer needs.
     pub(super) fn rested(mut self) -> (Self, Option<ConnectionPermit>) {
         self.history = History::Rested;
         self.since = Instant::now();
@@ -137,17 +137,17 @@ impl Http1 {
         (self, place)
     }
 
-    /// The means to close it while its answer is still being read.
+    /// Returns the handle that closes it while its answer is still being read.
     pub(crate) fn closer(&self) -> AbortHandle {
         self.task.clone()
     }
 
-    /// The server says how long it keeps an idle connection; ours must end before.
+    /// Limits its idle time to less than the server's, as `Keep-Alive` names it.
     pub(crate) fn rest_at_most(&mut self, server_keeps: Duration) {
         self.rests = super::IDLE_LIMIT.min(server_keeps.saturating_sub(Duration::from_secs(1)));
     }
 
-    /// Sends a request. On failure nothing more is written, and it is known what was.
+    /// Sends a request. After a failure nothing more is written, and it is known how much was.
     pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -155,7 +155,7 @@ impl Http1 {
         let before = self.written();
         match self.sender.try_send_request(request).await {
             Ok(response) => Ok(response),
-            // Seal first, then look: hyper may still flush what it holds.
+            // Seal first, then count: hyper may still flush what it holds.
             Err(error) => {
                 let written = self.seal() - before;
                 Err(Unanswered { error, written, refusal: self.refusal.clone() })
@@ -165,7 +165,7 @@ impl Http1 {
 }
 
 impl Http1 {
-    /// Bytes written above TLS and below it: a proof that nothing was sent needs both unmoved.
+    /// Returns the bytes written above TLS and below it: a proof that nothing was sent needs both unchanged.
     fn written(&self) -> u64 {
         self.meter.written() + self.below.as_ref().map_or(0, |below| below.written())
     }
@@ -175,7 +175,7 @@ impl Http1 {
     }
 }
 
-/// A request without an answer, and what was written of it.
+/// A request without an answer, and how much of it was written.
 pub(crate) struct Unanswered {
     pub(crate) error: TrySendError<Request<Full<Bytes>>>,
     pub(crate) written: u64,
@@ -183,17 +183,19 @@ pub(crate) struct Unanswered {
 }
 
 impl Drop for Http1 {
-    /// Whoever rests has nothing to lose, and hyper's task may be stuck in a write.
+    /// Closes the connection at once: an idle one has nothing to lose, and hyper's task may be stuck in a
+    /// write.
     fn drop(&mut self) {
         self.seal();
         self.task.abort();
     }
 }
 
-/// Also the largest head of an answer that is read. With hyper's limit of 100 headers it bounds
-/// what a hostile server can make us hold before a body begins.
+/// The largest head of an answer that is read. With hyper's limit of 100 headers it bounds what a hostile
+/// server can make the client hold before a body begins.
 const HEAD_LIMIT: usize = 32 * 1024;
 /// How long hyper may take to be ready again after an answer was read.
 const READY_WITHIN: Duration = Duration::from_secs(1);
-/// A connection that was dialed for a request is used at once; one that was not is looked at.
+/// How long a connection counts as fresh. One that was dialed for a request is used within this time; any
+/// other is checked.
 const FRESH_FOR: Duration = Duration::from_secs(1);

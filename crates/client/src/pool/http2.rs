@@ -32,22 +32,22 @@ pub(crate) struct Http2Stream {
     handover: Option<Handover>,
 }
 
-/// The task that reads and writes; it ends with the last who uses the connection.
+/// The task that reads and writes; it ends with the last user of the connection.
 struct Driving {
     id: ConnectionId,
     task: AbortHandle,
-    /// The streams that the server allows at once.
+    /// How many streams the server allows at once.
     limit: Arc<AtomicUsize>,
     refusal: CertificateRefusal,
     streams: Mutex<StreamSlots>,
 }
 
-/// The streams of a connection, and those who wait for one.
+/// The streams of a connection, and the requests that wait for one.
 struct StreamSlots {
     taken: usize,
-    /// When one was last taken or freed.
+    /// When a stream was last taken or freed.
     used: Instant,
-    /// Requests that want a stream of this connection and no other.
+    /// The requests that want a stream of this connection and no other.
     waiting: VecDeque<oneshot::Sender<Http2Stream>>,
 }
 
@@ -68,7 +68,7 @@ impl Http2 {
         let published = limit.clone();
         let task = tokio::spawn(async move {
             let mut driving = pin!(driving);
-            // Whoever sent a request learns of a failure from that request.
+            // Each request learns of a failure by itself.
             let _ = std::future::poll_fn(|context| {
                 let result = driving.as_mut().poll(context);
                 published.store(driving.current_max_send_streams(), Ordering::Relaxed);
@@ -86,8 +86,8 @@ impl Http2 {
         self.driving.id
     }
 
-    /// Whether the next request may go out on it. One that rested for too long may be dead without
-    /// knowing it, and no PING is sent while nobody waits.
+    /// Whether the next request may go out on it. A connection that was idle for too long may be dead without
+    /// a sign, and no PING is sent while no stream is open.
     pub(super) fn is_usable(&self) -> bool {
         let has_rested = {
             let streams = self.driving.streams();
@@ -100,13 +100,13 @@ impl Http2 {
         Arc::ptr_eq(&self.driving, &stream.driving)
     }
 
-    /// Takes a stream, if the server allows one more. One beyond its limit would wait inside h2,
-    /// out of our sight, for a stream that may never end.
+    /// Takes a stream, if the server allows one more. Beyond its limit a request would wait inside h2, out of
+    /// reach, for a stream that may never end.
     pub(super) fn stream(&self) -> Option<Http2Stream> {
         self.take(&mut self.driving.streams())
     }
 
-    /// Takes a stream, or waits for one; the receiver fails when the pool lets go of the connection.
+    /// Takes a stream, or waits for one; the receiver fails when the pool drops the connection.
     pub(super) fn stream_or_wait(&self) -> Result<Http2Stream, oneshot::Receiver<Http2Stream>> {
         let mut streams = self.driving.streams();
         self.take(&mut streams).ok_or_else(|| {
@@ -129,7 +129,7 @@ impl Http2 {
 }
 
 impl Drop for Http2 {
-    /// The pool lets go of it: to those who wait for it, it is gone.
+    /// Tells the requests that wait for this connection that it is gone.
     fn drop(&mut self) {
         let waiting = std::mem::take(&mut self.driving.streams().waiting);
         drop(waiting);
@@ -146,8 +146,8 @@ impl Http2Stream {
         !self.sender.is_closed()
     }
 
-    /// How many calls a connection carries at once: one stream is the standing one's, and one is
-    /// kept for control messages, which must pass when all others are taken.
+    /// Returns how many calls a connection carries at once: one stream is left for the standing stream, and
+    /// one for control messages, which must pass when all others are taken.
     pub(crate) fn capacity(&self) -> usize {
         self.driving.limit.load(Ordering::Relaxed).saturating_sub(2).max(1)
     }
@@ -166,8 +166,8 @@ impl Http2Stream {
         &self.driving.refusal
     }
 
-    /// Whether the request has not gone out whole: if it is answered all the same, its stream stays
-    /// taken inside h2.
+    /// Whether the request has not gone out whole. If it is answered anyway, its stream stays taken inside
+    /// h2.
     pub(crate) fn is_stuck(&self) -> bool {
         self.handover.as_ref().is_some_and(|handover| !handover.is_done())
     }
@@ -184,7 +184,7 @@ impl Drop for Http2Stream {
         };
         if let Some(waiter) = waiter {
             let (sender, driving) = (self.sender.clone(), self.driving.clone());
-            // If nobody waits there any more, it is dropped in turn, and goes to the next.
+            // If that request is gone, the stream is dropped in turn and goes to the next one.
             drop(waiter.send(Self { sender, driving, handover: None }));
         }
     }
@@ -192,7 +192,7 @@ impl Drop for Http2Stream {
 
 impl Driving {
     fn streams(&self) -> MutexGuard<'_, StreamSlots> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds the lock.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -203,14 +203,14 @@ impl Drop for Driving {
     }
 }
 
-/// When a connection with open streams is silent for so long, ask whether the peer is there.
+/// How long a connection with open streams may be silent before a PING asks whether the peer is there.
 const PING_AFTER: Duration = Duration::from_secs(15);
 const PONG_WITHIN: Duration = Duration::from_secs(10);
-/// What the server may send ahead of us reading, per stream and in all. The second is large enough
-/// for many streams that nobody reads for a moment: they must not starve the others.
+/// How much the server may send ahead of the reader, per stream and in all. The second is large enough for
+/// many streams that are not read for a moment, so that they do not starve the others.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
-/// With so many streams unread, a few more can still be read: what they hold is less than the window of
-/// the connection.
+/// The most streams at once: if all are unread, a few more can still be read, because what they hold is less
+/// than the connection's window.
 const MOST_STREAMS: usize = (CONNECTION_WINDOW / STREAM_WINDOW) as usize - 16;
 const HEAD_LIMIT: u32 = 32 * 1024;

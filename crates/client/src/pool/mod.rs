@@ -1,7 +1,7 @@
-//! The connections to one server: which one a request may use, and when one is given back.
+//! The pool of connections to one server: which one a request may use, and when one comes back.
 //!
-//! Whatever failed, stalled or was cancelled is never used again: a connection comes back only after
-//! its answer was read to the end. The pool never sends anything and never retries.
+//! A connection that failed, stalled or was cancelled is never used again: it comes back only after its
+//! answer was read to the end. The pool never sends anything and never retries.
 //!
 //! ```text
 //!   HTTP/1.1   dialed ──▶ leased ──answer read──▶ idle ──▶ leased ...     last in, first out
@@ -12,11 +12,13 @@
 mod dialing;
 mod expected;
 mod http1;
+#[cfg_attr(not(feature = "http2"), path = "http2_absent.rs")]
 mod http2;
 mod named;
 mod places;
 mod register;
 mod reuse;
+#[cfg(feature = "http2")]
 mod upload;
 
 pub(crate) use expected::Expected;
@@ -49,7 +51,7 @@ pub(crate) struct Pool {
     room: Arc<Room>,
 }
 
-/// What a pool keeps to.
+/// The settings of a pool.
 pub(crate) struct PoolSettings {
     pub(crate) connect_within: Duration,
     /// The most connections at once over HTTP/1.1.
@@ -71,7 +73,7 @@ struct Room {
     capacity: usize,
     state: Mutex<PoolState>,
     register: Arc<Register>,
-    /// A connection came back, or will not.
+    /// Notifies that a connection came back, or will not.
     changed: Notify,
 }
 
@@ -82,7 +84,7 @@ struct PoolState {
     reuse: Reuse,
     expectation: Expectation,
     shared: Vec<Http2>,
-    /// The dial that everybody waits for while the protocol is, or may be, HTTP/2.
+    /// The dial that all requests wait for while the protocol is, or may be, HTTP/2.
     dialing: Option<WeakShared<Dialing>>,
     speaks: Option<Speaks>,
     is_swept: bool,
@@ -103,8 +105,8 @@ impl PoolState {
         }
     }
 
-    /// What rested while the computer slept looks quiet and may be dead: the server's farewell was
-    /// sent to nobody.
+    /// Drops connections that were idle while the computer slept: they look quiet and may be dead, because a
+    /// close by the server did not arrive.
     fn forget_if_slept(&mut self) {
         if self.sleep.slept().is_some() {
             self.idle.clear();
@@ -112,8 +114,8 @@ impl PoolState {
         }
     }
 
-    /// The connection used last that a request of this lane may use. What it must not use is closed: it
-    /// would stand beside the one that is made instead.
+    /// Takes the idle connection used last that a request of this lane may use. A connection that it must not
+    /// use is closed, because a new one takes its place.
     fn take_idle(&mut self, lane: Lane, except: Option<ConnectionId>) -> Option<Http1> {
         let (reuse, now) = (&self.reuse, Instant::now());
         self.idle.retain(|it| it.rest().is_none_or(|rested| reuse.trusts(lane, rested, now)));
@@ -133,7 +135,7 @@ impl Pool {
         Self { room: Arc::new(room) }
     }
 
-    /// A connection to send one request on: the one that its route names, or any.
+    /// Leases a connection for one request: the one that its route names, or any.
     pub(crate) async fn lease(&self, lane: Lane, route: Route) -> Result<Lease, Failure> {
         self.room.state().forget_if_slept();
         match route {
@@ -154,7 +156,7 @@ impl Pool {
         }
     }
 
-    /// An idle connection if there is one, else a new one.
+    /// Leases an idle connection, or else a new one.
     async fn lease_any(&self, lane: Lane, except: Option<ConnectionId>) -> Result<Lease, Failure> {
         let (mut place, mut grace_ends) = (None, None);
         loop {
@@ -164,7 +166,7 @@ impl Pool {
             match self.take_idle(lane, except, &mut place).await {
                 Taken::Idle(idle) => return Ok(Lease::Http1(idle.in_use(place))),
                 Taken::NoPlace => place = Some(self.place_in_line(lane).await),
-                // Whoever stays for long need not wait for what is needed elsewhere.
+                // A request that stays long need not wait for a connection that is needed elsewhere.
                 Taken::Nothing
                     if except.is_none() && self.one_comes_back_by(&mut grace_ends).await => {}
                 Taken::Nothing if self.room.dials_alone() => return self.dial_alone(place).await,
@@ -173,13 +175,13 @@ impl Pool {
         }
     }
 
-    /// How many calls may be out at once on HTTP/1.1.
+    /// Returns how many calls may be out at once on HTTP/1.1.
     pub(crate) fn capacity(&self) -> usize {
         self.room.capacity
     }
 
-    /// Makes a connection for the next requests. Whoever asks for it has lost faith in those that
-    /// are shared; what runs on them may go on.
+    /// Makes a connection for the next requests. The shared ones are no longer trusted and not used again;
+    /// requests on them may go on.
     pub(crate) async fn connect(&self) -> Result<(), Failure> {
         let place = ConnectionPermit::of_a_connect(&self.room);
         self.room.make_room();
@@ -190,20 +192,20 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes a connection back whose answer was read to the end.
+    /// Takes back a connection whose answer was read to the end.
     pub(crate) fn give_back(&self, connection: Http1) {
         let (connection, place) = connection.rested();
         self.room.keep(connection, place);
     }
 
-    /// A request was answered.
+    /// Notes that a request was answered.
     pub(crate) fn answered(&self, connection: &Http1) {
         if connection.reused().is_some() {
             self.room.state().reuse.worked();
         }
     }
 
-    /// A connection was closed before any answer to a request came.
+    /// Notes that a connection was closed before a request on it was answered.
     pub(crate) fn lost(&self, connection: &Http1) {
         if let Some(made) = connection.reused() {
             self.room.state().reuse.lost(made, Instant::now());
@@ -215,7 +217,7 @@ impl Pool {
         self.room.state().shared.retain(|connection| !connection.carries(failed));
     }
 
-    /// Sends nothing more on a connection. What runs on it may go on.
+    /// Sends nothing more on a connection. Requests on it may go on.
     fn leave(&self, id: ConnectionId) {
         let mut state = self.room.state();
         state.idle.retain(|connection| connection.id() != id);
@@ -228,7 +230,7 @@ impl Pool {
         state.shared.iter().find_map(Http2::stream)
     }
 
-    /// The idle connection used last, if it is still good, and a place to use it in.
+    /// Takes the idle connection used last, if it is still good, and a permit to use it.
     async fn take_idle(
         &self,
         lane: Lane,
@@ -249,8 +251,8 @@ impl Pool {
         }
     }
 
-    /// Waits for a place, for as long as it takes. Streams that are read for their connection's sake
-    /// only must not hold one meanwhile.
+    /// Waits for a permit, for as long as it takes. Streams that are only drained must not hold one
+    /// meanwhile.
     async fn place_in_line(&self, lane: Lane) -> ConnectionPermit {
         let (mut turn, mut pause) = (self.room.stand_in_line(lane), expected::GRACE);
         loop {
@@ -258,7 +260,7 @@ impl Pool {
                 Ok(place) => return place.expect("the room keeps the line, and we keep the room"),
                 Err(_) => self.room.close_a_leftover(),
             }
-            // A long line that woke as often as a short one would do nothing else.
+            // If each of many waiting requests woke as often as a single one, they would do nothing else.
             pause *= 2;
         }
     }
@@ -266,11 +268,11 @@ impl Pool {
 
 impl Room {
     fn state(&self) -> MutexGuard<'_, PoolState> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An idle connection, if there is a place to use it in.
+    /// Takes an idle connection, if there is a permit to use it.
     fn checkout(
         self: &Arc<Self>,
         lane: Lane,
@@ -278,7 +280,7 @@ impl Room {
         place: &mut Option<ConnectionPermit>,
     ) -> Taken {
         let mut state = self.state();
-        // On HTTP/2 the streams are counted, and by the server.
+        // On HTTP/2 the server limits the streams.
         if place.is_none() && state.speaks != Some(Speaks::Http2) {
             *place = ConnectionPermit::take(self, &mut state, lane);
             if place.is_none() {
@@ -288,7 +290,7 @@ impl Room {
         state.take_idle(lane, except).map_or(Taken::Nothing, Taken::Idle)
     }
 
-    /// Closes connections that rest, until those that are used are not too many with them.
+    /// Closes idle connections until there is room for them beside those in use.
     fn make_room(&self) {
         let mut state = self.state();
         while !state.idle.is_empty() && state.places.has_no_room_for(state.idle.len()) {
@@ -298,7 +300,8 @@ impl Room {
 
     fn keep(self: &Arc<Self>, connection: Http1, place: Option<ConnectionPermit>) {
         let mut state = self.state();
-        // Under the lock: whoever looks for it now either finds it at rest or is in line for it.
+        // Under the lock, so that a request that looks for the connection either finds it idle or is already
+        // waiting for it.
         let Some(returned) = self.register.hand_over(Returned { connection, place }) else {
             return;
         };
@@ -321,7 +324,7 @@ impl Room {
         self.ensure_swept();
     }
 
-    /// Connections that nobody uses are closed in time, though nobody comes by.
+    /// Starts the task that closes idle connections in time, even if no request comes.
     fn ensure_swept(self: &Arc<Self>) {
         if !std::mem::replace(&mut self.state().is_swept, true) {
             tokio::spawn(sweep(Arc::downgrade(self)));
@@ -329,14 +332,14 @@ impl Room {
     }
 }
 
-/// What came of looking for an idle connection.
+/// The result of looking for an idle connection.
 enum Taken {
     Idle(Http1),
     NoPlace,
     Nothing,
 }
 
-/// Closes connections that rested for too long, for as long as there are any.
+/// Closes connections that were idle for too long, until there are none.
 async fn sweep(room: Weak<Room>) {
     loop {
         tokio::time::sleep(SWEEP_EVERY).await;
@@ -351,7 +354,8 @@ async fn sweep(room: Weak<Room>) {
     }
 }
 
-/// Most servers and balancers keep an idle connection for a minute or longer.
+/// How long a connection may be idle: most servers and load balancers keep one for a minute or longer.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
-/// An idle socket costs little; that it goes within seconds of its limit is enough.
+/// How often idle connections are checked: an idle socket costs little, and need not close within less than
+/// seconds of its limit.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);

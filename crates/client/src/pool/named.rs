@@ -1,4 +1,4 @@
-//! The lease of one particular connection.
+//! Leasing one particular connection.
 
 use ridethrough_core::{ConnectionId, Lane};
 use tokio::sync::oneshot;
@@ -10,7 +10,7 @@ use super::register::Returned;
 use super::{Lease, Pool, Room};
 
 impl Pool {
-    /// This connection, as soon as it is free; `None` if it is gone.
+    /// Leases this connection as soon as it is free; `None` if it is gone.
     pub(super) async fn lease_named(&self, lane: Lane, id: ConnectionId) -> Option<Lease> {
         let mut place = None;
         loop {
@@ -20,7 +20,7 @@ impl Pool {
                     return is_ready.then(|| Lease::Http1(connection.in_use(place)));
                 }
                 LivingConnection::InUse(back) => {
-                    // It comes with the place that it is used in.
+                    // It comes with the permit that it is used under.
                     drop(place.take());
                     let Returned { mut connection, place } = back.await.ok()?;
                     let is_ready = connection.is_usable() && connection.is_ready_soon().await;
@@ -38,7 +38,7 @@ impl Pool {
 }
 
 impl Room {
-    /// Looks for a connection, and stands in line for it in the same moment if it is in use.
+    /// Finds a connection, or joins the line for it under one lock if it is in use.
     fn find(
         self: &std::sync::Arc<Self>,
         lane: Lane,
@@ -67,9 +67,9 @@ impl Room {
     }
 }
 
-/// A connection that lives.
+/// A connection that exists.
 enum LivingConnection {
-    /// On HTTP/2, with all streams taken: one of them, when it is free.
+    /// An HTTP/2 connection with all streams taken, and the wait for one of them.
     Full(oneshot::Receiver<Http2Stream>),
     Idle(Http1),
     InUse(oneshot::Receiver<Returned>),

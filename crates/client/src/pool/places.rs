@@ -1,11 +1,10 @@
-//! How many HTTP/1.1 connections there may be, and who gets the next one.
+//! How many HTTP/1.1 connections there may be, and which request gets the next one.
 //!
-//! A call can hold its connection for as long as it likes, and others must get through meanwhile: a
-//! server may end that call only when it has our answer to a question of its own. So the last places
-//! are not for everybody. A call leaves three free, a resume two (it may stand beside the stream that
-//! it replaces), and so does a notification of the application, which goes when no call waits; all that
-//! the link says itself leaves one, and the link's own connect takes the last. Within a lane, who came
-//! first goes first.
+//! A call can hold its connection for any time, and other requests must get through meanwhile: a server may
+//! end that call only when it has our answer to a question of its own. So the last places are reserved. A
+//! call leaves three free. A resume leaves two (it may run beside the stream that it replaces), and so does a
+//! notification of the application, which goes when no call waits. The link's own messages leave one, and the
+//! link's own connect takes the last. Within a lane, the first to come is the first served.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,19 +14,19 @@ use tokio::sync::oneshot;
 
 use super::{PoolState, Room};
 
-/// The places, and those who wait for one.
+/// The places, and the requests that wait for one.
 pub(super) struct Places {
     limit: usize,
     taken: usize,
     waiting: [WaitingLane; LANES],
 }
 
-/// Those who wait in one lane.
+/// The requests that wait in one lane.
 #[derive(Default)]
 struct WaitingLane {
     waiters: VecDeque<oneshot::Sender<ConnectionPermit>>,
-    /// So many may stand there before it is looked who has left: looking each time would take time in the
-    /// square of their number.
+    /// How many requests may wait before those that are gone are removed. Removing them each time would take
+    /// quadratic time.
     look_at: usize,
 }
 
@@ -46,7 +45,7 @@ impl Places {
         Self { limit, taken: 0, waiting: Default::default() }
     }
 
-    /// How many calls may be out at once, so that none of them waits for a place here: the standing
+    /// Returns how many calls may be out at once so that none of them waits for a place here: the standing
     /// stream has one beside those that calls leave free.
     pub(super) fn for_calls(&self) -> usize {
         self.limit.saturating_sub(KEPT_FROM_CALLS).max(1)
@@ -62,19 +61,19 @@ impl Places {
     }
 }
 
-/// Leave to hold one connection; free again when this is dropped.
+/// A permit to hold one connection; free again when this is dropped.
 pub(super) struct ConnectionPermit {
     room: Option<Arc<Room>>,
 }
 
 impl ConnectionPermit {
-    /// The place of the link's own connect, which waits for nobody.
+    /// Takes a permit for the link's own connect, which never waits.
     pub(super) fn of_a_connect(room: &Arc<Room>) -> Self {
         room.state().places.taken += 1;
         Self { room: Some(room.clone()) }
     }
 
-    /// Takes a place, unless there is none or others wait for one.
+    /// Takes a permit, unless there is none or other requests wait for one.
     pub(super) fn take(room: &Arc<Room>, state: &mut PoolState, lane: Lane) -> Option<Self> {
         let places = &mut state.places;
         if !places.has_room(lane) || !places.waiting[lane as usize].waiters.is_empty() {
@@ -84,7 +83,7 @@ impl ConnectionPermit {
         Some(Self { room: Some(room.clone()) })
     }
 
-    /// Gives the place back where the lock is held.
+    /// Gives the permit back while the lock is held.
     pub(super) fn leave(mut self, state: &mut PoolState) {
         if let Some(room) = self.room.take() {
             room.pass_on(state);
@@ -101,7 +100,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl Room {
-    /// Stands in line for a place.
+    /// Joins the line for a permit.
     pub(super) fn stand_in_line(
         self: &Arc<Self>,
         lane: Lane,
@@ -109,12 +108,12 @@ impl Room {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
         state.places.waiting[lane as usize].join(sender);
-        // A place may have been given back since this one was told that there is none.
+        // A permit may have been given back since this request was refused one.
         self.serve(&mut state);
         receiver
     }
 
-    /// A place is free: it goes to whoever is next.
+    /// Gives a free permit to the next request.
     fn pass_on(self: &Arc<Self>, state: &mut PoolState) {
         state.places.taken -= 1;
         self.serve(state);
@@ -128,7 +127,7 @@ impl Room {
             {
                 places.taken += 1;
                 if let Err(mut place) = waiter.send(ConnectionPermit { room: Some(self.clone()) }) {
-                    // Whoever stood there is gone. The lock is held: it must not be freed by a drop.
+                    // That request is gone. The lock is held, so the permit must not be freed by a drop.
                     place.room = None;
                     places.taken -= 1;
                 }
@@ -137,7 +136,7 @@ impl Room {
     }
 }
 
-/// How many places somebody of this lane leaves free.
+/// Returns how many places a request of this lane leaves free.
 const fn leaves(lane: Lane) -> usize {
     match lane {
         Lane::Call => 3,
@@ -148,9 +147,9 @@ const fn leaves(lane: Lane) -> usize {
 
 const LANES: usize = 4;
 const IN_ORDER: [Lane; LANES] = [Lane::Control, Lane::Resume, Lane::Call, Lane::Notice];
-/// A line that is shorter is not worth a second thought.
+/// A line that is shorter is not checked for requests that are gone.
 const FEW: usize = 16;
-/// What calls leave free, and the standing stream.
+/// The places that calls leave free, and that of the standing stream.
 const KEPT_FROM_CALLS: usize = leaves(Lane::Call) + 1;
-/// With fewer there would be no place for a call.
+/// The fewest connections: with fewer there would be no place for a call.
 pub(crate) const FEWEST: usize = KEPT_FROM_CALLS + 1;

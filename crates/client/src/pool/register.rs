@@ -1,7 +1,7 @@
-//! The numbers of connections, and the requests that wait for one of them in particular.
+//! The numbers of connections, and the requests that wait for one in particular.
 //!
-//! On HTTP/1.1 a connection that comes back goes first to a request that waits for that very one. When
-//! it is closed instead, all who wait for it learn that it is gone.
+//! On HTTP/1.1 a connection that comes back goes first to a request that waits for that very one. If it is
+//! closed instead, all requests that wait for it learn that it is gone.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 use super::http1::Http1;
 use super::places::ConnectionPermit;
 
-/// The numbers that were given, and the HTTP/1.1 connections that live. Its lock is taken while the
-/// room's is held, never the other way round: connections are also closed under the room's lock.
+/// The last number given, and the HTTP/1.1 connections that exist. Its lock is taken while the room's is
+/// held, never the other way round: connections are also closed under the room's lock.
 #[derive(Default)]
 pub(super) struct Register {
     entries: Mutex<Entries>,
@@ -25,42 +25,42 @@ struct Entries {
     living: BTreeMap<ConnectionId, VecDeque<oneshot::Sender<Returned>>>,
 }
 
-/// A connection that came back, and the place that it was used in.
+/// A connection that came back, and the permit that it was used under.
 pub(super) struct Returned {
     pub(super) connection: Http1,
     pub(super) place: Option<ConnectionPermit>,
 }
 
 impl Register {
-    /// A number for a new connection.
+    /// Returns a number for a new connection.
     pub(super) fn next_number(&self) -> ConnectionId {
         let mut entries = self.entries();
         entries.last += 1;
         ConnectionId::new(entries.last)
     }
 
-    /// Enters a connection that requests may wait for, for as long as the entry is kept.
+    /// Registers a connection that requests may wait for, for as long as the entry is kept.
     pub(super) fn enter(self: &Arc<Self>) -> Registration {
         let id = self.next_number();
         self.entries().living.insert(id, VecDeque::new());
         Registration { id, register: self.clone() }
     }
 
-    /// Waits for a connection that is in use; `None` if there is no such connection any more. The
-    /// receiver fails when it is closed.
+    /// Waits for a connection that is in use; `None` if it no longer exists. The receiver fails when it is
+    /// closed.
     pub(super) fn wait_for(&self, id: ConnectionId) -> Option<oneshot::Receiver<Returned>> {
         let (sender, receiver) = oneshot::channel();
         self.entries().living.get_mut(&id)?.push_back(sender);
         Some(receiver)
     }
 
-    /// Gives a connection that came back to the first request that waits for it, and returns it if
-    /// there is none.
+    /// Gives a connection that came back to the first request that waits for it, or returns it if there is
+    /// none.
     pub(super) fn hand_over(&self, mut returned: Returned) -> Option<Returned> {
         while let Some(waiter) = self.next_waiter(returned.connection.id()) {
             match waiter.send(returned) {
                 Ok(()) => return None,
-                // That request was given up.
+                // That request was abandoned.
                 Err(kept) => returned = kept,
             }
         }
@@ -72,12 +72,12 @@ impl Register {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds the lock.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The entry of one living connection.
+/// The entry of one existing connection.
 pub(super) struct Registration {
     id: ConnectionId,
     register: Arc<Register>,
@@ -92,7 +92,7 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         let waiters = self.register.entries().living.remove(&self.id);
-        // Those who wait are told by this, outside the lock.
+        // The waiting requests are told by this, outside the lock.
         drop(waiters);
     }
 }

@@ -1,43 +1,43 @@
-//! Whether a connection that rested can be trusted with a request.
+//! Whether an idle connection can be trusted with a request.
 //!
-//! Some servers close a connection soon after an answer and do not say so. A request that goes out on
-//! it in the same moment is in doubt. After a few of those in a row, requests use only connections that
-//! have rested for clearly less than any that was found dead, and none once a request was lost, until some
-//! time has passed. Then what the link has to say goes first: a call that is lost may not be repeated.
+//! Some servers close a connection soon after an answer without announcing it. A request that goes out at
+//! that moment is in doubt. After a few of those in a row, requests use only connections that were idle for
+//! clearly less than any that was found dead, and none once a request was lost, until some time has passed.
+//! Then the link's own requests go first: a lost call may not be repeatable.
 
 use std::time::Duration;
 
 use ridethrough_core::Lane;
 use tokio::time::Instant;
 
-/// What became of connections that rested.
+/// What became of idle connections.
 #[derive(Default)]
 pub(super) struct Reuse {
     /// How many were dead, one after the other.
     failures: u32,
     last_failure: Option<Instant>,
-    /// The shortest rest of those.
+    /// The shortest idle time of those.
     shortest: Duration,
 }
 
-/// A rest of a connection.
+/// An idle time of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest {
     /// When the connection was made.
     pub(super) made: Instant,
-    /// How long it had rested when it was used, or found dead.
+    /// How long it had been idle when it was used, or found dead.
     pub(super) rested: Duration,
 }
 
 impl Reuse {
-    /// A connection that had rested has answered.
+    /// Notes that a connection that had been idle has answered.
     pub(super) fn worked(&mut self) {
         *self = Self::default();
     }
 
-    /// A connection was found closed when it was to be used.
+    /// Notes that a connection was found closed when it was to be used.
     pub(super) fn failed(&mut self, rest: Rest, now: Instant) {
-        // Those made before the last failure most likely died with it: a restart, not a habit.
+        // Connections made before the last failure most likely died with it, by a restart and not by habit.
         if self.last_failure.is_some_and(|last| rest.made < last) {
             return;
         }
@@ -47,13 +47,13 @@ impl Reuse {
         self.last_failure = Some(now);
     }
 
-    /// A connection that had rested took a request, and was closed before any answer came. However
-    /// short its rest was, it was too long.
+    /// Notes that a connection that had been idle accepted a request, and was closed before any answer.
+    /// However short its idle time was, it was too long.
     pub(super) fn lost(&mut self, made: Instant, now: Instant) {
         self.failed(Rest { made, rested: Duration::ZERO }, now);
     }
 
-    /// Whether a connection that rested for so long may carry a request of this lane.
+    /// Whether a connection that was idle for so long may carry a request of this lane.
     pub(super) fn trusts(&self, lane: Lane, rested: Duration, now: Instant) -> bool {
         let wait = if lane == Lane::Call { CALLS_AFTER } else { OTHERS_AFTER };
         let is_recent = self.last_failure.is_some_and(|last| now < last + wait);
@@ -61,9 +61,10 @@ impl Reuse {
     }
 }
 
-/// One may be chance, two a restart.
+/// How many failures count as a habit: one may be chance, two a restart.
 const FAILURES: u32 = 3;
-/// A server may have been replaced by one that keeps its connections.
+/// How long the link's own requests avoid idle connections: the server may have been replaced by one that
+/// keeps them.
 const OTHERS_AFTER: Duration = Duration::from_secs(60);
 const CALLS_AFTER: Duration = Duration::from_secs(600);
 

@@ -1,7 +1,7 @@
 //! The body of a request on HTTP/2, handed over piece by piece.
 //!
-//! A server may answer before it has read the request, and never read the rest. The stream then
-//! stays taken inside h2, out of our sight; whether the whole body was handed over tells.
+//! A server may answer before it has read the request, and never read the rest. The stream then stays taken
+//! inside h2, out of reach; whether the whole body was handed over shows it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ pub(crate) struct Upload {
     is_done: Arc<AtomicBool>,
 }
 
-/// Knows whether a body was handed over whole.
+/// Tells whether a body was handed over whole.
 pub(crate) struct Handover(Arc<AtomicBool>);
 
 impl Upload {
@@ -60,5 +60,5 @@ impl Body for Upload {
     }
 }
 
-/// One frame of HTTP/2 as every peer takes it.
+/// The size of a piece: one HTTP/2 frame that every peer accepts.
 const PIECE: usize = 16 * 1024;

@@ -1,7 +1,7 @@
 //! The calls of `rmcp` that have not ended, each under the id that `rmcp` gave it.
 //!
-//! A call that is cancelled is dropped, which is how the link learns of it; nothing more is heard
-//! of it here, because `rmcp` has forgotten it too.
+//! A cancelled call is dropped, which is how the link learns of it. Nothing more is reported about it,
+//! because `rmcp` has forgotten it too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) struct Calls {
     handles: HashMap<RequestId, AbortHandle>,
 }
 
-/// The one end of a call.
+/// The single end of a call.
 pub(super) struct CallEnd {
     pub(super) id: RequestId,
     pub(super) method: Arc<str>,
@@ -38,7 +38,7 @@ impl Calls {
         self.running.push(Abortable::new(call, registration));
     }
 
-    /// A call that ends before it begins.
+    /// Adds a call that ends before it begins.
     pub(super) fn refuse(&mut self, id: RequestId, method: Arc<str>, error: CallError) {
         self.begin(id, method, std::future::ready(Err(error)));
     }
@@ -54,7 +54,7 @@ impl Calls {
         self.running.is_empty()
     }
 
-    /// The next call that ends; `None` if there is none under way.
+    /// Returns the next call that ends; `None` if none is under way.
     pub(super) async fn next(&mut self) -> Option<CallEnd> {
         loop {
             if let Ok(ended) = self.running.next().await? {

@@ -1,7 +1,7 @@
-//! What is known about a call without an answer, on its way through an error of `rmcp`.
+//! What is known about a call without an answer, carried through an error of `rmcp`.
 //!
-//! `rmcp` has one place for it: the `data` of a JSON-RPC error. Ours stands there under a name of its
-//! own, and a server's error that uses the name loses it on the way in: facts are never the server's.
+//! `rmcp` has one place for it: the `data` of a JSON-RPC error. The facts are there under a name of their
+//! own, which is removed from the server's errors: facts never come from the server.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -31,23 +31,23 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// Which promise applied.
+    /// How the call ended.
     pub kind: Kind,
     /// Whether the server may have run the request.
     pub may_have_run: bool,
-    /// HTTP requests made for this call: sends and resumes.
+    /// How many HTTP requests were made for this call: sends and resumes.
     pub attempts: u32,
-    /// Time from the request to the end.
+    /// The time from the request to the end.
     pub elapsed: Duration,
     /// How long the server, or the breaker, asks to be left alone.
     pub retry_after: Option<Duration>,
 }
 
 impl Facts {
-    /// The facts in an error of `rmcp`, or in whatever it is the source of.
+    /// Returns the facts in an error of `rmcp`, or in one of its sources.
     ///
-    /// `None` for what the server itself answered, and for what is `rmcp`'s own: a timeout or a cancel
-    /// by the caller, a service that was closed.
+    /// `None` for an error of the server itself, and for `rmcp`'s own: a timeout or a cancellation by the
+    /// caller, or a service that was closed.
     pub fn of(error: &(dyn StdError + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {
@@ -109,7 +109,7 @@ impl From<&CallError> for Facts {
     }
 }
 
-/// The error that `rmcp` hands to the caller: the whole story, and the facts beside it.
+/// Returns the error that `rmcp` gives to the caller: the whole report, and the facts beside it.
 pub(super) fn error_data(error: &CallError) -> ErrorData {
     let (name, status) = name(error.kind);
     let written = Written {
@@ -123,7 +123,7 @@ pub(super) fn error_data(error: &CallError) -> ErrorData {
     ErrorData::new(NO_ANSWER, error.report(), Some(json!({ NAME: written })))
 }
 
-/// A server's error, without what would pass for facts of ours.
+/// Returns a server's error, without anything that could pass for facts.
 pub(super) fn without_facts(mut error: ErrorData) -> ErrorData {
     if let Some(Value::Object(data)) = &mut error.data {
         data.remove(NAME);
@@ -164,7 +164,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A wait is never told shorter than it is.
+/// Returns a time in milliseconds, rounded up, so that a wait is never too short.
 fn millis_up(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
@@ -186,10 +186,10 @@ const NAMES: [(&str, Kind); 13] = [
     ("unreachable", Kind::Unreachable),
 ];
 
-/// Where our facts stand in the `data` of an error.
+/// The name of the facts in the `data` of an error.
 const NAME: &str = "ridethrough";
 
-/// The first code that JSON-RPC leaves to implementations.
+/// The code of the error: the first that JSON-RPC leaves to implementations.
 const NO_ANSWER: ErrorCode = ErrorCode(-32000);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The official SDK over this client: a [`Client`] is a transport of `rmcp`. Feature `rmcp`.
+//! The official SDK over this client: a [`Client`] is a transport of `rmcp`. It needs the feature `rmcp`.
 //!
 //! One line changes; handlers, typed calls and everything else of `rmcp` stay:
 //!
@@ -12,11 +12,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Lost sessions, restarts, broken streams and refusals are then this client's affair. `rmcp` sees
-//! answers; where there is none, its error carries the [`Facts`].
+//! This client then handles lost sessions, restarts, broken streams and refusals. `rmcp` sees answers; where
+//! there is none, its error carries the [`Facts`].
 //!
-//! This module translates and decides nothing: it never waits, retries or keeps a message. It has no
-//! task of its own either: all that is under way is in the [`ClientTransport`] and ends with it.
+//! This module translates and decides nothing: it never waits, retries or keeps a message. It has no task of
+//! its own: everything under way is in the [`ClientTransport`] and ends with it.
 
 mod calls;
 mod facts;
@@ -44,11 +44,11 @@ use crate::client::{Client, Inbox, Server};
 
 use calls::{CallEnd, Calls};
 
-/// A client of ours as `rmcp` sees it. A [`Client`] becomes one when it is served.
+/// A client as a transport of `rmcp`. A [`Client`] becomes one when it is served.
 ///
-/// It takes the client over: who we are is what `rmcp`'s handler says, the server's own messages go
-/// to that handler, and the client is closed when the service ends. A clone may watch
-/// ([`Client::events`], [`Client::status`]) and call; it must not take the inbox.
+/// It takes the client over: the identity is that of `rmcp`'s handler, the server's own messages go to that
+/// handler, and the client is closed when the service ends. A clone may observe ([`Client::events`],
+/// [`Client::status`]) and call; it must not take the inbox.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -65,16 +65,16 @@ pub struct ClientTransport {
     client: Client,
     inbox: Inbox,
     calls: Calls,
-    /// How many messages of the server were handed over since a call was looked at.
+    /// How many messages of the server were handed over in a row, without a look at calls that ended.
     in_a_row: usize,
-    /// The inbox has ended: what is left are the ends of calls.
+    /// Whether the inbox has ended, so that only ends of calls are left.
     is_over: bool,
 }
 
 impl ClientTransport {
     /// Takes over a client that has not connected yet.
     ///
-    /// One that has keeps the identity of its session until the next one begins.
+    /// One that has connected keeps the identity of its session until the next one begins.
     pub fn new(client: Client) -> Self {
         let inbox = client.inbox();
         Self { client, inbox, calls: Calls::default(), in_a_row: 0, is_over: false }
@@ -89,8 +89,8 @@ impl ClientTransport {
         let client = self.client.clone();
         match &*method {
             "initialize" => self.calls.begin(id, method, greet(client, params)),
-            // The revision it belongs to is not spoken here: `rmcp` then falls back to `initialize`.
-            // Sent on, it would begin a session before `rmcp` has said who we are.
+            // The transport does not speak the revision of this method, so `rmcp` falls back to `initialize`.
+            // Sent on, it would begin a session before `rmcp` has named its identity.
             "server/discover" => {
                 let answer = Answer::refusal(-32601, "Method not found");
                 self.calls.begin(id, method, std::future::ready(Ok(answer)));
@@ -99,12 +99,12 @@ impl ClientTransport {
         }
     }
 
-    /// What is to be told to the server, if it is not ours to say.
+    /// Returns the notification to send to the server, unless the link sends it itself.
     fn notice(&mut self, told: &ClientNotification) -> Option<(String, Option<Json>)> {
         match told {
-            // The link tells the server itself, in each of its sessions.
+            // The link itself sends it, in each of its sessions.
             ClientNotification::InitializedNotification(_) => None,
-            // The link knows by which id the server knows the request, and whether it does.
+            // The link knows the request's id at the server, and whether the server has it.
             ClientNotification::CancelledNotification(cancelled) => {
                 if let Some(id) = &cancelled.params.request_id {
                     self.calls.cancel(id);
@@ -123,8 +123,8 @@ impl ClientTransport {
         self.inbox.answer(QuestionId::new(number), answer);
     }
 
-    /// The server's messages first: progress belongs before the answer it leads to. But a server
-    /// that never stops talking must not hold up the answers.
+    /// Returns the next message. Those of the server come first, because progress belongs before its answer;
+    /// but a server that never stops must not delay the answers.
     async fn next(&mut self) -> Option<ServerNews> {
         if self.in_a_row >= CROWD {
             self.in_a_row = 0;
@@ -153,7 +153,7 @@ impl ClientTransport {
 
     fn hand_over(&self, delivered: Delivered) -> Option<ServerJsonRpcMessage> {
         match delivered {
-            // It names the server's id of a question. `Withdrawn` says the same in ours.
+            // It names the server's id of a question; `Withdrawn` names the link's number.
             Delivered::Notification { method, .. } if &*method == "notifications/cancelled" => None,
             Delivered::Notification { method, params, .. } => {
                 translate::notification(&method, params.as_ref())
@@ -177,8 +177,8 @@ impl Transport<RoleClient> for ClientTransport {
         "ridethrough".into()
     }
 
-    /// Begins a request at once, and ends at once. Only a notification is waited for: until the
-    /// server has taken it.
+    /// Begins a request and returns at once. Only a notification is waited for, until the server has accepted
+    /// it.
     fn send(
         &mut self,
         message: ClientJsonRpcMessage,
@@ -209,7 +209,7 @@ impl Transport<RoleClient> for ClientTransport {
         }
     }
 
-    /// `None` when the client is closed and every call has ended.
+    /// Returns the next message; `None` when the client is closed and every call has ended.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             let message = match self.next().await? {
@@ -222,7 +222,7 @@ impl Transport<RoleClient> for ClientTransport {
         }
     }
 
-    /// Ends every call, gives the session back and closes the client; takes at most 5 s.
+    /// Ends every call, deletes the session and closes the client, within 5 s.
     async fn close(&mut self) -> Result<(), CallError> {
         self.client.close().await;
         Ok(())
@@ -230,9 +230,9 @@ impl Transport<RoleClient> for ClientTransport {
 }
 
 impl Drop for ClientTransport {
-    /// A clone of the client may live on, and with it the link.
+    /// Closes the client, because a clone may keep the link alive.
     fn drop(&mut self) {
-        // The command to close is made at once; nobody waits for it to come true.
+        // The command to close is sent at once; its completion is not waited for.
         let _ = self.client.close().now_or_never();
     }
 }
@@ -243,7 +243,7 @@ impl fmt::Debug for ClientTransport {
     }
 }
 
-/// Tells `rmcp` that a [`Client`] can be served. Nobody needs to name it.
+/// Tells `rmcp` that a [`Client`] can be served. Applications need not name it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServesClient {}
@@ -259,21 +259,21 @@ enum ServerNews {
     Ended(CallEnd),
 }
 
-/// Says who we are, connects, and stays connected: handlers live from what the server tells.
+/// Sets the identity, connects, and stays connected, because handlers depend on the server's messages.
 async fn greet(client: Client, params: Option<Json>) -> Outcome {
     if let Some(identity) = params.as_ref().and_then(identity) {
         client.set_identity(identity);
     }
-    // Which revisions `rmcp` speaks is for `rmcp` to say.
+    // `rmcp` itself decides which revisions it accepts.
     let answer = client.handshake(None).await?;
     let Answer::Result(result) = answer else { return Ok(answer) };
     client.keep_connected();
-    // What is no description of a server is for `rmcp` to refuse.
+    // `rmcp` itself refuses what is no description of a server.
     let result = Server::read(result.clone()).map_or(result, |server| server.as_initialized());
     Ok(Answer::Result(result))
 }
 
-/// Who `rmcp`'s handler says we are.
+/// Returns the identity that `rmcp`'s handler names.
 fn identity(params: &Json) -> Option<Identity> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -289,5 +289,5 @@ fn identity(params: &Json) -> Option<Identity> {
     Some(Identity { info, capabilities })
 }
 
-/// So many messages of the server may come before the answers that wait are looked at.
+/// How many messages of the server may come in a row before calls that ended are looked at.
 const CROWD: usize = 64;

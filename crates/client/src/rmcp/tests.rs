@@ -1,4 +1,4 @@
-//! The transport alone: the tests play the driver.
+//! The transport alone: the tests take the place of the driver.
 
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{Delivered, Kind, QuestionId};
@@ -59,8 +59,8 @@ async fn nothing_is_heard_of_a_cancelled_call_though_its_answer_is_there() {
     assert!(stage.transport.calls.is_empty());
 }
 
-/// The server's ids and our numbers of its questions are not the same: its cancel could hit a
-/// question that is still wanted.
+/// The server's ids and the link's numbers of its questions differ: its cancellation could hit a question
+/// that is still wanted.
 #[tokio::test]
 async fn a_cancel_of_the_servers_is_told_by_our_number_of_the_question_only() {
     let mut stage = Stage::new();
@@ -137,7 +137,7 @@ impl Stage {
         Self { transport, commands, inbox }
     }
 
-    /// Asks as `rmcp` does, and returns who waits.
+    /// Sends a call as `rmcp` does, and returns its caller.
     async fn ask(&mut self, id: i64) -> Caller {
         let call = CallToolRequest::new(CallToolRequestParams::new("echo"));
         let request = ClientRequest::CallToolRequest(call);

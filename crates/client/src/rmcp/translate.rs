@@ -1,7 +1,7 @@
-//! Between JSON as it was sent and the types of `rmcp`.
+//! Translation between JSON as it was sent and the types of `rmcp`.
 //!
-//! `rmcp` reads eagerly and drops what it has no field for; that is the price of its types. Nothing
-//! here may fail without a word: what `rmcp` cannot read becomes an error under its own id.
+//! `rmcp` parses eagerly and drops what it has no field for; that is the price of its types. Nothing may fail
+//! silently here: what `rmcp` cannot read becomes an error under the id of its request.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ struct Said<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The params of a request, as `rmcp` writes them.
+/// Returns the params of a request, as `rmcp` writes them.
 pub(super) fn params(request: &ClientRequest) -> Result<Option<Json>, CallError> {
     let unwritable = |_| {
         let call = CallName { method: request.method().into(), tool: None };
@@ -37,7 +37,7 @@ pub(super) fn params(request: &ClientRequest) -> Result<Option<Json>, CallError>
     said(request).map(|(_, params)| params).map_err(unwritable)
 }
 
-/// A notification for the server.
+/// Returns a notification for the server.
 pub(super) fn notice(told: &ClientNotification) -> Option<(String, Option<Json>)> {
     said(told).ok()
 }
@@ -49,7 +49,7 @@ fn said(message: &impl Serialize) -> Result<(String, Option<Json>), serde_json::
     Ok((said.method.into_owned(), params))
 }
 
-/// The end of a call, under the id that `rmcp` gave it.
+/// Returns the end of a call, under the id that `rmcp` gave it.
 pub(super) fn answer(ended: CallEnd) -> ServerJsonRpcMessage {
     let CallEnd { id, method, outcome } = ended;
     match outcome {
@@ -62,7 +62,7 @@ pub(super) fn answer(ended: CallEnd) -> ServerJsonRpcMessage {
     }
 }
 
-/// The server's own error; of one that `rmcp` cannot read, what can be read.
+/// Returns the server's own error; of one that `rmcp` cannot read, the parts that can be read.
 fn refusal(answer: &Answer) -> ErrorData {
     if let Ok(error) = serde_json::from_slice::<ErrorData>(answer.json().as_bytes()) {
         return without_facts(error);
@@ -78,12 +78,12 @@ fn unreadable(method: Arc<str>) -> CallError {
     CallError::new(Kind::PeerMisbehaved, Delivery::Unknown, call, rule)
 }
 
-/// A notification of the server's.
+/// Returns a notification of the server.
 pub(super) fn notification(method: &str, params: Option<&Json>) -> Option<ServerJsonRpcMessage> {
     read::<ServerNotification>(method, params).map(ServerJsonRpcMessage::notification)
 }
 
-/// A question of the server's, under our number for it.
+/// Returns a question of the server, under the link's number for it.
 pub(super) fn question(
     question: QuestionId,
     method: &str,
@@ -93,7 +93,7 @@ pub(super) fn question(
     Some(ServerJsonRpcMessage::request(asked, request_id(question)))
 }
 
-/// Nobody wants the answer to this question any more.
+/// Returns the cancellation of a question whose answer is no longer wanted.
 pub(super) fn withdrawn(question: QuestionId) -> ServerJsonRpcMessage {
     let reason = "the server does not wait for the answer any more".to_owned();
     let params = CancelledNotificationParam::new(Some(request_id(question)), Some(reason));

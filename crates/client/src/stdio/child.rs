@@ -1,7 +1,7 @@
-//! One server as a child: its process, its pipes, and everybody who waits for its lines.
+//! One local server: its child process, its pipes, and all that wait for its lines.
 //!
-//! It speaks until its stdout ends or its process does; then everybody is told how it ended, with its
-//! last words. It is never started again: that is another child.
+//! It lives until its stdout or its process ends; then all that wait are told how it ended, with the last
+//! lines of its stderr. It is never started again: that is another child.
 //!
 //! ```text
 //!   Speaking ──stdout or process ends, or it breaks a rule──▶ Over (with a failure)
@@ -27,7 +27,7 @@ use crate::command::Command;
 use crate::size::Size;
 use crate::switchboard::{Awaited, Deliveries, FRAME, Switchboard};
 
-/// A server that runs as our child. Dropping it kills it.
+/// A server that runs as a child process. Dropping it kills it.
 pub(super) struct Child {
     pub(super) number: u64,
     pub(super) born: Instant,
@@ -42,7 +42,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts a server. Fails if there is nothing to start; a server that dies at once is started.
+    /// Starts a server. Fails if the program cannot be started; one that dies at once has been started.
     pub(super) async fn start(
         command: &Command,
         number: u64,
@@ -52,13 +52,13 @@ impl Child {
         let Started { process, stdin, stdout, stderr, ended } =
             process::start(command).await.map_err(failed)?;
         let (process, board) = (Arc::new(process), Switchboard::new(message_limit));
-        // The queue is in those who wait: it is bounded by the calls in flight.
+        // The channel holds one line: the queue is in the senders, and bounded by the calls in flight.
         let (letters, inbox) = mpsc::channel(1);
         let writer = tokio::spawn(serve_stdin(stdin, inbox, process.clone())).abort_handle();
         let (tell_over, over) = watch::channel(false);
         let watch = ChildWatch {
             program: command.shown(),
-            // Its frame counts against the limit of a message, and has been taken off.
+            // The frame of an event counts against the message limit, and was subtracted from it.
             limit: Size(message_limit + FRAME.len()),
             process: process.clone(),
             board: board.clone(),
@@ -96,10 +96,10 @@ impl Child {
         self.board.listen()
     }
 
-    /// Writes a message to its stdin. Waits while it does not read.
+    /// Writes a message to its stdin. Waits while the server does not read.
     pub(super) async fn write(&self, message: &Bytes) -> Result<(), Failure> {
         let (letter, receipt) = letter(message);
-        // A letter that finds no writer is dropped, which its receipt tells.
+        // Without a writer the line is dropped, and its receipt reports that.
         let _ = self.letters.send(letter).await;
         match receipt.outcome().await {
             Ok(()) => Ok(()),
@@ -108,7 +108,7 @@ impl Child {
         }
     }
 
-    /// Closes its stdin and waits for its end, with growing insistence.
+    /// Closes its stdin and waits for its end; if it does not end, it is asked by a signal and then killed.
     pub(super) async fn end(&self) {
         self.writer.abort();
         if timeout(AFTER_EOF, self.is_over()).await.is_ok() {
@@ -122,17 +122,17 @@ impl Child {
         self.is_over().await;
     }
 
-    /// Ends it at once.
+    /// Kills it at once.
     pub(super) fn kill(&self) {
         self.process.kill();
     }
 
     async fn is_over(&self) {
-        // The watcher lets go of it when it is aborted, which is an end too.
+        // An aborted watcher drops the sender, which counts as an end, too.
         let _ = self.over.clone().wait_for(|is_over| *is_over).await;
     }
 
-    /// How it ended. One that takes no message any more ends soon, by itself or by `serve_stdin`.
+    /// Returns how it ended. A server that accepts no message ends soon, by itself or by `serve_stdin`.
     async fn last_failure(&self) -> Failure {
         self.is_over().await;
         self.board.failure().unwrap_or_else(|| Failure::unknown(Cause::Closed))
@@ -147,8 +147,8 @@ impl Drop for Child {
     }
 }
 
-/// Writes to its stdin. A server that takes no message any more and lives on is of no use, and is ended:
-/// here and not by whoever wrote last, who may not have the time.
+/// Writes to its stdin. A server that accepts no message and lives on is of no use, and is ended: here and
+/// not by the call that wrote last, which may not have the time.
 async fn serve_stdin(
     stdin: impl AsyncWrite + Unpin,
     letters: mpsc::Receiver<OutgoingLine>,
@@ -163,14 +163,14 @@ async fn serve_stdin(
     process.kill();
 }
 
-/// The same failure of a message that was not sent. That the server broke a rule is no matter of this
-/// call: it did not get as far.
+/// Returns the failure for a message that was not sent. A rule that the server broke does not concern this
+/// call, which never reached it.
 fn unsent(failure: Failure) -> Failure {
     Failure { cause: Cause::Closed, delivery: Delivery::NotSent, ..failure }
 }
 
-/// Row 1p: a program that is not there does not come by waiting. Too many processes, or too little
-/// memory, may pass.
+/// Row 1p: waiting does not help if the program does not exist. Too many processes, or too little memory, may
+/// pass.
 fn not_started(command: &Command, error: &io::Error) -> Failure {
     let cause = match error.kind() {
         io::ErrorKind::InvalidInput
@@ -191,7 +191,8 @@ fn not_started(command: &Command, error: &io::Error) -> Failure {
     Failure::not_sent(cause).with_detail(format!("`{program}` could not be started: {error}"))
 }
 
-/// The specification asks to close stdin first, then to signal (Lifecycle, Shutdown, stdio). Both waits
-/// and the kill fit into the 5 s that closing a client may take.
+/// How long a server may live on after its stdin is closed. The specification asks to close stdin first, then
+/// to signal (Lifecycle, Shutdown, stdio). Both waits and the kill fit into the 5 s that closing a client may
+/// take.
 const AFTER_EOF: Duration = Duration::from_secs(2);
 const AFTER_SIGTERM: Duration = Duration::from_millis(1500);

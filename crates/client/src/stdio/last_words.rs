@@ -1,4 +1,4 @@
-//! What a server wrote to its stderr before it died: the last lines, for the error that tells of it.
+//! The last lines that a server wrote to its stderr, for the error that reports its end.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -11,12 +11,12 @@ use tracing::debug;
 pub(super) struct LastWords {
     lines: VecDeque<String>,
     bytes: usize,
-    /// A line whose end has not come yet.
+    /// A line whose end has not arrived.
     begun: Vec<u8>,
 }
 
 impl LastWords {
-    /// Takes in what is written until the end. A line without an end is kept by its beginning.
+    /// Reads to the end of the stream. Of a line without an end, the beginning is kept.
     pub(super) async fn listen(&mut self, mut source: impl AsyncRead + Unpin, program: &str) {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = source.read(&mut buffer).await {
@@ -48,7 +48,7 @@ impl LastWords {
         }
     }
 
-    /// The words as one text; empty if there were none.
+    /// Returns the lines as one text; empty if there were none.
     pub(super) fn text(&mut self, program: &str) -> String {
         if !self.begun.is_empty() {
             self.finish_line(program);
@@ -62,7 +62,7 @@ impl LastWords {
     }
 }
 
-/// Without what would colour or move a terminal.
+/// Returns a line without control characters, which would colour or move a terminal.
 pub(super) fn printable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     text.trim_end().chars().map(|each| if each.is_control() { ' ' } else { each }).collect()

@@ -1,14 +1,14 @@
 //! Messages as lines: cut out of a stream of bytes, and written into one.
 //!
-//! Knows nothing of processes or JSON-RPC, so that every fault of a stream can be tried in memory.
-//! Never holds more of a line than its limit, and never says of a message that it was not sent unless
-//! that is certain.
+//! It knows nothing of processes or JSON-RPC, so that every fault of a stream can be tested in memory. It
+//! never holds more of a line than its limit, and never reports a message as unsent unless that is certain.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{Bytes, BytesMut};
+use ridethrough_core::line_buffer::{LineBuffer, is_blank};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,9 +17,7 @@ use super::overlong::Glance;
 /// The lines of a stream.
 pub(super) struct Lines<R> {
     source: R,
-    unread: BytesMut,
-    /// How much of `unread` is known to hold no line end.
-    searched: usize,
+    buffer: LineBuffer,
     limit: usize,
     /// A line beyond the limit that is being skipped, and how much of it was.
     skipped: Option<(Glance, usize)>,
@@ -28,33 +26,31 @@ pub(super) struct Lines<R> {
 /// Why there is no next line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoLine {
-    /// The stream ended, or broke: nothing more comes.
+    /// The stream ended or broke: nothing more comes.
     End,
-    /// A line was beyond the limit and was skipped; the answer to this call, if it was one. What
-    /// follows it can be read.
+    /// A line was beyond the limit and was skipped; the value is the call that it answered, if it was an
+    /// answer. The next line can be read.
     TooLong(Option<u64>),
-    /// A line beyond the limit does not end.
+    /// A line beyond the limit has no end.
     WithoutEnd,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(source: R, limit: usize) -> Self {
-        Self { source, unread: BytesMut::new(), searched: 0, limit, skipped: None }
+        Self { source, buffer: LineBuffer::default(), limit, skipped: None }
     }
 
-    /// The next line that is not blank, without its end. What stands before the end of the stream
-    /// is a line too: some servers write their last words so.
+    /// Returns the next line that is not blank, without its end. Text before the end of the stream is a line
+    /// too: some servers write their last line so.
     pub(super) async fn next(&mut self) -> Result<Bytes, NoLine> {
         loop {
             if let Some(line) = self.cut()? {
                 return Ok(line);
             }
-            self.unread.reserve(CHUNK);
-            match self.source.read_buf(&mut self.unread).await {
+            match self.source.read_buf(self.buffer.room()).await {
                 Ok(1..) => {}
-                Ok(0) if self.skipped.is_none() && !is_blank(&self.unread) => {
-                    self.searched = 0;
-                    return Ok(without_carriage_returns(self.unread.split()));
+                Ok(0) if self.skipped.is_none() && !is_blank(self.buffer.held()) => {
+                    return Ok(without_carriage_returns(self.buffer.take()));
                 }
                 Ok(0) | Err(_) => return Err(NoLine::End),
             }
@@ -62,10 +58,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     fn cut(&mut self) -> Result<Option<Bytes>, NoLine> {
-        while let Some(at) = self.unread[self.searched..].iter().position(|byte| *byte == b'\n') {
-            let mut line = self.unread.split_to(self.searched + at + 1);
-            self.searched = 0;
-            line.truncate(line.len() - 1);
+        while let Some(line) = self.buffer.cut() {
             let line = without_carriage_returns(line);
             if self.skipped.is_some() || line.len() > self.limit {
                 return Err(self.finish_skipping(&line));
@@ -74,21 +67,19 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok(Some(line));
             }
         }
-        self.searched = self.unread.len();
         // One byte more than the limit may be the carriage return of a line end.
-        if self.skipped.is_some() || self.unread.len() > self.limit + 1 {
+        if self.skipped.is_some() || self.buffer.held().len() > self.limit + 1 {
             self.skip()?;
         }
         Ok(None)
     }
 
-    /// Forgets the beginning of a line that is too long.
+    /// Drops the beginning of a line that is too long.
     fn skip(&mut self) -> Result<(), NoLine> {
         let (glance, skipped) = self.skipped.get_or_insert_default();
-        glance.look(&self.unread);
-        *skipped += self.unread.len();
-        self.unread.clear();
-        self.searched = 0;
+        glance.look(self.buffer.held());
+        *skipped += self.buffer.held().len();
+        self.buffer.clear();
         if *skipped > self.limit.saturating_mul(MOST_SKIPPED) {
             Err(NoLine::WithoutEnd)
         } else {
@@ -103,12 +94,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
-}
-
-/// One is left of a Windows line end; others can only be white space between tokens of JSON, where
-/// an event stream would take them for line ends.
+/// Removes carriage returns. The last one belongs to a Windows line end; others can only be white space
+/// between tokens of JSON, which an event stream would take for line ends.
 fn without_carriage_returns(mut line: BytesMut) -> Bytes {
     if line.last() == Some(&b'\r') {
         line.truncate(line.len() - 1);
@@ -126,19 +113,19 @@ pub(super) struct OutgoingLine {
     sent: oneshot::Sender<()>,
 }
 
-/// What became of a letter.
+/// The receipt for a line that is to be written.
 pub(super) struct Receipt {
     length: usize,
     written: Arc<AtomicUsize>,
     sent: oneshot::Receiver<()>,
 }
 
-/// Why a letter is not known to have been sent whole.
+/// Why a line may not have been sent whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsent {
-    /// The last byte of the message was not written, so that nobody can have read a message: JSON
-    /// without its closing brace is none. A server that takes the end of its input for the end of a
-    /// line still has no line that it could act on.
+    /// The last byte of the message was not written, so that no reader can have a whole message: JSON without
+    /// its closing brace is none. A server that takes the end of its input for the end of a line still has no
+    /// line that it could act on.
     Certainly,
     /// The message was written and only its line end is missing.
     Perhaps,
@@ -148,8 +135,8 @@ pub(super) enum Unsent {
 pub(super) fn letter(message: &Bytes) -> (OutgoingLine, Receipt) {
     let mut line = BytesMut::with_capacity(message.len() + 1);
     line.extend_from_slice(message);
-    // Params are the caller's own spelling and may be laid out in lines. In JSON a line end can only
-    // be white space.
+    // Params keep the caller's formatting, which may have several lines. In JSON a line end can only be white
+    // space.
     for byte in line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
         *byte = b' ';
     }
@@ -161,12 +148,12 @@ pub(super) fn letter(message: &Bytes) -> (OutgoingLine, Receipt) {
 }
 
 impl Receipt {
-    /// Waits until the letter was written, or never will be.
+    /// Waits until the line was written, or never will be.
     pub(super) async fn outcome(mut self) -> Result<(), Unsent> {
         if (&mut self.sent).await.is_ok() {
             return Ok(());
         }
-        // The writer has let go of the letter: nothing can follow what is counted.
+        // The writer has dropped the line: nothing can follow the counted bytes.
         if self.written.load(Ordering::Acquire) < self.length {
             Err(Unsent::Certainly)
         } else {
@@ -175,10 +162,10 @@ impl Receipt {
     }
 }
 
-/// Writes letters one after the other, until nobody writes any or the stream breaks.
+/// Writes lines one after the other, until the last sender is dropped or the stream breaks.
 ///
-/// A letter that nobody waits for any more is left out, if it was not begun; one that was begun is
-/// written to its end, because half a line would spoil the next.
+/// A line whose sender is gone is left out, if it was not begun; once begun it is written to its end, because
+/// half a line would spoil the next.
 pub(super) async fn write_letters<W: AsyncWrite + Unpin>(
     mut sink: W,
     mut letters: mpsc::Receiver<OutgoingLine>,
@@ -197,16 +184,14 @@ pub(super) async fn write_letters<W: AsyncWrite + Unpin>(
             rest = &rest[count..];
         }
         sink.flush().await?;
-        // Whoever waited may have left meanwhile.
+        // The sender may be gone meanwhile.
         let _ = letter.sent.send(());
     }
     Ok(())
 }
 
-/// So many times the limit of a line is skipped before it is taken for one without an end.
+/// How many times the limit of a line is skipped before it counts as one without an end.
 const MOST_SKIPPED: usize = 8;
-/// How much is read at once.
-const CHUNK: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
-//! The transport to a local server: a child process that is spoken to over its pipes.
+//! The transport to a local server: a child process, reached over its stdin and stdout.
 //!
-//! Turns the machine's requests, which have the shape of HTTP, into lines and back. Like every transport
-//! it decides nothing: it starts one child when it is told to connect or to shake hands, and never a second
-//! one by itself.
+//! It turns the machine's requests, which have the form of HTTP, into lines and back. Like every transport it
+//! decides nothing: it starts one child for a connect or a handshake, and never a second one by itself.
 //!
 //! ```text
 //!   Connect, POST initialize   a child runs: started, if none does
@@ -11,8 +10,8 @@
 //!   GET                        200, everything that no call waits for
 //!   DELETE                     204 once the child has ended
 //! ```
-//! Each child is a session of its own: what names another child's session is answered 404, and the
-//! machine makes a new one by its ordinary rules.
+//! Each child is a session of its own: a request in another child's session is answered by 404, and the
+//! machine makes a new session by its ordinary rules.
 
 mod child;
 mod last_words;
@@ -38,7 +37,7 @@ use crate::transport::{Body, Reply, Transport, TransportRequest};
 
 use child::Child;
 
-/// A local server, started as often as it takes.
+/// A local server, which is started again whenever it has died.
 pub(crate) struct Stdio {
     shared: Arc<StdioShared>,
 }
@@ -47,7 +46,7 @@ pub(crate) struct Stdio {
 struct StdioShared {
     command: Command,
     message_limit: usize,
-    /// Held while a child is started: there is never more than one being started.
+    /// Held while a child is started, so that there is never more than one being started.
     starting: tokio::sync::Mutex<()>,
     children: Mutex<Children>,
 }
@@ -56,7 +55,7 @@ struct StdioShared {
 struct Children {
     started: u64,
     current: Option<Arc<Child>>,
-    /// Those that are being ended: they must not outlive the client either.
+    /// The children that are being ended, which must not outlive the client either.
     leaving: Vec<Weak<Child>>,
 }
 
@@ -85,7 +84,7 @@ impl StdioShared {
         let session = outgoing.to.session;
         match outgoing.verb {
             Verb::Delete => Ok(self.end(session.as_ref()).await),
-            // No line has an event id, so there is nothing to resume.
+            // Lines have no event ids, so there is nothing to resume.
             Verb::Get { last_event_id: Some(_) } => Ok(status(StatusCode::METHOD_NOT_ALLOWED)),
             Verb::Get { last_event_id: None } => Ok(self.listen(session.as_ref())),
             Verb::Post { body } => self.post(session.as_ref(), body).await,
@@ -117,11 +116,11 @@ impl StdioShared {
         }
     }
 
-    /// Begins a session, which needs a child that has none yet. Answers when the child does: one that dies
-    /// before it ever spoke has carried no response, which the machine counts as a failed connect.
+    /// Begins a session, which needs a child that has none yet. Returns when the child answers: one that dies
+    /// before that has carried no response, which the machine counts as a failed connect.
     async fn shake_hands(&self, id: u64, body: &Bytes) -> Result<Reply, Failure> {
         let child = self.fresh_child().await?;
-        // An earlier handshake with this child was given up. Its answer would pass for a second session.
+        // An earlier handshake with this child was abandoned. Its answer would be taken for a second session.
         child.forget_calls();
         let mut awaited = child.await_answer(id)?;
         child.write(body).await?;
@@ -151,7 +150,7 @@ impl StdioShared {
         status(StatusCode::NO_CONTENT)
     }
 
-    /// The child whose session this is, if it still speaks.
+    /// Returns the child of this session, if it is alive.
     fn child_of(&self, session: Option<&SessionId>) -> Option<Arc<Child>> {
         let number: u64 = session?.as_str().parse().ok()?;
         self.current().filter(|child| child.number == number)
@@ -161,7 +160,7 @@ impl StdioShared {
         self.children().current.clone().filter(|child| child.is_speaking())
     }
 
-    /// The child that runs, or a new one.
+    /// Returns the running child, or a new one.
     async fn child(&self) -> Result<Arc<Child>, Failure> {
         let _starting = self.starting.lock().await;
         match self.current() {
@@ -170,7 +169,7 @@ impl StdioShared {
         }
     }
 
-    /// A child that nobody has a session with, and that can be expected to answer.
+    /// Returns a child without a session that can be expected to answer.
     async fn fresh_child(&self) -> Result<Arc<Child>, Failure> {
         let _starting = self.starting.lock().await;
         let Some(child) = self.current() else { return self.start().await };
@@ -193,7 +192,7 @@ impl StdioShared {
         Ok(child)
     }
 
-    /// Takes a child out of use, and remembers that it is leaving.
+    /// Takes a child out of use, and remembers that it is being ended.
     fn dismiss(&self, child: &Arc<Child>) {
         let mut children = self.children();
         children.leaving.retain(|leaving| leaving.strong_count() > 0);
@@ -202,14 +201,14 @@ impl StdioShared {
     }
 
     fn children(&self) -> MutexGuard<'_, Children> {
-        // Nothing in here panics halfway through a change.
+        // No code panics while it holds the lock.
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for StdioShared {
-    /// Requests that are still out may hold a child, and those who are leaving have a task: neither may
-    /// outlive the client.
+    /// Kills all children: requests that are still out may hold one, and those being ended have a task, but
+    /// none may outlive the client.
     fn drop(&mut self) {
         let children = std::mem::take(&mut *self.children());
         let leaving = children.leaving.iter().filter_map(Weak::upgrade);
@@ -218,7 +217,7 @@ impl Drop for StdioShared {
 }
 
 async fn request_of(child: &Child, id: u64, body: &Bytes) -> Result<Reply, Failure> {
-    // Awaited before it is asked: the answer may come before the writer has told us.
+    // The answer is expected before the request is written, because it may arrive before the receipt.
     let awaited = child.await_answer(id)?;
     child.write(body).await?;
     Ok(stream(LineSource::Call(awaited)))
@@ -237,12 +236,12 @@ fn status(status: StatusCode) -> Reply {
     Reply::whole(AnswerHead::new(status, Content::Nothing), Bytes::new())
 }
 
-/// A server may take longer to start than one handshake lasts: `npx` downloads it first. So long a
-/// child that has not spoken yet is asked again rather than started anew.
+/// How long a child without an answer is asked again rather than started again. A server may take longer to
+/// start than one handshake lasts: `npx` downloads it first.
 const START: Duration = Duration::from_secs(60);
-/// A comment so often says that the server lives. Over a network a silent call has to ask (row 19); the
-/// end of a process is known without asking, and one that is busy must not be taken for dead because it
-/// reads no ping meanwhile.
+/// How often a comment on the stream shows that the server is alive. Over a network a silent call has to ask
+/// (row 19); the end of a process is known without asking, and a busy one must not be taken for dead because
+/// it does not read a ping meanwhile.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 const NO_MESSAGE: &str = "this is no message that a line could carry";
 const GIVEN_UP: &str = "the handshake was given up for another one";

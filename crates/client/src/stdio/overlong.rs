@@ -1,8 +1,9 @@
-//! Whose answer a line is that is too long to be kept: read as it passes, and forgotten.
+//! Finding the call that a line answers which is too long to be kept: the line is read as it passes, and
+//! dropped.
 //!
-//! A call whose answer is beyond the limit must end, and the others must not end with it. The number of
-//! the call may stand before its result or after it, so the whole line is looked at, a byte at a time and
-//! with a few bytes of memory. Only members of the message itself count, never what is inside its result.
+//! A call whose answer is beyond the limit must end, and the others must not end with it. The id may come
+//! before the result or after it, so the whole line is read, byte by byte and with a few bytes of memory.
+//! Only members of the message itself count, never the contents of its result.
 
 /// Looks for the id of a message while its bytes pass.
 #[derive(Default)]
@@ -10,7 +11,7 @@ pub(super) struct Glance {
     depth: usize,
     is_escaped: bool,
     place: Position,
-    /// The member that is being read, and what stands for its value, as far as either matters.
+    /// The member that is being read and its value, as far as they matter.
     key: Vec<u8>,
     value: Vec<u8>,
     id: Option<u64>,
@@ -22,12 +23,12 @@ pub(super) struct Glance {
 enum Position {
     /// The name of a member of the message.
     Key,
-    /// A text inside a value.
+    /// A string inside a value.
     Text,
-    /// Outside of all texts, before a colon.
+    /// Outside of all strings, before a colon.
     #[default]
     Outside,
-    /// Outside of all texts, behind a colon.
+    /// Outside of all strings, after a colon.
     Value,
 }
 
@@ -38,7 +39,7 @@ impl Glance {
         }
     }
 
-    /// The number of the call that it answers, if it answers one of ours.
+    /// Returns the id of the call that the message answers, if it is a response.
     pub(super) const fn answers(&self) -> Option<u64> {
         if self.is_asked { None } else { self.id }
     }
@@ -102,7 +103,7 @@ fn keep(kept: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// Longer than any name or number that is looked for.
+/// The most bytes kept of a name or value: longer than any that is looked for.
 const MOST_KEPT: usize = 32;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A process and everything that it starts: begun, signalled and buried as one group.
+//! A process and everything that it starts: started, signalled and reaped as one group.
 //!
-//! A thread of its own starts the process and waits for its end, so that neither needs the runtime:
-//! also when that is gone, nothing stays behind. The group is killed *before* its leader is reaped,
-//! because only until then its number cannot belong to somebody else.
+//! A thread of its own starts the process and waits for its end, so that neither needs the runtime: even when
+//! that is gone, no process stays behind. The group is killed *before* its leader is reaped, because only
+//! until then its number cannot belong to another group.
 //!
 //! ```text
 //!   Running ──leader has ended, or is killed──▶ group killed ──▶ leader reaped: Buried
@@ -27,12 +27,12 @@ pub(super) struct Started {
     pub(super) process: Process,
     pub(super) stdin: pipe::Sender,
     pub(super) stdout: pipe::Receiver,
-    /// None if it is inherited.
+    /// Its stderr; `None` if it is inherited.
     pub(super) stderr: Option<pipe::Receiver>,
     pub(super) ended: oneshot::Receiver<io::Result<ExitStatus>>,
 }
 
-/// A running process and its group. Dropping it kills them all.
+/// A running process and its group. Dropping it kills the whole group.
 pub(super) struct Process {
     group: Arc<Group>,
 }
@@ -41,7 +41,7 @@ struct Group(Mutex<ProcessState>);
 
 #[derive(Clone, Copy)]
 enum ProcessState {
-    /// Reaped: the number may be another process's by now.
+    /// Reaped: the number may belong to another process.
     Buried,
     Running(Pid),
 }
@@ -55,15 +55,15 @@ pub(super) async fn start(command: &Command) -> io::Result<Started> {
     std::thread::Builder::new().name("mcp server".to_owned()).spawn(move || {
         let mut child = match command.spawn() {
             Ok(child) => child,
-            // Whoever asked may be gone; then nothing was started for nobody.
+            // The caller may be gone, and then needs no report of the failure.
             Err(error) => return drop(report.send(Err(error))),
         };
         let process = Process::of(&child);
         let group = process.group.clone();
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // If nobody waits for it, it comes back, is dropped and so killed.
+        // If the caller is gone, the process comes back, is dropped and so killed.
         drop(report.send(Ok((process, pipes))));
-        // Whoever wanted to know of its end may be gone; it is buried all the same.
+        // The receiver may be gone; the process is reaped anyway.
         let _ = obituary.send(group.bury(&mut child));
     })?;
     let died = || io::Error::other("the thread that starts it has died");
@@ -84,12 +84,12 @@ impl Process {
         Self { group: Arc::new(Group(Mutex::new(ProcessState::Running(Pid::from_child(child))))) }
     }
 
-    /// Asks the group to end.
+    /// Sends SIGTERM to the group.
     pub(super) fn terminate(&self) {
         self.group.signal(Signal::TERM);
     }
 
-    /// Ends the group.
+    /// Kills the group.
     pub(super) fn kill(&self) {
         self.group.signal(Signal::KILL);
     }
@@ -105,20 +105,20 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let ProcessState::Running(leader) = *state {
-            // It may have ended just now, which is what was wanted.
+            // The group may have just ended, which is what was wanted.
             let _ = kill_process_group(leader, signal);
-            // A leader can leave its group, and is ours all the same.
+            // The leader can leave its group, and must still end.
             let _ = kill_process(leader, signal);
         }
     }
 
-    /// Waits for the leader's end, kills what it leaves behind, and reaps it.
+    /// Waits for the leader's end, kills what is left of its group, and reaps it.
     fn bury(&self, child: &mut Child) -> io::Result<ExitStatus> {
         let leader = Pid::from_child(child);
         let just_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(leader), just_look) {}
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Fails if the leader was the last of the group, which is what was wanted.
+        // This fails if the leader was the last of the group, which is what was wanted.
         let _ = kill_process_group(leader, Signal::KILL);
         let status = child.wait();
         *state = ProcessState::Buried;

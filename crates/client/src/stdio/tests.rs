@@ -1,4 +1,4 @@
-//! The requests of the machine, put to shells that stand in for servers.
+//! The machine's requests, sent to shell scripts that stand in for servers.
 
 use ridethrough_core::sse::{Decoder, EventId, Item};
 use ridethrough_core::{Address, AttemptId, CredentialsId, Delivery, Headers, Lane, Route};
@@ -44,7 +44,7 @@ async fn each_handshake_after_an_answered_one_has_a_child_of_its_own() {
 
     assert_eq!(first.session.as_ref().unwrap().as_str(), "1");
     assert_eq!(second.session.unwrap().as_str(), "2");
-    // What names the first is not for the second.
+    // A request in the session of the first child is not for the second.
     for verb in [ping(2), Verb::Get { last_event_id: None }, Verb::Delete] {
         let (head, _) = answered(stdio.perform(request(verb, first.session.clone())).await);
         assert_eq!(head.status, StatusCode::NOT_FOUND);
@@ -60,7 +60,7 @@ async fn a_child_that_does_not_want_to_leave_does_not_outlive_the_client() {
     let number: String = said.iter().skip(20).map(|it| char::from(*it)).collect();
     let number = number.trim_matches(|it: char| !it.is_ascii_digit()).parse().unwrap();
     let pid = rustix::process::Pid::from_raw(number).unwrap();
-    // A second handshake dismisses the first child, which takes its time.
+    // A second handshake dismisses the first child, which takes long to end.
     let second = stdio.perform(initialize(1)).await;
     assert!(rustix::process::test_kill_process(pid).is_ok());
 
@@ -87,7 +87,7 @@ async fn a_child_that_stays_when_its_stdin_ends_is_asked_to_leave_before_it_is_k
 
     assert_eq!(ended.status, StatusCode::NO_CONTENT);
     let detail = waiting.chunk().await.unwrap().unwrap_err().detail.unwrap();
-    // Some shells also mention that their `sleep` was asked.
+    // Some shells also report the signal to their `sleep`.
     assert!(detail.contains("exit status: 9") && detail.ends_with("asked to leave"), "{detail}");
 }
 
@@ -162,7 +162,7 @@ async fn a_call_that_hears_nothing_still_hears_that_the_server_lives() {
     assert!(began.elapsed() < Duration::from_secs(30), "row 19 asks after 30 s");
 }
 
-/// The end of a server that reads no more must not depend on the patience of whoever asked it last.
+/// The end of a server that no longer reads must not depend on the patience of the last caller.
 #[tokio::test]
 async fn a_child_that_closed_its_stdin_is_ended_though_nobody_waits_long_enough_to_see_it() {
     let stdio =
@@ -184,7 +184,7 @@ async fn a_child_that_closed_its_stdin_is_ended_though_nobody_waits_long_enough_
     timeout(Duration::from_secs(10), gone).await.expect("the useless child stays for ever");
 }
 
-/// A leader may leave its group: then a signal to the group finds nobody.
+/// A leader may leave its group: then a signal to the group does not reach it.
 #[tokio::test]
 async fn a_child_that_leaves_its_group_does_not_outlive_the_client() {
     // Few other programs can do that to themselves.

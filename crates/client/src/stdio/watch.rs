@@ -1,8 +1,8 @@
-//! Whoever reads what a child says until it ends, and then tells everybody how.
+//! The task that reads what a child writes until it ends, and then tells all that wait how it ended.
 //!
-//! Its stdout, its stderr and its process may end in any order. Whichever is last is waited for a second
-//! longer than the others: an answer written just before the end must be found, and a grandchild that
-//! holds a pipe must not hold us.
+//! Its stdout, its stderr and its process may end in any order. The last of them gets a second more than the
+//! others: an answer written just before the end must be found, and a grandchild that holds a pipe must not
+//! block the task.
 
 use std::io;
 use std::process::ExitStatus;
@@ -20,9 +20,9 @@ use crate::command::OnStrayLine;
 use crate::size::Size;
 use crate::switchboard::{Floods, Switchboard};
 
-/// What a watcher needs.
+/// What the task needs.
 pub(super) struct ChildWatch {
-    /// As people may see it.
+    /// The program's name, fit to be shown.
     pub(super) program: String,
     /// The longest line that is read.
     pub(super) limit: Size,
@@ -36,9 +36,9 @@ pub(super) struct ChildWatch {
 enum Silence {
     /// Its stdout ended.
     End,
-    /// It asked more than can be kept.
+    /// It sent more questions than can be kept.
     Flood,
-    /// It wrote a line that cannot be kept, and nobody knows who waits for it.
+    /// It wrote a line that is too long to be kept, and it is unknown which call waits for it.
     TooLong,
 }
 
@@ -86,7 +86,8 @@ impl ChildWatch {
         self.over.send_replace(true);
     }
 
-    /// Routes its lines until they end. Keeps the first that is no JSON: many a program greets people there.
+    /// Routes its lines until they end. Keeps the first line that is no JSON, because many programs print a
+    /// greeting there.
     async fn read(
         &self,
         mut lines: Lines<impl AsyncRead + Unpin>,
@@ -109,12 +110,12 @@ impl ChildWatch {
                 Err(NoLine::TooLong(_) | NoLine::WithoutEnd) => break Silence::TooLong,
             }
         };
-        // What was lost may be an answer or a question: nobody must wait for it in vain.
+        // The lost line may be an answer or a question, which must not be waited for in vain.
         self.process.kill();
         silence
     }
 
-    /// A process without a stdout cannot answer any more: it is ended.
+    /// Waits for the end of the process. Without a stdout it cannot answer, and is ended.
     async fn await_end(
         &self,
         mut ended: oneshot::Receiver<io::Result<ExitStatus>>,
@@ -156,7 +157,7 @@ impl ChildWatch {
 }
 
 async fn a_second_after(mut flag: watch::Receiver<bool>) {
-    // The sender lives as long as whoever waits here.
+    // The sender lives at least as long as this wait.
     let _ = flag.wait_for(|is_up| *is_up).await;
     tokio::time::sleep(LAST_GASP).await;
 }
@@ -165,5 +166,5 @@ const NOISE: &str = "it printed what is no message";
 const LAST_WORDS: &str = "its last words";
 const LONGEST_NOISE: usize = 200;
 const FLOODS: &str = "asked too many questions before its first answer";
-/// How long the rest of a dead server is read, and how long one may live on without its pipes.
+/// How long the output of a dead server is read, and how long one may live on without its pipes.
 pub(super) const LAST_GASP: Duration = Duration::from_secs(1);

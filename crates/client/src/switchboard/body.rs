@@ -11,15 +11,15 @@ use tokio::time::{Instant, Sleep};
 use super::{Awaited, Deliveries, Parcel};
 use crate::transport::Body;
 
-/// The stream of one call, or the standing one.
+/// The stream of one call, or the standing stream.
 pub(crate) struct LineBody {
     source: LineSource,
-    /// What was taken from the source to see whether there is any.
+    /// A line that was taken from the source early, to see whether there is one.
     first: Option<Parcel>,
     heartbeat: Option<Heartbeat>,
 }
 
-/// Says so often that the server lives, of one whose end would be known.
+/// The timer of a comment that shows that the server is alive, for a server whose end would be known.
 struct Heartbeat {
     pause: Duration,
     due: Pin<Box<Sleep>>,
@@ -45,7 +45,7 @@ impl LineBody {
         Self { source, first, heartbeat: None }
     }
 
-    /// The same with a comment after each pause without a line.
+    /// Adds a comment after each pause without a line.
     pub(crate) fn with_heartbeat(self, pause: Duration) -> Self {
         let due = Box::pin(tokio::time::sleep(pause));
         Self { heartbeat: Some(Heartbeat { pause, due }), ..self }
@@ -79,7 +79,7 @@ impl Heartbeat {
     }
 }
 
-/// A line as an event; a sign of life as a comment.
+/// Returns a line as an event, and a sign of life as a comment.
 fn event(line: &[u8]) -> Bytes {
     if line.is_empty() {
         return comment();
@@ -96,10 +96,11 @@ fn event(line: &[u8]) -> Bytes {
     event.freeze()
 }
 
-/// What stands before a line in its event; it counts against the limit of a message.
+/// The text before a line in its event; it counts against the message limit.
 pub(crate) const FRAME: &[u8] = b"data: ";
 
-/// The data of an event may have several lines. None takes more bytes than it had when it came.
+/// The text before a later line of an event's data. With it, no line takes more bytes than it had when it
+/// came.
 const TIGHT_FRAME: &[u8] = b"data:";
 
 const fn comment() -> Bytes {

@@ -1,4 +1,4 @@
-//! Which line goes where, and what is held until somebody reads it.
+//! Where each line goes, and what is held until it is read.
 
 use futures_util::FutureExt;
 use ridethrough_core::Cause;

@@ -7,7 +7,7 @@ use ridethrough::Error;
 use ridethrough::credentials::StaticBearer;
 use ridethrough::error::Kind;
 use ridethrough::event::{Event, Seen};
-use ridethrough::machine::head::Challenge;
+use ridethrough::machine::head::Demand;
 use ridethrough_lab::{Entry, Protocol, Style, Times, What, When};
 use serde_json::json;
 use tokio::time::Instant;
@@ -98,8 +98,8 @@ on_every_carrier! {
 
         call(&client, "deploy", "b").await.unwrap();
 
-        let challenge = Some(Challenge::Credentials);
-        assert_eq!(hook.asked(), [Asked::First, Asked::Refused { token: None, challenge }]);
+        let demand = Some(Demand::Credentials);
+        assert_eq!(hook.asked(), [Asked::First, Asked::Refused { token: None, demand }]);
         assert_eq!(tokens(&rig, &When::tool("echo")), ["none"]);
         assert_eq!(tokens(&rig, &When::tool("deploy")), ["none", "Bearer token"]);
     }
@@ -167,7 +167,7 @@ on_every_carrier! {
         assert_eq!(rig.count(When::method("initialize")), 1);
     }
 
-    async fn a_403_for_scope_is_stepped_up_at_most_twice(rig: Rig) {
+    async fn a_403_for_scope_is_stepped_up_at_most_three_times(rig: Rig) {
         let hook = Hook::brings(&["1", "2", "3", "4", "5"]);
         let client = rig.builder().credentials(hook.clone()).build().unwrap();
         client.connect().await.unwrap();
@@ -177,8 +177,8 @@ on_every_carrier! {
 
         assert_eq!(kind(&error), Kind::Unauthorized);
         assert!(!error.may_have_run());
-        assert_eq!(hook.asked(), [Asked::First, for_scope("1"), for_scope("2")]);
-        assert_eq!(tokens(&rig, &When::tool("deploy")), ["Bearer 1", "Bearer 2", "Bearer 3"]);
+        assert_eq!(hook.asked(), [Asked::First, for_scope("1"), for_scope("2"), for_scope("3")]);
+        assert_eq!(tokens(&rig, &When::tool("deploy")), ["Bearer 1", "Bearer 2", "Bearer 3", "Bearer 4"]);
     }
 
     async fn any_other_403_is_a_rejection_and_no_business_of_the_hook(rig: Rig) {
@@ -340,8 +340,8 @@ fn wants_scope(rig: &Rig, times: Times) {
 }
 
 fn for_scope(token: &str) -> Asked {
-    let challenge = Some(Challenge::Scope("a b".into()));
-    Asked::Refused { token: Some(token.to_owned()), challenge }
+    let demand = Some(Demand::Scope("a b".into()));
+    Asked::Refused { token: Some(token.to_owned()), demand }
 }
 
 /// Lets the server set a cookie with its first answer to this.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use ridethrough::credentials::{Credentials, NoCredentials, Refused, Token};
-use ridethrough::machine::head::Challenge;
+use ridethrough::machine::head::Demand;
 
 /// What a hook answers: a token, none, or that there is no better one.
 pub(crate) type Brought = Result<Option<Token>, NoCredentials>;
@@ -22,14 +22,14 @@ pub(crate) enum Asked {
     /// For the token to begin with.
     First,
     /// For a better one than this.
-    Refused { token: Option<String>, challenge: Option<Challenge> },
+    Refused { token: Option<String>, demand: Option<Demand> },
 }
 
 impl Asked {
     /// The server did not accept this token and asked for credentials.
     pub(crate) fn instead_of(token: &str) -> Self {
-        let challenge = Some(Challenge::Credentials);
-        Self::Refused { token: Some(token.to_owned()), challenge }
+        let demand = Some(Demand::Credentials);
+        Self::Refused { token: Some(token.to_owned()), demand }
     }
 }
 
@@ -64,7 +64,7 @@ impl Credentials for Hook {
             None => Asked::First,
             Some(refused) => Asked::Refused {
                 token: refused.token.map(exposed),
-                challenge: refused.challenge.cloned(),
+                demand: refused.challenge.map(|it| it.demand.clone()),
             },
         };
         let number = {

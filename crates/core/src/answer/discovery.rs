@@ -1,9 +1,9 @@
-//! Which era a server belongs to, by its answer to `server/discover`.
+//! Reading the server's era from its answer to `server/discover`.
 //!
-//! That request is the safest first word to a stranger: a modern server must know it, a legacy one
-//! cannot take it for work. The verdict is read from the shape of the answer. What a proxy, a limit or
-//! a guard may have said in the server's place is no evidence at all: a legacy verdict from a 503 would
-//! keep a modern server in the old era for as long as it is remembered.
+//! That request is the safest first request to an unknown server: a modern server must know it, and a legacy
+//! one cannot mistake it for work. The verdict is read from the shape of the answer. An answer that a proxy,
+//! a limit or a guard may have given in the server's place is no evidence at all: a legacy verdict from a 503
+//! would keep a modern server in the legacy era for as long as it is remembered.
 
 use http::StatusCode;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::message::{Answer, RpcError};
 /// What an answer to `server/discover` says about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is modern, and speaks no revision that we do: `initialize` would be no way out.
+    /// It is modern and shares no revision with the client. `initialize` would not help.
     Disjoint {
         /// The revisions that it names.
         supported: Vec<String>,
@@ -29,13 +29,13 @@ pub enum Verdict {
     Legacy,
     /// It is modern, and this is the newest revision that both speak.
     Modern(Version),
-    /// Nothing: ask again later, or after whatever stands in between was satisfied.
+    /// The answer says nothing: ask again later, or once the guard before the server is satisfied.
     NoEvidence,
     /// It is modern and refused the request for its own reasons: the request must be corrected.
     Refused,
 }
 
-/// Reads the answer to a `server/discover` that was sent with everything it must carry.
+/// Reads the answer to a `server/discover` that carried everything it must.
 ///
 /// `answer` is what the body said, whatever the status; `None` if it was no JSON-RPC.
 pub fn verdict(status: StatusCode, answer: Option<&Answer>) -> Verdict {
@@ -44,7 +44,7 @@ pub fn verdict(status: StatusCode, answer: Option<&Answer>) -> Verdict {
     }
     match answer {
         Some(Answer::Result(result)) => {
-            // A result of another shape comes from servers that answer whatever they are asked.
+            // A result of another shape comes from servers that answer any request.
             let discovered: Option<Discovered> = result.read();
             discovered.map_or(Verdict::Legacy, |it| by_versions(it.supported_versions))
         }
@@ -54,15 +54,15 @@ pub fn verdict(status: StatusCode, answer: Option<&Answer>) -> Verdict {
                 data.map_or(Verdict::Legacy, |it| by_versions(it.supported))
             }
             Some(HEADER_MISMATCH | MISSING_CAPABILITY) => Verdict::Refused,
-            // -32601 to the one method that every modern server has, and -32602 to a request whose
-            // metadata was whole, are what legacy servers say to what they do not know.
+            // Legacy servers answer unknown requests by -32601 and -32602. A modern server sends neither: it
+            // must have this method, and the request's metadata was complete.
             _ => Verdict::Legacy,
         },
         None => Verdict::Legacy,
     }
 }
 
-/// Whether a refused revision comes with one that we speak.
+/// Whether an error about the revision names one that the client speaks.
 pub(crate) fn names_our_revision(answer: &Answer) -> bool {
     matches!(verdict(StatusCode::BAD_REQUEST, Some(answer)), Verdict::Modern(_))
 }
@@ -78,8 +78,8 @@ fn by_versions(supported: Vec<String>) -> Verdict {
     if is_disjoint { Verdict::Disjoint { supported } } else { Verdict::Legacy }
 }
 
-/// The same of a whole answer: `named` is what it said to the request by its id, and `answer` what it said
-/// at all.
+/// Reads a whole answer to `server/discover`: `named` is the answer in it that names the request by its id,
+/// and `answer` is any answer in it.
 pub(crate) fn verdict_of(
     head: &AnswerHead,
     named: Option<&Answer>,
@@ -92,16 +92,16 @@ pub(crate) fn verdict_of(
     }
 }
 
-/// Whether the answer to `server/discover` that names the request is what only a server of the older era
-/// says: it does not know the method, or wants to be initialized. Nobody on the way knows the request's id,
-/// so that this is evidence under any status.
+/// Whether an answer to `server/discover` that names the request is one that only a legacy server gives: it
+/// does not know the method, or wants to be initialized. No intermediary knows the request's id, so this is
+/// evidence under any status.
 pub fn is_told_by_an_older_server(answer: &Answer) -> bool {
     let Some(error) = answer.error() else { return false };
     error.code == METHOD_NOT_FOUND || names_no_handshake(&error.message)
 }
 
-/// Whether a status may come from whatever stands before the server, or from its mood: then it says
-/// nothing about what the server makes of the request.
+/// Whether a status may come from something before the server, or from a temporary state of the server. It
+/// then says nothing about the request.
 pub fn is_no_evidence(status: StatusCode) -> bool {
     status::is_guard(status)
         || status.is_server_error()

@@ -10,18 +10,18 @@ use crate::message::code::{
     HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, is_modern,
 };
 
-/// Whether a server of the other era would refuse a request of this one so. `answer` is what the body said;
-/// `None` if it was no JSON-RPC.
+/// Whether only a server of the other era would refuse a request of this era so. `answer` is what the body
+/// said; `None` if it was no JSON-RPC.
 pub(crate) fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option<&Answer>) -> bool {
     let code = answer.map(|answer| answer.error().map(|error| error.code));
     match (era, code) {
-        // A result is a result.
+        // A result is no refusal.
         (_, Some(None)) => false,
         (Era::Legacy, Some(Some(code))) => match code {
             UNSUPPORTED_VERSION => {
                 matches!(discovery::verdict(status, answer), Verdict::Modern(_))
             }
-            // It misses headers that a session does not have.
+            // The server misses headers that only stateless requests have.
             HEADER_MISMATCH => status::refuses_the_form(status),
             _ => false,
         },
@@ -29,7 +29,8 @@ pub(crate) fn is_from_the_other_era(era: Era, status: StatusCode, answer: Option
         (Era::Modern, Some(Some(UNSUPPORTED_VERSION))) => {
             discovery::verdict(status, answer) == Verdict::Legacy
         }
-        // It wants a session, or does not know the revision; a modern one has codes for what is wrong.
+        // The server wants a session, or does not know the revision; a modern server has codes for other
+        // faults.
         (Era::Modern, code) => {
             let is_told = code.flatten().is_some_and(is_told_in_modern_words);
             status::refuses_the_form(status) && !is_told

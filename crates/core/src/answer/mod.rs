@@ -1,12 +1,12 @@
 //! What an answer means: the one table of statuses, codes, bodies and phrases.
 //!
-//! Everybody who reads an answer asks here, so that a call, a handshake and the standing stream never have
-//! different ideas of one status. Nothing here decides: one reading leads to different steps for requests
-//! that may be repeated and for those that may not.
+//! All code that reads an answer asks here, so that a call, a handshake and the standing stream never
+//! disagree about a status. Nothing here decides: one reading leads to different steps for requests that may
+//! be repeated and for those that may not.
 //!
-//! A status or a phrase is never proof that a request did not run, except for those in
-//! [`status::is_not_carried_out`], which mean just that. What speaks of a lost session is a *suspicion*
-//! (`PostReading::Suspected`), to be checked by a question.
+//! A status or a phrase is never proof that a request did not run, except for the statuses in
+//! [`status::is_not_carried_out`], which are defined so. An answer that speaks of a lost session is a
+//! *suspicion* (`PostReading::Suspected`), to be checked by a question.
 
 pub mod discovery;
 mod era;

@@ -1,58 +1,57 @@
 //! What the answer to a POST means, in the order in which the contract reads it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
 
 use super::{status, words as phrases};
-use crate::head::{AnswerHead, Challenge, Content, Redirect};
+use crate::head::{AnswerHead, Challenge, Content, Demand, Redirect};
 use crate::message::{Answer, Incoming, Message};
 use crate::session::Carried;
 use crate::sse::{Decoder, Item};
 
-/// An answer to a POST, with the messages beside it that are not the answer itself.
+/// An answer to a POST, and the other messages in its body.
 #[derive(Debug)]
 pub(crate) struct PostAnswer {
     pub(crate) reading: PostReading,
     pub(crate) others: Vec<Message>,
     /// The server's words, if it refused, as they came.
     pub(crate) said: Option<String>,
-    /// What the body said to our request by its id, whatever the status.
+    /// The answer in the body that names our request by its id, whatever the status.
     pub(crate) named: Option<Answer>,
 }
 
 /// What the answer to a POST means.
 ///
-/// Where an `answer` stands beside it: an error that named our request, which is the call's answer if the
-/// call ends there.
+/// An `answer` in a variant is an error that named our request. It becomes the call's answer if the call ends
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PostReading {
-    /// Row 18: taken, but the answer must come another way.
+    /// Row 18: accepted, but the answer must come on another stream.
     Accepted,
-    /// Row 15.
+    /// Row 15: the answer to the request.
     Answer(Answer),
-    /// Row 2: not run; come back later.
+    /// Row 2: not run; the server asks for time.
     Deferred { status: StatusCode, hint: Option<Duration>, answer: Option<Answer> },
-    /// Row 3: trouble on the way, perhaps after it was run.
+    /// Row 3: trouble on the way, perhaps after the request was run.
     Interrupted { status: StatusCode, hint: Option<Duration> },
-    /// Rows 16 and 18.
+    /// Rows 16 and 18: an answer that breaks the protocol.
     Misbehaved(&'static str),
-    /// Row 23.
-    NeedsScope { scope: Arc<str>, answer: Option<Answer> },
-    /// Row 24.
+    /// Row 23: the credentials lack the scope that the challenge names.
+    NeedsScope { challenge: Challenge, answer: Option<Answer> },
+    /// Row 24: a redirect.
     Redirected(Option<Redirect>, StatusCode),
-    /// Row 4.
+    /// Row 4: a refusal.
     Rejected(StatusCode),
-    /// Row 5: it speaks of a lost session. That is to be asked before it is believed.
+    /// Row 5: the answer speaks of a lost session, which a question must confirm.
     Suspected(Box<Suspicion>),
-    /// Row 22, with what the server asked for.
+    /// Row 22: the credentials were refused, with what the server asked for.
     Unauthorized { challenge: Option<Challenge>, answer: Option<Answer> },
 }
 
 impl PostReading {
-    /// The JSON-RPC answer that was read as the call's, if it was.
+    /// Returns the JSON-RPC answer that was read as the call's, if it was.
     pub(crate) const fn answer(&self) -> Option<&Answer> {
         match self {
             Self::Answer(answer) => Some(answer),
@@ -64,22 +63,23 @@ impl PostReading {
 /// An answer that speaks of a lost session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suspicion {
-    /// What the answer is if the session lives after all.
+    /// What the answer means if the session is alive.
     pub(crate) otherwise: PostReading,
     /// The code of an error that named our request.
     pub(crate) code: Option<i64>,
-    /// Whether it says that no handshake was made: a server may answer `ping` before one.
+    /// Whether the answer says that no handshake was made. A ping is then no test, because a server may
+    /// answer one before a handshake.
     pub(crate) wants_handshake: bool,
 }
 
 impl Suspicion {
-    /// Whether another refusal says what this one says.
+    /// Whether another refusal confirms this one.
     pub(crate) fn is_confirmed_by(&self, other: &Self) -> bool {
         self.code.is_none() || self.code == other.code
     }
 }
 
-/// What was asked, as far as reading its answer needs it.
+/// What reading an answer needs to know of its request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) wire_id: u64,
@@ -97,21 +97,18 @@ pub(crate) fn read_post(head: &AnswerHead, body: &Bytes, asked: Asked<'_>) -> Po
     PostAnswer { reading: doubted(otherwise, suspicion), others, said, named }
 }
 
-/// What a refusal says for people: its body, and what the challenge beside it says.
+/// Returns the words of a refusal for people: those of its body and of its challenge.
 fn said(head: &AnswerHead, body: &Bytes) -> Option<String> {
     let words = phrases::of_refusal(head.content, body);
-    let scope = match &head.challenge {
-        Some(Challenge::Scope(scope)) if !scope.is_empty() => {
-            Some(format!("insufficient scope: {scope}"))
-        }
-        _ => None,
-    };
+    let scope = head.challenge.as_ref().and_then(Challenge::missing_scope);
+    let scope = scope.filter(|scope| !scope.is_empty());
+    let scope = scope.map(|scope| format!("insufficient scope: {scope}"));
     let asked = head.challenge_words.as_deref().map(str::to_owned);
     let parts: Vec<_> = [words, scope, asked].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Reads an answer that came as a message of a stream: `is_first` if nothing came before it.
+/// Reads an answer that came as a message of a stream; `is_first` says that nothing came before it.
 pub(crate) fn read_streamed(answer: Answer, carried: Carried, is_first: bool) -> PostReading {
     let head = status::stream_head();
     let words = answer.error().map(|error| error.message).filter(|_| is_first);
@@ -120,12 +117,13 @@ pub(crate) fn read_streamed(answer: Answer, carried: Carried, is_first: bool) ->
     doubted(PostReading::Answer(ours.answer), suspicion)
 }
 
-/// Puts a suspicion around what an answer would mean otherwise. Who stands before the server is heard first.
+/// Wraps what an answer would mean otherwise in a suspicion. A guard or a limit before the server is served
+/// first.
 fn doubted(otherwise: PostReading, suspicion: Option<SignsOfLoss>) -> PostReading {
     let is_guarded = match &otherwise {
         PostReading::Deferred { .. } | PostReading::NeedsScope { .. } => true,
         PostReading::Unauthorized { challenge, .. } => {
-            matches!(challenge, Some(Challenge::Credentials))
+            challenge.as_ref().is_some_and(|it| it.demand == Demand::Credentials)
         }
         _ => false,
     };
@@ -142,8 +140,8 @@ struct SignsOfLoss {
     wants_handshake: bool,
 }
 
-/// Whether an answer speaks of a lost session: 404 or 410 to a request that carried one, words under a 4xx,
-/// a 503 or in an error. What names our request and says nothing of a session is the answer.
+/// Whether an answer speaks of a lost session: by 404 or 410 to a request that carried one, or by words under
+/// a 4xx, under a 503 or in an error. An answer that names our request without such words is taken as it is.
 fn suspect(
     head: &AnswerHead,
     carried: Carried,
@@ -165,7 +163,7 @@ fn suspect(
     (is_gone || (is_named && may_speak)).then_some(SignsOfLoss { code, wants_handshake })
 }
 
-/// What an answer means to a request whose session is not in question.
+/// Reads an answer on the assumption that the session is not in question.
 fn read_trusting(
     head: &AnswerHead,
     body: &Bytes,
@@ -176,7 +174,7 @@ fn read_trusting(
     let status = head.status;
     let is_result = |ours: &Ours| ours.names_us && ours.answer.error().is_none();
     let ours = match ours {
-        // Whoever has the result has run it.
+        // A server that sends the result has run the request.
         Some(ours) if is_result(&ours) => return PostReading::Answer(ours.answer),
         ours => ours,
     };
@@ -184,10 +182,11 @@ fn read_trusting(
     if status::is_challenged(head) {
         return PostReading::Unauthorized { challenge: head.challenge.clone(), answer };
     }
-    if let Some(Challenge::Scope(scope)) = &head.challenge
+    if let Some(challenge) = &head.challenge
+        && challenge.missing_scope().is_some()
         && status::is_forbidden(status)
     {
-        return PostReading::NeedsScope { scope: scope.clone(), answer };
+        return PostReading::NeedsScope { challenge: challenge.clone(), answer };
     }
     if status::asks_to_come_back(head) || asked.assume_unexecuted.contains(&status) {
         return PostReading::Deferred { status, hint: head.retry_after, answer };
@@ -199,13 +198,13 @@ fn read_trusting(
         return PostReading::Unauthorized { challenge: head.challenge.clone(), answer: None };
     }
     match ours {
-        // An error without an id can only mean this request, unless it comes from the way there.
+        // An error without an id can only mean this request, unless it comes from an intermediary.
         Some(ours) if !status::is_outage(status) => PostReading::Answer(ours.answer),
         _ => read_bare(head, body, is_alone),
     }
 }
 
-/// An answer whose body does not contain ours.
+/// Reads an answer whose body does not contain ours.
 fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
     let status = head.status;
     if status.is_success() {
@@ -226,19 +225,19 @@ fn read_bare(head: &AnswerHead, body: &Bytes, is_alone: bool) -> PostReading {
     }
 }
 
-/// What an answer says about the session it was asked in.
+/// What an answer says about the session that its request was sent in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// That it is gone, by the status.
+    /// The session is gone, by the status.
     ByStatus,
-    /// That it is gone, by the words of an error under a success.
+    /// The session is gone, by the words of an error under a success status.
     ByWords,
-    /// Nothing.
+    /// Nothing about the session.
     None,
 }
 
-/// What a whole answer says about the session that a request carried, as a call would read it. A call asks
-/// before it believes that.
+/// Reads what a whole answer says about the session that its request carried, as a call would. A call checks
+/// it by a question.
 ///
 /// `wire_id` is the id of the request.
 pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
@@ -254,12 +253,12 @@ pub fn session_loss(head: &AnswerHead, body: &Bytes, wire_id: u64) -> Loss {
 #[derive(Debug)]
 pub(super) struct Ours {
     pub(super) answer: Answer,
-    /// Whether it has our id; an error without any can only mean this request.
+    /// Whether it has our id. An error without any id can only mean this request.
     pub(super) names_us: bool,
 }
 
 pub(super) fn parse(head: &AnswerHead, body: &Bytes) -> Vec<Message> {
-    // Refusals come as JSON under any content type; a success must say what it is.
+    // Refusals come as JSON under any content type; a success must declare its type.
     let may_be_json =
         !head.status.is_success() || matches!(head.content, Content::Json | Content::Nothing);
     match may_be_json {
@@ -269,7 +268,7 @@ pub(super) fn parse(head: &AnswerHead, body: &Bytes) -> Vec<Message> {
     }
 }
 
-/// The messages of a refusal that is written as a stream.
+/// Returns the messages of a refusal that is written as an event stream.
 fn streamed(body: &Bytes) -> Vec<Message> {
     let mut decoder = Decoder::new(body.len());
     decoder.feed(body.clone());
@@ -283,10 +282,11 @@ fn streamed(body: &Bytes) -> Vec<Message> {
     incoming.flat_map(Incoming::into_messages).collect()
 }
 
-/// Parts our answer from the rest. One that names us goes before one without an id; of several, the first counts.
+/// Separates our answer from the other messages. One that names our request takes precedence over one without
+/// an id; of several, the first counts.
 pub(super) fn split(messages: Vec<Message>, wire_id: u64) -> (Option<Ours>, Vec<Message>) {
     let is_named = |message: &Message| matches!(message, Message::Response { id: Some(id), .. } if id.number() == Some(wire_id));
-    // A server that could not read our id can say that it failed, and not what came of the request.
+    // A server that could not read our id can report a failure, but no result.
     let is_nameless = |message: &Message| matches!(message, Message::Response { id: None, answer } if answer.error().is_some());
     let named = messages.iter().position(is_named);
     let place = named.or_else(|| messages.iter().position(is_nameless));
@@ -295,13 +295,13 @@ pub(super) fn split(messages: Vec<Message>, wire_id: u64) -> (Option<Ours>, Vec<
         Some(Message::Response { answer, .. }) => Some(Ours { answer, names_us: named.is_some() }),
         _ => None,
     };
-    // A second answer to the same request is none: the call has one end.
+    // A second answer to this request is dropped: a call ends once.
     others.retain(|message| !is_named(message));
     (ours, others)
 }
 
-/// The words to look for phrases in. Under a success only a JSON-RPC error speaks for the
-/// protocol: a result may quote anything.
+/// Returns the text to search for phrases. Under a success status only a JSON-RPC error counts: a result may
+/// quote anything.
 pub(super) fn words(head: &AnswerHead, body: &Bytes, ours: Option<&Ours>) -> Option<String> {
     if let Some(error) = ours.and_then(|ours| ours.answer.error()) {
         return Some(error.message);

@@ -11,20 +11,20 @@ use crate::head::{AnswerHead, Challenge, Content, Redirect};
 use crate::message::{Answer, Message};
 use crate::session::Carried;
 
-/// What the answer to a resume means, if it is not a stream.
+/// What the answer to a resume means if it is no stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ResumeReading {
     /// Row 11: the answer itself, as JSON.
     Answer(Answer),
-    /// Rows 8 and 11: come back later; costs one attempt.
+    /// Rows 8 and 11: the server asks for time; this costs one attempt.
     Busy { status: StatusCode, hint: Option<Duration> },
-    /// Row 12: accepted, and nothing in it for us.
+    /// Row 12: accepted, and without a message for us.
     Empty,
     /// Row 9: the stream or its session is gone; `spoken` if a JSON-RPC body says so.
     Gone { spoken: bool },
-    /// Row 24.
+    /// Row 24: a redirect.
     Redirected(Option<Redirect>, StatusCode),
-    /// Row 11: as row 22.
+    /// Row 11: the credentials were refused, as in row 22.
     Unauthorized(Option<Challenge>),
     /// Row 10: this stream cannot be resumed.
     Unresumable(StatusCode),
@@ -61,7 +61,8 @@ pub(crate) fn read_resume(
     (reading, others)
 }
 
-/// Whether a refusal of the standing stream, which has no id to be answered by, speaks of a lost session.
+/// Whether a refusal of the standing stream speaks of a lost session. Its GET has no id that an answer could
+/// name.
 pub(crate) fn get_speaks_of_loss(head: &AnswerHead, body: &Bytes) -> bool {
     let words = String::from_utf8_lossy(body);
     speaks_of_loss(head, Carried::Session, Some(&words))

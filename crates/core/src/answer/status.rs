@@ -1,22 +1,22 @@
-//! What a status says by itself. No other file of this crate knows a status by its number.
+//! What a status means by itself. No other file of this crate knows a status by its number.
 
 use http::StatusCode;
 
-use crate::head::{AnswerHead, Challenge, Content};
+use crate::head::{AnswerHead, Content, Demand};
 
-/// The head of an open event stream.
+/// Returns the head of an open event stream.
 pub(crate) const fn stream_head() -> AnswerHead {
     AnswerHead::new(StatusCode::OK, Content::EventStream)
 }
 
-/// Whether this is said of the status of that number.
+/// Whether `what` holds for the status of this number.
 pub(crate) fn holds(status: u16, what: impl Fn(StatusCode) -> bool) -> bool {
     StatusCode::from_u16(status).is_ok_and(what)
 }
 
 /// Whether a status means, by its definition, that the request was not carried out.
 ///
-/// 503 is one of them only together with `Retry-After`: see `asks_to_come_back`.
+/// A 503 does so only together with `Retry-After`: see `asks_to_come_back`.
 pub fn is_not_carried_out(status: StatusCode) -> bool {
     matches!(
         status.as_u16(),
@@ -39,33 +39,33 @@ pub fn is_not_carried_out(status: StatusCode) -> bool {
     )
 }
 
-/// Row 2: whether an answer asks to come back later with a request that was not carried out.
+/// Row 2: whether an answer defers a request that was not carried out.
 pub(crate) fn asks_to_come_back(head: &AnswerHead) -> bool {
     is_limit(head.status) || (is_unavailable(head.status) && head.retry_after.is_some())
 }
 
-/// Whether a status limits how often something is asked (425, 429).
+/// Whether a status limits the rate of requests (425, 429).
 pub(crate) fn is_limit(status: StatusCode) -> bool {
     matches!(status.as_u16(), 425 | 429)
 }
 
-/// Whether a server says that it cannot serve anybody now (503).
+/// Whether a server says that it cannot serve any request at the moment (503).
 pub(crate) fn is_unavailable(status: StatusCode) -> bool {
     status == StatusCode::SERVICE_UNAVAILABLE
 }
 
-/// Row 3: whether a status tells of trouble on the way or of overload, which passes by waiting: 408 and
-/// 502 to 504, and what content networks (520 to 530) and overloaded servers (529) say.
+/// Row 3: whether a status reports trouble on the way, or overload, which may pass: 408 and 502 to 504, and
+/// those of content networks (520 to 530) and overloaded servers (529).
 pub(crate) fn is_outage(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 502..=504 | 520..=530)
 }
 
-/// Whether an operator may declare that this status comes from before the server.
+/// Whether an operator may declare that this status comes from an intermediary.
 pub(crate) fn may_be_assumed_unexecuted(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 502..=504)
 }
 
-/// Whether a status says that what was asked for is not there: a session, perhaps.
+/// Whether a status says that the target is gone, which may be the session.
 pub(crate) fn is_gone(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)
 }
@@ -75,33 +75,34 @@ pub(crate) fn is_not_found(status: StatusCode) -> bool {
     status == StatusCode::NOT_FOUND
 }
 
-/// Whether a GET for a stream is not served here: 405, or 404.
+/// Whether a status says that there is no stream to GET: 405, or 404.
 pub(crate) fn is_no_stream_here(status: StatusCode) -> bool {
     matches!(status, StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND)
 }
 
-/// Whether a status may carry words of a lost session that count: 503 and every 4xx. A server that ends a
-/// session in the middle of a call answers another 5xx after the tool ran.
+/// Whether phrases of a lost session count under this status: 503 and every 4xx. A server that ends a session
+/// in the middle of a call answers with another 5xx, after the tool ran.
 pub(crate) fn may_speak_of_loss(status: StatusCode) -> bool {
     status.is_client_error() || is_unavailable(status)
 }
 
-/// Whether credentials are wanted (401).
+/// Whether a status asks for credentials (401).
 pub(crate) fn is_unauthorized(status: StatusCode) -> bool {
     status == StatusCode::UNAUTHORIZED
 }
 
-/// Whether something is not allowed with these credentials (403).
+/// Whether a status says that these credentials do not allow the request (403).
 pub(crate) fn is_forbidden(status: StatusCode) -> bool {
     status == StatusCode::FORBIDDEN
 }
 
-/// Row 22: whether an answer is a challenge of the credentials, whatever its body says.
+/// Row 22: whether an answer challenges the credentials, whatever its body says.
 pub(crate) fn is_challenged(head: &AnswerHead) -> bool {
-    is_unauthorized(head.status) && matches!(head.challenge, Some(Challenge::Credentials))
+    is_unauthorized(head.status)
+        && head.challenge.as_ref().is_some_and(|it| it.demand == Demand::Credentials)
 }
 
-/// Row 24: whether a redirect says that the request was not looked at and may be sent on as it is.
+/// Row 24: whether a redirect says that the request was not processed and may be sent on unchanged.
 pub(crate) fn keeps_the_request(status: StatusCode) -> bool {
     matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
 }
@@ -116,19 +117,19 @@ pub(crate) fn is_passing_for_the_listener(status: StatusCode) -> bool {
     !status.is_client_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }
 
-/// Whether a server says so what it thinks of a request whose form it does not understand.
+/// Whether a server uses this status for a request whose form it does not understand.
 pub(crate) fn refuses_the_form(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 404 | 405 | 406 | 415)
 }
 
-/// Whether a handshake that was refused so is refused for good: nothing passes by waiting.
+/// Whether a status refuses a handshake for good, so that waiting cannot help.
 pub(crate) fn is_refused_for_good(status: StatusCode) -> bool {
     let is_client_error = status.is_client_error() && !is_not_found(status);
     (is_client_error && !is_guard(status)) || status == StatusCode::NOT_IMPLEMENTED
 }
 
-/// Whether nothing that we have ever spoken to answers so: 404 says that nothing is at this path, 501 that
-/// whatever is there does not take a POST.
+/// Whether a status says that no MCP server is at this path: by 404, that nothing is there; by 501, that it
+/// does not accept a POST.
 pub(crate) fn is_no_server_here(status: StatusCode) -> bool {
     is_not_found(status) || status == StatusCode::NOT_IMPLEMENTED
 }
@@ -138,8 +139,8 @@ pub(crate) fn is_guard(status: StatusCode) -> bool {
     matches!(status.as_u16(), 401 | 403 | 407 | 408 | 425 | 429)
 }
 
-/// Whether asking for the era was answered by somebody who wants to be asked again: with credentials, or
-/// later. Such an answer never leads to `initialize`.
+/// Whether the answer to a question for the era asks for a repetition, with credentials or later. Such an
+/// answer never leads to `initialize`.
 pub(crate) fn wants_to_be_asked_again(status: StatusCode) -> bool {
     is_limit(status) || matches!(status.as_u16(), 401 | 407 | 408)
 }

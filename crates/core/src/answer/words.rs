@@ -1,28 +1,29 @@
-//! The words of servers: the phrases by which they report a lost session, and what people are shown of a
-//! refusal.
+//! The words of servers: the phrases by which they report a lost session, and the part of a refusal that
+//! people are shown.
 //!
-//! The protocol knows one way to say that a session is gone (404 to a request that carried its id); the
-//! field knows many. A phrase is a reason to ask, never a proof.
+//! The specification has one way to say that a session is gone (404 to a request that carried its id);
+//! servers in use have many. A phrase is a reason to ask, never a proof.
 
 use std::sync::Arc;
 
 use crate::head::Content;
 use crate::message::{Incoming, Message};
 
-/// Whether a text contains one of the phrases by which servers report a lost session.
+/// Whether a text contains a phrase by which servers report a lost session.
 pub fn names_a_lost_session(words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     names_no_handshake(&words) || PHRASES.iter().any(|phrase| words.contains(phrase))
 }
 
-/// Whether a text says that no handshake was made: a server without session ids forgets us in these words.
+/// Whether a text says that no handshake was made, as a server without session ids does when it has forgotten
+/// the client.
 pub fn names_no_handshake(words: &str) -> bool {
     words.to_ascii_lowercase().contains("server not initialized")
 }
 
-/// The words of a refusal, without markup. `None` if it says nothing.
+/// Returns the words of a refusal, without markup. `None` if it has none.
 pub(crate) fn of_refusal(content: Content, body: &[u8]) -> Option<String> {
-    // Whatever is cut off here would be cut off below.
+    // Everything beyond this would be cut off below.
     let start = &body[..body.len().min(LONGEST_READ)];
     if let Ok(Incoming::One(Message::Response { answer, .. })) =
         Incoming::parse(&bytes::Bytes::copy_from_slice(body))
@@ -38,20 +39,20 @@ pub(crate) fn of_refusal(content: Content, body: &[u8]) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// Words of a server as people are shown them: on one line of at most 500 characters, without anything that
-/// a terminal would obey or nobody sees. `None` if nothing is left of it.
+/// Returns words of a server fit for people: one line of at most 500 characters, without control characters
+/// and invisible ones. `None` if nothing is left.
 pub(crate) fn quoted(text: &str) -> Option<Arc<str>> {
     let shown = excerpt(text);
     (!shown.is_empty()).then(|| shown.into())
 }
 
-/// The beginning of a server's words, on one line of at most 500 characters, without what would move, turn or
-/// hide other text.
+/// Returns the beginning of a server's words: one line of at most 500 characters, without characters that
+/// move, reverse or hide other text.
 pub fn excerpt(words: &str) -> String {
     shortened(words, LONGEST_QUOTE)
 }
 
-/// The first letters of somebody's words, on one line; an ellipsis says that there were more.
+/// Returns the first `most` characters of a text, on one line; an ellipsis marks what was cut off.
 pub fn shortened(words: &str, most: usize) -> String {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters = line.chars();
@@ -64,8 +65,8 @@ pub fn shortened(words: &str, most: usize) -> String {
     text
 }
 
-/// Whether it has no width of its own: letters in which a text can be hidden inside another. Scripts and
-/// emoji that join letters lose a little by it, and only in words that are quoted.
+/// Whether a character has no width of its own, so that a text can be hidden in another. Scripts and emoji
+/// that join characters lose a little by this, but only where words are quoted.
 const fn is_unseen(letter: char) -> bool {
     matches!(
         letter,
@@ -81,7 +82,7 @@ const fn is_unseen(letter: char) -> bool {
     )
 }
 
-/// The text as a terminal may show it, on one line: whatever is not shown as it is becomes visible.
+/// Returns the text on one line, safe for a terminal: characters with an effect become visible.
 ///
 /// ```
 /// use ridethrough_core::answer::words::harmless;
@@ -92,10 +93,10 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(|letter| if is_harmful(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
-/// Whether a terminal would do something else than show it.
+/// Whether a terminal would do something else than show this character.
 pub fn is_harmful(letter: char) -> bool {
-    // C0, DEL and C1; marks that turn text around; line ends that few know; what nobody sees. The
-    // joiners (200c, 200d) stay: scripts and emoji need them.
+    // C0, DEL and C1; marks that reverse text; rare line ends; invisible characters. The joiners (200c, 200d)
+    // are kept, because scripts and emoji need them.
     letter.is_control()
         || matches!(
             letter,
@@ -111,7 +112,7 @@ pub fn is_harmful(letter: char) -> bool {
         )
 }
 
-/// The text of a web page: its tags left out, and what stands in scripts and styles.
+/// Returns the text of a web page, without tags and without the contents of scripts and styles.
 fn without_markup(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let (mut text, mut at) = (String::new(), 0);
@@ -133,7 +134,7 @@ fn without_markup(page: &str) -> String {
     text
 }
 
-/// Collected from servers in the field; lower case. A new one needs a recorded body as its test.
+/// The phrases, collected from servers in use; lower case. A new one needs a recorded body as its test.
 const PHRASES: [&str; 14] = [
     "expired session",
     "invalid or expired session",
@@ -150,9 +151,9 @@ const PHRASES: [&str; 14] = [
     "unknown on this instance",
     "unknown session",
 ];
-/// Enough for a reason, too little for a page.
+/// The longest quotation: enough for a reason, too little for a page.
 const LONGEST_QUOTE: usize = 500;
-/// What is looked at to find the first words of a page.
+/// How much of a page is read to find its first words.
 const LONGEST_READ: usize = 16 << 10;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The decision table: from what happened to the next step.
 //!
-//! One method per thing that can happen, each naming its rows. Nothing here reads a clock, sends
-//! a byte or knows the link; what it may spend is in the [`Counters`](super::Counters).
+//! There is one method per thing that can happen, and each names its rows. Nothing here reads a clock, sends
+//! a byte or knows the link; the [`Counters`](super::Counters) say what may still be tried.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,34 +19,34 @@ use crate::outcome::{Kind, Reason};
 use crate::policy::RetryPolicy;
 use crate::rng::Rng;
 
-/// What to do next for an exchange.
+/// The next step of an exchange.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Rows 22 and 24, and L16: ask again at once, at a new path or in a new era.
     Again(Then),
-    /// Row 18: wait for the answer on any stream until then.
+    /// Row 18: wait for the answer on any stream.
     AwaitAnswer { until: Moment },
-    /// Row 1: wait for a connection, then this.
+    /// Row 1: wait for a connection, then go on.
     AwaitLink(Then, Failure),
-    /// Row 9: ask whether the session is there, then send again; it was paid for.
+    /// Row 9: ask whether the session is alive, then send again. The budget was already charged.
     CheckSession,
-    /// The answer may mean something else than it says: ask first.
+    /// Check whether the answer means what it says before it is used.
     Doubt(Doubt),
-    /// It is over.
+    /// End the exchange.
     Finish(Result<Answer, Ending>),
-    /// Rows 22 and 23: bring what the server asked for, then this.
+    /// Rows 22 and 23: get the credentials that the server asked for, then go on.
     RenewCredentials { then: Then, challenge: Option<Challenge> },
-    /// Row 5.
+    /// Row 5: renew the session, then send again.
     RenewSession,
-    /// Rows 2, 3 and 7: send again at that moment, paying for it.
+    /// Rows 2, 3 and 7: send again at that moment, charged to the budget.
     ///
-    /// With a status: the server asked for this time, and others should know.
+    /// `deferral` is the status by which the server asked for this time, for which other calls wait too.
     Resend { at: Moment, because: Reason, deferral: Option<StatusCode> },
-    /// Rows 6, 8, 9, 11, 12 and 13.
+    /// Rows 6, 8, 9, 11, 12 and 13: resume the stream at that moment.
     Resume { at: Moment, because: Reason },
 }
 
-/// An end without an answer.
+/// The end of an exchange without an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) kind: Kind,
@@ -59,7 +59,7 @@ impl Ending {
         Self { kind, reason, retry_after: None }
     }
 
-    /// The peer broke the protocol, or sent more than we want to read.
+    /// Returns the ending for a peer that broke the protocol or a size limit.
     pub(crate) fn of_misbehaviour(failure: Failure) -> Self {
         let kind = match failure.cause {
             Cause::TooLarge => Kind::TooLarge,
@@ -93,7 +93,7 @@ pub(crate) struct Rules<'a> {
 }
 
 impl Exchange {
-    /// The attempt failed below HTTP, or its stream was cut.
+    /// Decides after an attempt that failed below HTTP, or whose stream was cut.
     pub(crate) fn attempt_failed(&mut self, rules: &mut Rules<'_>, failure: Failure) -> Step {
         let Some(live) = self.live() else { return stop(Kind::Interrupted, Reason::Nothing) };
         let (via, is_asked) = (live.via, matches!(live.phase, Phase::Asked));
@@ -107,7 +107,7 @@ impl Exchange {
         match (via, &live.phase) {
             (_, Phase::Stream { .. }) => self.stream_broke(rules, Reason::Transport(failure)),
             (Via::Resume, _) => self.resume_later(rules, None, Reason::Transport(failure)),
-            // Row 3 before the head, row 7 within a body: the same doubt, the same answer.
+            // Row 3 before the head and row 7 within a body leave equal doubt.
             (Via::Post, _) => {
                 self.counters.note(Delivery::Unknown);
                 self.repeat_or_stop(rules, Kind::Interrupted, None, Reason::Transport(failure))
@@ -115,7 +115,7 @@ impl Exchange {
         }
     }
 
-    /// Rows 1 and 1p: nothing was sent.
+    /// Rows 1 and 1p: decides after a failure before anything was sent.
     fn not_connected(&mut self, rules: &Rules<'_>, via: Via, failure: Failure) -> Step {
         self.counters.note(Delivery::NotSent);
         if failure.cause.is_lasting(rules.connected_before) {
@@ -128,13 +128,13 @@ impl Exchange {
         Step::AwaitLink(then, failure)
     }
 
-    /// The answer to a POST was read.
+    /// Decides after the answer to a POST.
     pub(crate) fn post_answered(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
             PostReading::Accepted => {
                 self.counters.note(Delivery::Unknown);
                 if rules.era == Era::Modern {
-                    // No other stream could bring it.
+                    // In the modern era no other stream can bring the answer.
                     return stop(Kind::PeerMisbehaved, Reason::Rule("accepted, but not answered"));
                 }
                 Step::AwaitAnswer { until: rules.now + ANSWER_ELSEWHERE }
@@ -151,7 +151,9 @@ impl Exchange {
                 self.counters.note(Delivery::Unknown);
                 stop(Kind::PeerMisbehaved, Reason::Rule(why))
             }
-            PostReading::NeedsScope { scope, answer } => or_answer(self.needs_scope(scope), answer),
+            PostReading::NeedsScope { challenge, answer } => {
+                or_answer(self.needs_scope(challenge), answer)
+            }
             PostReading::Redirected(to, status) => self.redirected(to, status, Then::Send),
             PostReading::Rejected(status) => {
                 self.counters.note(delivery_of(status));
@@ -164,21 +166,21 @@ impl Exchange {
         }
     }
 
-    /// Row 4: the words of a refusal broke off. They might have told of a lost session, or of a form to be
-    /// mended: what may be repeated asks again.
+    /// Row 4: decides after a refusal whose body broke off. The body might have told of a lost session, or of
+    /// a form to be mended, so a request that may be repeated is.
     pub(crate) fn refusal_broke(&mut self, rules: &mut Rules<'_>, reading: PostReading) -> Step {
         match reading {
             PostReading::Rejected(status) if status.is_client_error() => {
                 self.counters.note(delivery_of(status));
                 self.repeat_or_stop(rules, Kind::rejected(status), None, Reason::Status(status))
             }
-            // The connection that could be asked is gone, and whoever answers on another may be somebody else.
+            // The connection that could be asked is gone, and another may lead to another replica.
             PostReading::Suspected(suspicion) => self.session_unknown(rules, suspicion.otherwise),
             told => self.post_answered(rules, told),
         }
     }
 
-    /// Row 2: not run, come back later.
+    /// Row 2: decides after a request that was not run and is to come back later.
     fn deferred(
         &mut self,
         rules: &mut Rules<'_>,
@@ -189,7 +191,7 @@ impl Exchange {
         let ending = Ending::new(Kind::rejected(status), Reason::Status(status));
         let backoff = rules.policy.backoff.full_jitter(self.counters.resends, rules.rng);
         let wait = match hint {
-            // A server that says "at once" again and again is not taken at its word for ever.
+            // A server that keeps saying "at once" is not believed for ever.
             Some(hint) if self.counters.resends >= rules.policy.resends => hint.max(backoff),
             Some(hint) => hint,
             None => backoff,
@@ -204,7 +206,7 @@ impl Exchange {
         Step::Resend { at: rules.now + wait, because, deferral: Some(status) }
     }
 
-    /// Rows 3, 7, 8 (exhausted) and 10: what may have arrived is repeated only if that is safe.
+    /// Rows 3, 7, 8 (exhausted) and 10: repeats a request that may have arrived if that is safe, else stops.
     pub(super) fn repeat_or_stop(
         &mut self,
         rules: &mut Rules<'_>,
@@ -222,7 +224,7 @@ impl Exchange {
         Step::Finish(Err(Ending { retry_after, ..Ending::new(kind, because) }))
     }
 
-    /// Whether the call may be sent again after this wait. Patience is time; but a few re-sends are always
+    /// Whether the call may be sent again after this wait. Patience is a time, but a few resends are always
     /// tried, for a call that first met trouble long ago.
     fn is_patient(&mut self, rules: &Rules<'_>, wait: Duration) -> bool {
         let since = *self.counters.troubled_since.get_or_insert(rules.now);
@@ -230,8 +232,8 @@ impl Exchange {
         rules.policy.resends > 0 && (is_in_time || self.counters.resends < rules.policy.resends)
     }
 
-    /// Row 5: the server has refused the call, for its session is lost. Once per call; a loss after that
-    /// ends it and renews nothing.
+    /// Row 5: decides after the server has refused the call because its session is lost. The session is
+    /// renewed once per call; a second loss ends the call and renews nothing.
     pub(crate) fn session_lost(&mut self) -> Step {
         self.counters.note(Delivery::Refused);
         if self.counters.session_renewed {
@@ -241,8 +243,8 @@ impl Exchange {
         Step::RenewSession
     }
 
-    /// Row 5: nobody knows whether the session is lost. What may be repeated goes out in a new one; for
-    /// anything else the answer stands, and the server may have run it.
+    /// Row 5: decides when it is unknown whether the session is lost. A request that may be repeated goes out
+    /// in a new one; for any other, the answer stands, and the server may have run it.
     pub(crate) fn session_unknown(
         &mut self,
         rules: &mut Rules<'_>,
@@ -257,7 +259,7 @@ impl Exchange {
         }
     }
 
-    /// Row 22: once per call.
+    /// Row 22: renews the credentials, once per call.
     pub(super) fn unauthorized(&mut self, then: Then, challenge: Option<Challenge>) -> Step {
         self.counters.note(Delivery::Refused);
         if self.counters.credentials_renewed {
@@ -270,17 +272,18 @@ impl Exchange {
         Step::RenewCredentials { then, challenge }
     }
 
-    /// Row 23: at most two rounds.
-    fn needs_scope(&mut self, scope: Arc<str>) -> Step {
+    /// Row 23: asks for more scope, at most three times.
+    fn needs_scope(&mut self, challenge: Challenge) -> Step {
         self.counters.note(Delivery::Refused);
         if self.counters.step_ups >= MOST_STEP_UPS {
+            let scope = challenge.missing_scope().cloned().unwrap_or_default();
             return stop(Kind::Unauthorized, Reason::Said(scope));
         }
         self.counters.step_ups += 1;
-        Step::RenewCredentials { then: Then::Send, challenge: Some(Challenge::Scope(scope)) }
+        Step::RenewCredentials { then: Then::Send, challenge: Some(challenge) }
     }
 
-    /// Row 24. Only 307 and 308 say that the request was passed on untouched.
+    /// Row 24: follows a redirect. Only 307 and 308 mean that the request was passed on unprocessed.
     pub(super) fn redirected(
         &mut self,
         to: Option<Redirect>,
@@ -299,8 +302,8 @@ impl Exchange {
     }
 }
 
-/// Row 24: the path to follow, or why not: only to the same origin, only by statuses that keep the
-/// request as it is, only so often.
+/// Row 24: returns the path to follow, or why not. A redirect is followed only within its origin, only by
+/// statuses that keep the request as it is, and only a limited number of times.
 pub(crate) fn follow(
     to: Option<Redirect>,
     status: StatusCode,
@@ -314,12 +317,12 @@ pub(crate) fn follow(
     }
 }
 
-/// What a refusal proves: only some statuses mean that the request was not carried out.
+/// Returns what a refusal proves: only some statuses mean that the request was not carried out.
 pub(super) fn delivery_of(status: StatusCode) -> Delivery {
     if status::is_not_carried_out(status) { Delivery::Refused } else { Delivery::Unknown }
 }
 
-/// A call that ends where somebody before the server refused it has its answer, if the server gave one.
+/// Replaces an ending by the server's answer, if its refusal carried one.
 fn or_answer(step: Step, answer: Option<Answer>) -> Step {
     match (step, answer) {
         (Step::Finish(Err(_)), Some(answer)) => Step::Finish(Ok(answer)),
@@ -331,9 +334,9 @@ pub(super) fn stop(kind: Kind, reason: Reason) -> Step {
     Ending::new(kind, reason).into()
 }
 
-/// Row 18.
+/// Row 18: how long the answer may take to come on another stream.
 const ANSWER_ELSEWHERE: Duration = Duration::from_secs(10);
-/// Row 23.
-pub(crate) const MOST_STEP_UPS: u32 = 2;
-/// Row 24.
+/// Row 23: how many times more scope is asked for.
+pub(crate) const MOST_STEP_UPS: u32 = 3;
+/// Row 24: how many redirects are followed.
 const MOST_REDIRECTS: u32 = 5;

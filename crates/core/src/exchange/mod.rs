@@ -1,4 +1,5 @@
-//! One request: sent, streamed, waited for, resumed or sent again, and ended exactly once.
+//! The exchange: one request that is sent, streamed, waited for, resumed or sent again, and ended exactly
+//! once.
 //!
 //! ```text
 //!            ┌──────────┐  may go out   ┌─────────┐ 200 stream  ┌───────────┐
@@ -12,8 +13,9 @@
 //!               └─────────────────────────┼─────────────────▶ └──────────┘
 //!                                         └──▶ Doubted ──▶ Finish, or sent again
 //! ```
-//! What the link itself asks is an exchange too, with another [`Origin`]. The exchange decides its own next [`Step`] from what happened to its attempt and never acts:
-//! connections, sessions, gates and credentials belong to the link, which carries the step out.
+//! A request of the link itself is an exchange too, with another [`Origin`]. The exchange decides its own
+//! next [`Step`] from what happened to its attempt, and never acts: connections, sessions, gates and
+//! credentials belong to the link, which carries the step out.
 
 mod counters;
 mod decide;
@@ -44,7 +46,7 @@ use crate::outcome::{CallError, CallName};
 use crate::output::{Address, Route};
 use crate::replay::ReplayRule;
 
-/// A request of the application on its way to its one outcome.
+/// A request of the application or the link, on its way to its one outcome.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: ExchangeId,
@@ -52,50 +54,51 @@ pub(crate) struct Exchange {
     pub(crate) call: CallName,
     pub(crate) params: Params,
     pub(crate) rule: ReplayRule,
-    /// What goes out with each request that is made for it.
+    /// The headers of each request that is made for it.
     pub(crate) headers: Headers,
     pub(crate) began: Moment,
     pub(crate) deadline: Deadline,
     pub(crate) state: State,
     pub(crate) counters: Counters,
     pub(crate) resume_state: ResumeState,
-    /// The last send; its id is the one the answer must name.
+    /// The last send, whose id the answer must name.
     pub(crate) sent: Option<Sent>,
-    /// Row 5: only a session newer than this one will do.
+    /// Row 5: the generation that the session of the next send must exceed.
     pub(crate) newer_than: Option<Generation>,
     /// The path that redirects led to.
     pub(crate) target: Option<Arc<str>>,
-    /// Which connection it goes out on.
+    /// The connection that the next send goes out on.
     pub(crate) route: Route,
-    /// Where it goes, if not to the session in force.
+    /// The address, if it is not that of the session in force.
     pub(crate) to: Option<Address>,
-    /// The server's own words in its last refusal.
+    /// The server's words in its last refusal.
     pub(crate) said: Option<Arc<str>>,
     /// Whether the last answer named the request by its id.
     pub(crate) is_named: bool,
-    /// The answer that came with it, if somebody before the server may have to be satisfied first.
+    /// The answer in the last refusal, which the call ends with if the guard or limit that refused cannot be
+    /// satisfied.
     pub(crate) refused_with: Option<Answer>,
-    /// What the server asks for before it can answer.
+    /// The input that a stateless server asks for before it can answer.
     pub(crate) round: Round,
-    /// The highest progress told; a lower one is a replay or a restart.
+    /// The highest progress reported; a lower one is a replay or a restart.
     progress: Option<f64>,
 }
 
-/// When a call's time is over.
+/// The moment at which a call's time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadline {
     pub(crate) at: Moment,
-    /// Whether the caller has set it; else it is the policy's.
+    /// Whether the caller has set it; else it comes from the policy.
     pub(crate) is_callers: bool,
     pub(crate) extension: Option<Extension>,
 }
 
-/// Each progress gives the call more time, under an absolute cap.
+/// An extension of a call's deadline with each progress notification, up to a cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// Time from the progress to the new deadline.
+    /// The time from the progress to the new deadline.
     pub by: Duration,
-    /// The longest that the whole call may take.
+    /// The longest time that the whole call may take.
     pub cap: Duration,
 }
 
@@ -111,7 +114,7 @@ impl Sent {
         self.to.generation
     }
 
-    /// The era it was sent in: the link may have changed to another one since.
+    /// Returns the era that it was sent in; the link may have changed to another since.
     pub(crate) fn era(&self) -> Era {
         self.to.era()
     }
@@ -151,18 +154,19 @@ impl Exchange {
         }
     }
 
-    /// The era of its last send.
+    /// Returns the era of the last send.
     pub(crate) fn era(&self) -> Era {
         self.sent.as_ref().map_or(Era::Legacy, Sent::era)
     }
 
-    /// How long this result may be kept. One that took input of somebody is that somebody's alone.
+    /// Returns how long this result may be kept. One that depends on input is not kept, because it belongs to
+    /// the person who gave the input.
     pub(crate) fn lifetime(&self, result: &Json) -> Option<Lifetime> {
         let is_plain = self.era() == Era::Modern && self.round.is_none();
         is_plain.then(|| Lifetime::of(&self.call.method, result)).flatten()
     }
 
-    /// The attempt that is out, if one is.
+    /// Returns the attempt that is out, if one is.
     pub(crate) const fn live(&self) -> Option<&Live> {
         match &self.state {
             State::Live(live) => Some(live),
@@ -177,7 +181,7 @@ impl Exchange {
         }
     }
 
-    /// Whether the server asked for time, and has it.
+    /// Whether the call waits at a gate.
     pub(crate) const fn waits_at_gate(&self) -> bool {
         matches!(self.state, State::Waiting(Waiting::Gate))
     }
@@ -189,21 +193,21 @@ impl Exchange {
         is_posted || self.counters.delivery() == Delivery::Unknown
     }
 
-    /// Whether the caller wants a task for it (2025-11-25). What makes one is never cancelled by a
-    /// notification, only the task is.
+    /// Whether the caller asks for a task (2025-11-25). Such a request is never cancelled by a notification;
+    /// only its task is.
     pub(crate) fn asks_for_task(&self) -> bool {
         let asks = |params: &Json| params.member("task").is_some();
         self.call.tool.is_some() && self.params.text().is_some_and(asks)
     }
 
-    /// Notes that nobody will hear of the attempt that is out: the server may have the request.
+    /// Notes that the attempt that is out is abandoned: the server may have the request.
     pub(crate) fn gave_up(&mut self) {
         if self.may_have_arrived() {
             self.counters.note(Delivery::Unknown);
         }
     }
 
-    /// The patience used while waiting for a connection or a session, until now.
+    /// Returns the patience used so far by waits for a connection or a session.
     pub(crate) fn waited(&self, now: Moment) -> Duration {
         let current = match self.state {
             State::Waiting(Waiting::Link { since, .. } | Waiting::Session { since }) => {
@@ -214,14 +218,14 @@ impl Exchange {
         self.counters.waited.saturating_add(current)
     }
 
-    /// Moves to another state, booking the patience that a wait has used.
+    /// Moves to another state, and adds up the patience that a wait has used.
     pub(crate) fn enter(&mut self, now: Moment, state: State) {
         self.counters.waited = self.waited(now);
         self.state = state;
     }
 
-    /// A message came on one of the exchange's streams: row 14 counts a new one as progress.
-    /// Returns whether it was the first on a stream that a POST opened.
+    /// Notes a message on one of the exchange's streams; a new one is progress by row 14. Returns whether it
+    /// was the first on a stream that a POST opened.
     pub(crate) fn heard(&mut self, attempt: AttemptId, novelty: Novelty, is_news: bool) -> bool {
         let is_progress = is_news && novelty == Novelty::Fresh;
         if is_progress {
@@ -235,23 +239,23 @@ impl Exchange {
         is_first && is_own && live.via == Via::Post
     }
 
-    /// Row 19: of the two streams of an exchange this one is over. Returns false if there is no
-    /// other one to go on with.
+    /// Row 19: handles the end of one of two streams of the exchange. Returns false if there is no other
+    /// stream to go on with.
     pub(crate) fn lose_side_stream(&mut self, now: Moment, attempt: AttemptId) -> bool {
         let State::Live(live) = &mut self.state else { return false };
         let Some(mut old) = live.replaces.take() else { return false };
         if live.attempt != attempt {
-            // What the old stream brought may be replayed on the new one.
+            // Messages of the old stream may be replayed on the new one.
             self.resume_state.stream_ended();
         } else {
-            // The resume was turned away: the old stream is looked at again in a while.
+            // The resume was refused: the old stream is checked again later.
             old.last_sign = now;
             self.state = State::Live(*old);
         }
         true
     }
 
-    /// Takes a progress value in; only a higher one is worth telling.
+    /// Takes in a progress value. Returns whether it is higher than all before.
     pub(crate) fn progress_increased(&mut self, now: Moment, params: &Json) -> bool {
         #[derive(serde::Deserialize)]
         struct Progress {
@@ -270,7 +274,7 @@ impl Exchange {
         true
     }
 
-    /// The time that the server asked for in the answer that is being read.
+    /// Returns the time that the server asked for in the answer that is being read.
     fn hinted(&self) -> Option<Duration> {
         match &self.live()?.phase {
             Phase::Body(head) => head.retry_after,
@@ -278,7 +282,7 @@ impl Exchange {
         }
     }
 
-    /// The error that tells how this exchange ended.
+    /// Returns the error that reports how this exchange ended.
     pub(crate) fn error(&self, now: Moment, ending: Ending, is_repeatable: bool) -> CallError {
         CallError {
             kind: ending.kind,

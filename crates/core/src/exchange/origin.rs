@@ -1,28 +1,28 @@
-//! Who asks: the application, or the link itself.
+//! The origin of an exchange: the application, or the link itself.
 
-/// For whom an exchange is made.
+/// What an exchange is made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A call; its end is told to the application.
+    /// A call, whose outcome goes to the application.
     #[default]
     Application,
-    /// The link itself. Such a request stands in no line, waits at no gate, counts as no call, and its end is
-    /// told to the part that asked.
+    /// The link itself. Such a request takes no place in flight, waits at no gate and does not count as a
+    /// call, and its outcome goes to the part that asked.
     Link(Purpose),
 }
 
 /// What the link asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Which era the server belongs to, because an answer may mean that it changed.
+    /// The server's era, because an answer may mean that it changed.
     Era,
-    /// Whether a server that asked to be left alone for long serves again.
+    /// Whether a server that asked for a long time serves again.
     Gate,
     /// Whether the connection that made the session still answers in it.
     Home,
-    /// Whether the server lives, because a call is silent or the breaker is open.
+    /// Whether the server is alive, because a call is silent or the breaker is open.
     Liveness,
-    /// A new session is told what the old one knew.
+    /// The restoring of a new session, which is told what the old one was told.
     Restore,
     /// Whether a session is lost, because an answer says so.
     Session,
@@ -35,7 +35,7 @@ impl Origin {
         self == Self::Application
     }
 
-    /// Whether it asks only to learn something: it is asked once, and whatever comes of it is its end.
+    /// Returns the purpose, if the exchange is a question: it is asked once, and any result ends it.
     pub(crate) fn question(self) -> Option<Purpose> {
         match self {
             Self::Link(Purpose::Restore | Purpose::Tools) | Self::Application => None,

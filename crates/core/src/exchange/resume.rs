@@ -1,7 +1,7 @@
-//! The rows about streams that broke: resume, poll, send anew, or stop.
+//! The rows about broken streams: resume, poll, send again, or stop.
 //!
-//! Attempts are counted by progress, not by accepted connections; what the server paces itself
-//! (`retry:`) costs nothing; and whatever happens, row 14 bounds it.
+//! Attempts are counted by progress, not by accepted connections. Polls that the server paces itself
+//! (`retry:`) cost nothing. Row 14 bounds everything.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
 impl Exchange {
-    /// The stream ended cleanly, without the answer.
+    /// Decides after a stream that ended cleanly, without the answer.
     pub(crate) fn stream_ended(&mut self, rules: &mut Rules<'_>) -> Step {
         self.stream_broke(rules, Reason::Transport(Failure::unknown(Cause::Closed)))
     }
 
-    /// Rows 6, 7, 12, 12s and 13.
+    /// Rows 6, 7, 12, 12s and 13: decides after a stream that broke.
     pub(super) fn stream_broke(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
         self.counters.note(Delivery::Unknown);
         let Some(live) = self.live() else { return stop(Kind::Interrupted, because) };
@@ -46,7 +46,7 @@ impl Exchange {
         if is_polling { self.poll_again(rules, because) } else { self.resume_again(rules, because) }
     }
 
-    /// Row 13: the server claims to poll, so its pace is kept and costs nothing.
+    /// Row 13: polls again. The server has set a pace by `retry:`, so this costs no attempt.
     fn poll_again(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
         let asked = self.resume_state.retry().unwrap_or_default();
         let doublings = self.counters.empty_polls.saturating_sub(PATIENT_POLLS).min(16);
@@ -59,7 +59,7 @@ impl Exchange {
         self.resume_at(rules.now + wait, because)
     }
 
-    /// Rows 6 and 12: by backoff, until too many resumes in a row led nowhere.
+    /// Rows 6 and 12: resumes after a backoff, until too many resumes in a row brought nothing.
     fn resume_again(&mut self, rules: &mut Rules<'_>, because: Reason) -> Step {
         if self.counters.fruitless >= rules.policy.resumes {
             return stop(Kind::Exhausted, because);
@@ -68,7 +68,7 @@ impl Exchange {
         self.resume_at(rules.now + wait, because)
     }
 
-    /// Rows 8 and 11: the resume itself was turned away, which costs an attempt.
+    /// Rows 8 and 11: resumes later, after a refused resume, which costs an attempt.
     pub(super) fn resume_later(
         &mut self,
         rules: &mut Rules<'_>,
@@ -87,12 +87,12 @@ impl Exchange {
         self.resume_at(rules.now + wait.max(hint), because)
     }
 
-    /// Row 14: not more than 1,000 times, whatever led to them.
+    /// Row 14: whether there were fewer than 1,000 resumes.
     pub(crate) const fn may_resume(&self) -> bool {
         self.counters.resumes < MOST_RESUMES
     }
 
-    /// Row 14: no exchange resumes without end, nor twice within 100 ms.
+    /// Row 14: resumes at this moment, within the bounds on number and rate.
     fn resume_at(&mut self, at: Moment, because: Reason) -> Step {
         if self.may_resume() {
             Step::Resume { at: at.max(self.earliest_resume()), because }
@@ -101,12 +101,12 @@ impl Exchange {
         }
     }
 
-    /// Row 14: not twice within 100 ms, whatever led to the second one.
+    /// Row 14: returns when the next resume may go out, 100 ms after the last one.
     pub(crate) fn earliest_resume(&self) -> Moment {
         self.counters.resumed_at.map_or(Moment::START, |last| last + SHORTEST_POLL)
     }
 
-    /// The answer to a resume was read, and it is no stream.
+    /// Decides after the answer to a resume that is no stream.
     pub(crate) fn resume_answered(
         &mut self,
         rules: &mut Rules<'_>,
@@ -127,7 +127,7 @@ impl Exchange {
         }
     }
 
-    /// Row 9: the server forgot the stream, or a proxy had a gap in its routes.
+    /// Row 9: decides after the server has forgotten the stream, or a proxy had a gap in its routes.
     fn stream_gone(&mut self, rules: &mut Rules<'_>, spoken: bool) -> Step {
         let because = Reason::Rule("the server has forgotten the stream");
         if !spoken && !self.counters.gap_waited && self.counters.fruitless < rules.policy.resumes {
@@ -144,13 +144,13 @@ impl Exchange {
     }
 }
 
-/// Row 14.
+/// Row 14: the most resumes of one exchange.
 const MOST_RESUMES: u32 = 1000;
-/// Rows 13 and 14.
+/// Rows 13 and 14: the shortest gap between resumes.
 const SHORTEST_POLL: Duration = Duration::from_millis(100);
-/// Row 13: the gap doubles after this many empty polls in a row …
+/// Row 13: how many empty polls in a row pass before the gap doubles.
 const PATIENT_POLLS: u32 = 60;
-/// … up to this.
+/// Row 13: the longest gap that doubling leads to.
 const LONGEST_POLL: Duration = Duration::from_secs(5);
-/// Row 13.
+/// Row 13: the jitter of a poll.
 const POLL_JITTER: Duration = Duration::from_millis(150);

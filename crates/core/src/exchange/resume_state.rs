@@ -1,4 +1,4 @@
-//! What an exchange remembers of its streams: where to resume, how fast, and what was seen.
+//! What an exchange remembers of its streams: where to resume, how fast, and which events were seen.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,11 +10,11 @@ use crate::sse::EventId;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResumeState {
     last_event_id: Option<EventId>,
-    /// The server's `retry:`: it claims to poll. Belongs to the exchange and persists.
+    /// The server's `retry:`, by which it declares that it polls. It belongs to the exchange and persists.
     retry: Option<Duration>,
-    /// Ids of events on earlier streams: seeing one again is a replay.
+    /// Ids of events on earlier streams; an event with one of them is a replay.
     earlier: Seen,
-    /// Ids on the stream that is open: two events of one stream are never the same event.
+    /// Ids on the open stream; two events of one stream are always different events.
     current: Vec<u64>,
 }
 
@@ -26,12 +26,12 @@ pub(crate) enum Novelty {
 }
 
 impl ResumeState {
-    /// Where to resume, if anywhere.
+    /// Returns the event to resume after, if there is one.
     pub(crate) const fn last_event_id(&self) -> Option<&EventId> {
         self.last_event_id.as_ref()
     }
 
-    /// How long the server asks to wait between polls.
+    /// Returns how long the server asks to wait between polls.
     pub(crate) const fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -40,7 +40,7 @@ impl ResumeState {
         self.retry = Some(retry);
     }
 
-    /// An event was taken in: resume after it.
+    /// Takes in an event, after which the stream can be resumed. Returns whether it is new.
     pub(crate) fn advance(&mut self, id: Option<&EventId>) -> Novelty {
         let Some(id) = id else { return Novelty::Fresh };
         if id.is_empty() {
@@ -57,14 +57,14 @@ impl ResumeState {
         if self.earlier.contains(mark) { Novelty::Replayed } else { Novelty::Fresh }
     }
 
-    /// The open stream is over.
+    /// Notes that the open stream is over.
     pub(crate) fn stream_ended(&mut self) {
         for mark in self.current.drain(..) {
             self.earlier.insert(mark);
         }
     }
 
-    /// The request is sent anew: its streams have nothing to do with the old ones.
+    /// Forgets everything, because the request is sent again and its streams are new.
     pub(crate) fn start_over(&mut self) {
         *self = Self::default();
     }
@@ -95,5 +95,6 @@ impl Seen {
     }
 }
 
-/// A server that replays more than this repeats some messages to the application.
+/// The most event ids that are remembered. A server that replays more repeats some messages to the
+/// application.
 const MOST_SEEN: usize = 4096;

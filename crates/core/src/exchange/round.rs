@@ -1,8 +1,8 @@
-//! One round of a stateless call: what a result says it is, what the server asks for, and the params of
-//! the next round once everything was given (multi round-trip requests, 2026-07-28).
+//! One round of a stateless call: the type of a result, the input that the server asks for, and the params of
+//! the next round once all input is there (multi round-trip requests, 2026-07-28).
 //!
-//! What the server wants to find again, its `requestState`, is sent back byte for byte and read by
-//! nobody. What was given in one round is not repeated in the next.
+//! The server's `requestState` is sent back byte for byte and never read. Input of one round is not repeated
+//! in the next.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,24 @@ use crate::message::Json;
 pub(crate) enum RoundReply {
     /// The end of the call.
     Complete,
-    /// The server needs this first.
+    /// The server needs this input first.
     InputRequired(Wanted),
-    /// Nothing that the revision allows.
+    /// A type that the revision does not allow.
     Invalid(&'static str),
 }
 
-/// What a server asks for.
+/// The input that a server asks for.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Wanted {
-    /// By keys of the server's choice.
+    /// The requests, by keys that the server chose.
     #[serde(default)]
     pub(crate) input_requests: BTreeMap<String, InputRequest>,
     #[serde(default)]
     pub(crate) request_state: Option<Json>,
 }
 
-/// One question, as a legacy server would have asked it.
+/// One question, in the form of a legacy server's request.
 #[derive(Debug, Deserialize)]
 pub(crate) struct InputRequest {
     pub(crate) method: Box<str>,
@@ -43,19 +43,19 @@ pub(crate) struct InputRequest {
     pub(crate) params: Option<Json>,
 }
 
-/// What a call is being asked for.
+/// The round that a call is in.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
-    /// Rounds so far, this one included.
+    /// The number of rounds so far, this one included.
     number: u32,
     /// The params before the first round.
     base: Option<Json>,
     state: Option<Json>,
-    /// What was asked for, by the question that asks the application.
+    /// The inputs, by the question that asks the application.
     inputs: BTreeMap<QuestionId, Input>,
-    /// How many of them are not given yet.
+    /// How many inputs are missing.
     missing: usize,
-    /// Whether the caller goes through its rounds itself, each a call of its own.
+    /// Whether the caller handles rounds itself, each by a call of its own.
     is_callers: bool,
 }
 
@@ -66,8 +66,8 @@ struct Input {
 }
 
 impl RoundReply {
-    /// Reads a result. Absent means complete; a type that nobody declared is invalid, and that of a task
-    /// is declared by these capabilities of ours, or not.
+    /// Reads the type of a result. An absent type means complete; an undeclared one is invalid. That of a
+    /// task is declared if our `capabilities` name the extension.
     pub(crate) fn of(method: &str, result: &Json, capabilities: &Json) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -95,7 +95,7 @@ impl RoundReply {
 }
 
 impl Wanted {
-    /// What was asked for, unless that is nothing, or more than anybody can give.
+    /// Returns what the server asks for, or an error if that is nothing, or too much.
     fn checked(self) -> RoundReply {
         let bytes =
             |input: &InputRequest| input.params.as_ref().map_or(0, |it| it.as_bytes().len());
@@ -113,12 +113,12 @@ impl Wanted {
     }
 }
 
-/// Whether these params say anything of a round.
+/// Whether these params belong to a round.
 fn has_round(params: &Json) -> bool {
     params.pick(OF_ROUND).iter().any(Option::is_some)
 }
 
-/// The params before the caller's first round; `None` if this is the first.
+/// Returns the params before the caller's first round; `None` if this is the first.
 fn without_round(params: &Json) -> Option<Json> {
     if !has_round(params) {
         return None;
@@ -127,14 +127,14 @@ fn without_round(params: &Json) -> Option<Json> {
     Some(Json::empty_object().with_members(base))
 }
 
-/// Whether these capabilities of a client say that it follows tasks.
+/// Whether these capabilities declare that the client follows tasks.
 fn declare_tasks(capabilities: &Json) -> bool {
     capabilities.member("extensions").is_some_and(|it| it.member(TASKS).is_some())
 }
 
 impl Exchange {
-    /// The caller goes through the rounds itself. A later one has begun with its call before this one, and nobody
-    /// knows how far that came.
+    /// Leaves the rounds to the caller. In a later round the server has already begun to run the call, and it
+    /// is unknown how far it came.
     pub(crate) fn leave_rounds_to_caller(&mut self) {
         self.round.is_callers = true;
         if self.is_later_round() {
@@ -142,19 +142,19 @@ impl Exchange {
         }
     }
 
-    /// Whether its params are those of a round after the first.
+    /// Whether the params are those of a round after the first.
     pub(crate) fn is_later_round(&self) -> bool {
         self.params.text().is_some_and(has_round)
     }
 }
 
 impl Round {
-    /// Whether the caller goes through its rounds itself.
+    /// Whether the caller handles rounds itself.
     pub(crate) const fn is_callers(&self) -> bool {
         self.is_callers
     }
 
-    /// The next round, unless there were too many.
+    /// Returns the next round, unless there were too many.
     pub(crate) fn next(&self, params: Option<&Json>, state: Option<Json>) -> Option<Self> {
         let base = self.base.as_ref().or(params).cloned();
         let number = self.number + 1;
@@ -162,8 +162,8 @@ impl Round {
         (number <= MOST_ROUNDS).then_some(round)
     }
 
-    /// The call begins anew, in an era without rounds: its params are those before the first one. The
-    /// rounds that it had still count.
+    /// Returns the params before the first round, for a call that begins again in an era without rounds. The
+    /// rounds so far still count.
     pub(crate) fn leave(&mut self, params: Option<&Json>) -> Option<Json> {
         if self.is_callers {
             return params.and_then(without_round);
@@ -173,13 +173,13 @@ impl Round {
         base
     }
 
-    /// The application is asked for this.
+    /// Notes that the application is asked for an input.
     pub(crate) fn ask(&mut self, key: String, question: QuestionId) {
         self.inputs.insert(question, Input { key, given: None });
         self.missing += 1;
     }
 
-    /// The application has answered.
+    /// Notes the application's answer.
     pub(crate) fn give(&mut self, question: QuestionId, answer: Json) {
         if let Some(input) = self.inputs.get_mut(&question)
             && input.given.replace(answer).is_none()
@@ -188,22 +188,22 @@ impl Round {
         }
     }
 
-    /// The questions that the application was asked.
+    /// Returns the questions that the application was asked.
     pub(crate) fn questions(&self) -> impl Iterator<Item = QuestionId> {
         self.inputs.keys().copied()
     }
 
-    /// Whether the call has gone through without any.
+    /// Whether the call had no rounds.
     pub(crate) const fn is_none(&self) -> bool {
         self.number == 0
     }
 
-    /// Whether the server asks for nothing but time.
+    /// Whether the server asks for time and no input.
     pub(crate) fn is_pause(&self) -> bool {
         self.inputs.is_empty()
     }
 
-    /// The params to go on with; `None` as long as something is missing.
+    /// Returns the params of the next round; `None` while an input is missing.
     pub(crate) fn params(&self) -> Option<Json> {
         if self.missing > 0 {
             return None;
@@ -218,15 +218,15 @@ impl Round {
     }
 }
 
-/// What a round says beside the params of the call.
+/// The members that a round adds to the params of the call.
 const RESPONSES: &str = "inputResponses";
 const STATE: &str = "requestState";
 const OF_ROUND: [&str; 2] = [RESPONSES, STATE];
-/// A conversation, not a loop.
+/// The most rounds of one call.
 const MOST_ROUNDS: u32 = 10;
-/// As many as there may be open questions of a legacy server.
+/// The most inputs of one round: as many as a legacy server may have open questions.
 const MOST_INPUTS: usize = 1000;
-/// The questions of one round are of a size that a person could be shown.
+/// The most bytes in the questions of one round: a size that a person could be shown.
 const MOST_BYTES: usize = 1 << 20;
 /// The extension that a client declares if it follows tasks.
 const TASKS: &str = "io.modelcontextprotocol/tasks";

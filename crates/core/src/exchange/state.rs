@@ -1,4 +1,4 @@
-//! Where an exchange stands: waiting, out, accepted, or with an answer that is not believed yet.
+//! The states of an exchange: waiting, out, accepted, or with an answer that is not believed yet.
 
 use http::StatusCode;
 
@@ -7,12 +7,12 @@ use crate::head::AnswerHead;
 use crate::ids::{AttemptId, ConnectionId, CredentialsId};
 use crate::moment::Moment;
 
-/// Where an exchange stands.
+/// The state of an exchange.
 #[derive(Debug)]
 pub(crate) enum State {
-    /// 202: the answer must come on another stream until then.
+    /// Accepted by 202: the answer must come on another stream before `until`.
     Accepted { until: Moment },
-    /// An answer that may mean something else than it says, held back until that was asked.
+    /// Answered, but the answer is held back until the server was asked whether it means what it says.
     Doubted(Box<Doubt>),
     /// An attempt is out.
     Live(Live),
@@ -20,19 +20,19 @@ pub(crate) enum State {
     Waiting(Waiting),
 }
 
-/// An answer that is held back.
+/// An answer that is held back, and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// Only a server of the other era would refuse so: has it changed?
+    /// Only a server of the other era would refuse so: it may have changed.
     Era(EraDoubt),
-    /// It speaks of a lost session: is it lost?
+    /// It speaks of a lost session, which must be confirmed.
     Session(Suspicion),
 }
 
 /// A refusal that only a server of the other era would give.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EraDoubt {
-    /// What the answer is if the server is what it was.
+    /// What the answer means if the server has not changed.
     pub(crate) otherwise: PostReading,
     pub(crate) refusal: RefusedBy,
     /// Whether the refusal itself proves that the request was not carried out.
@@ -52,36 +52,36 @@ pub(crate) struct Live {
     pub(crate) attempt: AttemptId,
     pub(crate) via: Via,
     pub(crate) phase: Phase,
-    /// The credentials it went out with.
+    /// The credentials that it went out with.
     pub(crate) credentials: CredentialsId,
-    /// The connection that its answer comes on, once there is one.
+    /// The connection that carries its answer, once there is one.
     pub(crate) connection: Option<ConnectionId>,
-    /// The last byte, or the start.
+    /// When the last byte arrived, or the attempt began.
     pub(crate) last_sign: Moment,
     /// Row 19: a silent stream that this attempt replaces once it is accepted.
     pub(crate) replaces: Option<Box<Live>>,
 }
 
-/// How an attempt asks.
+/// The kind of request that an attempt makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Via {
     Post,
     Resume,
 }
 
-/// How far an attempt is.
+/// How far an attempt has come.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// No head yet.
+    /// No head has arrived.
     Asked,
-    /// The head came; the body is on its way.
+    /// The head has arrived, and the body is on its way.
     Body(AnswerHead),
     /// The answer is a stream.
     Stream {
         opened: Moment,
-        /// Whether a message has come on it: only the first may be a dialect of session loss.
+        /// Whether a message has arrived: only the first may be a report of a lost session.
         heard: bool,
-        /// Whether one of them was new.
+        /// Whether one of the messages was new.
         fruitful: bool,
     },
 }
@@ -89,25 +89,25 @@ pub(crate) enum Phase {
 /// What a waiting exchange waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// Word that a stateless server took a subscription; that is the answer.
+    /// The acknowledgement of a subscription by a stateless server, which is the answer.
     Acknowledgement,
-    /// Better credentials, then this.
+    /// Better credentials.
     Credentials(Then),
     /// A gate that the server closed; then send.
     Gate,
     /// Input that the server asked for; then send.
     Input,
-    /// A connection, then this. Patience runs.
+    /// A connection. This uses patience.
     Link { then: Then, since: Moment },
     /// A place among the calls in flight.
     Place,
-    /// A session that will do, then send. Patience runs.
+    /// A session that is new enough; then send. This uses patience.
     Session { since: Moment },
-    /// Word about the session that its stream was lost with, then send.
+    /// The result of a question about the session whose stream was lost; then send.
     SessionCheck,
-    /// The tools as they are now, then send.
+    /// A new list of tools; then send.
     Tools,
-    /// A moment, then this.
+    /// A moment.
     Until { at: Moment, then: Then },
 }
 

@@ -1,4 +1,4 @@
-//! HTTP requests that are out, and for whom.
+//! The attempts that are out, each with its owner.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ pub(crate) struct Attempt {
     pub(crate) generation: Generation,
 }
 
-/// For whom an attempt was made.
+/// What an attempt was made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// An `initialize` that took too long: if it is answered after all, its session is deleted.
+    /// An `initialize` that took too long. If it is answered after all, its session is deleted.
     Abandoned {
         until: Moment,
         carrier: Carrier,
     },
-    /// Good-bye to a session.
+    /// The deletion of a session.
     Delete {
         until: Moment,
     },
@@ -47,7 +47,7 @@ impl Attempts {
         self.out.get(&id)
     }
 
-    /// Takes it out, if it is there: its news is over.
+    /// Removes an attempt, whose news is ignored from then on.
     pub(crate) fn remove(&mut self, id: AttemptId) -> Option<Attempt> {
         self.out.remove(&id)
     }
@@ -56,7 +56,7 @@ impl Attempts {
         self.out.is_empty()
     }
 
-    /// The last one that was made.
+    /// Returns the id of the latest attempt.
     pub(crate) const fn last(&self) -> AttemptId {
         self.last
     }
@@ -65,14 +65,14 @@ impl Attempts {
         self.out.values()
     }
 
-    /// From now on it is out for somebody else.
+    /// Gives an attempt another owner.
     pub(crate) fn give_to(&mut self, id: AttemptId, owner: Owner) {
         if let Some(attempt) = self.out.get_mut(&id) {
             attempt.owner = owner;
         }
     }
 
-    /// Those that are out for somebody.
+    /// Returns the attempts whose owner satisfies `is_meant`.
     pub(crate) fn ids_where(&self, is_meant: impl Fn(&Owner) -> bool) -> Vec<AttemptId> {
         let meant = self.out.iter().filter(|(_, each)| is_meant(&each.owner));
         meant.map(|(attempt, _)| *attempt).collect()
@@ -85,7 +85,7 @@ impl Attempts {
     }
 }
 
-/// A request that is to be made: for the link itself, unless it says otherwise.
+/// A request to be made. By default it has the link's own lane, no headers and any route.
 #[derive(Debug)]
 pub(crate) struct NewRequest {
     pub(crate) owner: Owner,

@@ -1,10 +1,9 @@
-//! Closing: every exchange ends, the session is deleted, and after 5 s it is over either way.
+//! Closing a link: every exchange ends, the session is deleted, and after 5 s the link is closed in any case.
 //!
 //! ```text
-//!   Open ──close──▶ Begun: calls taken back are told ▶ session deleted ──▶ Done
+//!   Open ──close──▶ Begun: cancellations sent ▶ session deleted ──▶ Done
 //! ```
-//! Word that a call is not wanted goes before the session that it belongs to, but holds up the farewell
-//! for a moment only.
+//! Cancellations go out before the session that they belong to is deleted, and delay that by 250 ms at most.
 
 use std::time::Duration;
 
@@ -16,13 +15,13 @@ use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 use crate::output::{Action, Address};
 
-/// How far closing is.
+/// How far the link has come in closing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Closing {
     #[default]
     Open,
     Begun {
-        /// A session that is deleted once the server has heard which calls are not wanted.
+        /// The session to delete once the cancellations are out.
         session: Option<Address>,
     },
     Done,
@@ -35,7 +34,8 @@ impl Closing {
 }
 
 impl Link {
-    /// Ends everything. [`Action::Closed`] follows when the session is deleted, or 5 s later.
+    /// Ends every exchange and deletes the session. [`Action::Closed`] follows when that is done, or after 5
+    /// s.
     pub fn close(&mut self, now: Moment) {
         if self.closing.is_begun() {
             return;
@@ -64,7 +64,8 @@ impl Link {
         }
     }
 
-    /// A farewell is over: the next one follows, and after the last one the link is closed.
+    /// Takes the next step of closing: deletes the session once the cancellations are out, then closes the
+    /// link.
     pub(super) fn closing_progressed(&mut self, now: Moment) {
         let Closing::Begun { session } = &mut self.closing else { return };
         if self.outbound.is_empty()

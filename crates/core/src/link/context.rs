@@ -1,4 +1,4 @@
-//! What every part of a link works with: the rules, the timers, and the way out.
+//! What every part of a link works with: the policy, the timers, the attempts and the outbox.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 use super::attempts::{Attempt, Attempts, NewRequest, Owner};
 use super::timers::Timers;
 
-/// The rules, the timers, the requests that are out, and the outbox.
+/// The policy, jitter, timers, attempts and outbox that the parts of a link share.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) policy: RetryPolicy,
@@ -40,17 +40,17 @@ impl Context {
         self.outbox.push_back(output);
     }
 
-    /// The driver is to do this.
+    /// Tells the driver to do something.
     pub(crate) fn act(&mut self, action: Action) {
         self.put(Output::Act(action));
     }
 
-    /// Whoever watches is told this.
+    /// Reports an event to the application's observer.
     pub(crate) fn tell(&mut self, event: Event) {
         self.put(Output::Tell(event));
     }
 
-    /// The application is handed this.
+    /// Hands something to the application.
     pub(crate) fn deliver(&mut self, delivered: Delivered) {
         self.put(Output::Deliver(delivered));
     }
@@ -80,14 +80,14 @@ impl Context {
         self.attempts.add(Attempt { owner, credentials, generation })
     }
 
-    /// Stops an attempt that nobody wants to hear of any more.
+    /// Stops an attempt whose news is no longer wanted.
     pub(crate) fn abort(&mut self, attempt: AttemptId) {
         if self.attempts.remove(attempt).is_some() {
             self.act(Action::Abort { attempt });
         }
     }
 
-    /// Reads the rest of an answer for the sake of its connection.
+    /// Reads the rest of an answer, so that its connection can be used again.
     pub(crate) fn drain(&mut self, attempt: AttemptId) {
         if self.attempts.remove(attempt).is_some() {
             self.act(Action::Drain { attempt, within: DRAIN_TIME, bytes: DRAIN_BYTES });
@@ -95,7 +95,7 @@ impl Context {
     }
 }
 
-/// Row 15: how long a stream is read behind its answer,
+/// Row 15: how long a stream is read after its answer.
 const DRAIN_TIME: Duration = Duration::from_secs(2);
-/// and how many bytes of it.
+/// Row 15: how many bytes of a stream are read after its answer.
 const DRAIN_BYTES: usize = 64 * 1024;

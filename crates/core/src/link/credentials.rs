@@ -15,16 +15,17 @@ use crate::outcome::{Kind, Reason};
 use crate::output::Action;
 use crate::secrets::Secrets;
 
-/// Which credentials are in force, and whether better ones are on their way.
+/// Whether the credentials in force are good, and whether better ones are on their way.
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
-    /// Whether the hook is at work: it may be a person who logs in, and is not asked twice.
+    /// Whether the hook has been asked and has not come back. It may be a person logging in, who is not asked
+    /// twice.
     is_asked: bool,
-    /// Whether somebody waits for it.
+    /// Whether calls wait for the hook.
     is_renewing: bool,
-    /// Whether there is a hook that has not brought anything yet.
+    /// Whether there is a hook that has not returned anything yet.
     is_missing: bool,
-    /// What we are known by: the server's words are shown without it.
+    /// The tokens and ids that must not appear where the server's words are quoted.
     secrets: Secrets,
 }
 
@@ -42,19 +43,19 @@ impl Credentials {
     }
 }
 
-/// The hook could not bring better credentials.
+/// The reply of a credentials hook that has no better credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoCredentials {
     reason: Option<Arc<str>>,
 }
 
 impl NoCredentials {
-    /// There are none, and that is all there is to say.
+    /// Returns a refusal without a reason.
     pub const fn new() -> Self {
         Self { reason: None }
     }
 
-    /// There are none, for this reason. People will read it: it must hold no secret.
+    /// Returns a refusal with a reason. People read it, so it must hold no secret.
     pub fn because(reason: impl Into<Arc<str>>) -> Self {
         Self { reason: Some(reason.into()) }
     }
@@ -73,13 +74,13 @@ impl fmt::Display for NoCredentials {
 impl std::error::Error for NoCredentials {}
 
 impl Link {
-    /// There is a credentials hook: ask it before anything is sent. Whatever it brings first, be it
-    /// "none yet", is brought by `handle_credentials`.
+    /// Makes the link ask its credentials hook before it sends anything. The hook's first reply, even "none
+    /// yet", comes in through [`handle_credentials`](Self::handle_credentials).
     pub fn await_first_credentials(&mut self) {
         self.credentials.is_missing = true;
     }
 
-    /// Whether requests must wait for the hook; it is asked if it was not.
+    /// Whether requests must wait for the hook, which is asked if it has not been.
     pub(super) fn must_await_credentials(&mut self, now: Moment) -> bool {
         if self.credentials.is_missing {
             self.renew_credentials(now, self.cx.credentials, None);
@@ -87,7 +88,8 @@ impl Link {
         self.credentials.is_renewing
     }
 
-    /// Row 22, single flight by the rejected token: a refusal of older credentials is old news.
+    /// Row 22: asks the hook for better credentials, once for all refusals. A refusal of credentials that
+    /// were replaced meanwhile is ignored.
     pub(super) fn renew_credentials(
         &mut self,
         now: Moment,
@@ -108,7 +110,7 @@ impl Link {
         }
     }
 
-    /// The hook has come back with better credentials, or without.
+    /// Handles the hook's reply: better credentials, or none.
     pub(super) fn credentials_came(
         &mut self,
         now: Moment,
@@ -139,7 +141,7 @@ impl Link {
         }
     }
 
-    /// The hook failed or took too long.
+    /// Ends the calls that wait for the hook, which failed or took too long.
     pub(super) fn credentials_failed(&mut self, now: Moment, none: &NoCredentials) {
         self.credentials.is_renewing = false;
         self.cx.timers.set(Timer::Credentials, None);
@@ -176,7 +178,7 @@ impl Link {
     }
 }
 
-/// The hook had its time.
+/// Returns the refusal for a hook that exceeded its time limit.
 pub(super) fn too_late() -> NoCredentials {
     NoCredentials::because("none came within 30 s")
 }

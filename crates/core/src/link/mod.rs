@@ -1,22 +1,21 @@
-//! Our lasting relation with one server. A link outlives the protocol sessions inside it.
+//! The link: the lasting relation with one server, which outlives the protocol sessions inside it.
 //!
-//! The root machine. Its state is that of its parts, each in a folder of its own, which nobody else reaches
-//! into; what concerns several of them is steered by methods of [`Link`] that stand in the folder of the part
-//! which they are about.
+//! The root state machine. Its state is that of its parts, each in a folder of its own with private fields.
+//! What concerns several parts is a method of [`Link`] in the folder of the part that it is about.
 //!
 //! ```text
-//!   news          the whole way in: what happened, brought to the part that it concerns
+//!   news          the way in: what happened, brought to the part that it concerns
 //!   reach         connecting: one loop, however many calls wait
 //!   session       the handshake, its renewal, what a new session is told, the server's era
 //!   health        silence, pings, the breaker, answers that are not believed yet
 //!   admission     places in flight, gates, pace, budget
 //!   calls         exchanges, from their first attempt to their single end
 //!   listening     the standing stream, in either era
-//!   outbound      notifications and answers of ours; messages and questions from the server
-//!   credentials   renewed once for all whose token was refused
+//!   outbound      our notifications and answers; messages and questions from the server
+//!   credentials   renewed once for all calls whose token was refused
 //!   closing       the end of the link
-//!   status        what an operator may ask
-//!   context       what every part works with: rules, timers, requests that are out, the outbox
+//!   status        a snapshot for operators
+//!   context       what every part works with: policy, timers, attempts, the outbox
 //! ```
 
 mod admission;
@@ -79,7 +78,7 @@ use session::Sessions;
 /// 4. then sleep until [`poll_timeout`](Self::poll_timeout), or the next command or news, and call
 ///    [`handle_timeout`](Self::handle_timeout) when the moment has come.
 ///
-/// Late, duplicate and foreign news are legal and change nothing.
+/// Late and duplicate news, and news of unknown attempts, are legal and change nothing.
 #[derive(Debug)]
 pub struct Link {
     cx: Context,
@@ -96,8 +95,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that has sent nothing yet. `seed` decides all jitter. An [`Era`](crate::Era) pins the link
-    /// to it; [`Eras::Either`] lets it find out.
+    /// Creates a link that has sent nothing yet. `seed` decides all jitter. An [`Era`](crate::Era) pins the
+    /// link to it; [`Eras::Either`] lets the link find out.
     pub fn new(
         now: Moment,
         eras: impl Into<Eras>,
@@ -119,7 +118,7 @@ impl Link {
         }
     }
 
-    /// Asks the server. The exchange ends by exactly one [`Output::Finish`].
+    /// Sends a request. The exchange ends with exactly one [`Output::Finish`].
     pub fn send(&mut self, now: Moment, request: Request) -> ExchangeId {
         let params = Params::new(request.params, request.options.progress);
         let tool = (&*request.method == "tools/call").then(|| params.name()).flatten();
@@ -147,8 +146,8 @@ impl Link {
         id
     }
 
-    /// Makes the session without asking anything; its answer is what the server says of itself: the
-    /// result of `initialize`, or of `server/discover`.
+    /// Makes a session without sending a call. Its answer is the server's description of itself: the result
+    /// of `initialize` or of `server/discover`.
     pub fn connect(&mut self, now: Moment, deadline: Option<Duration>) -> ExchangeId {
         let call = CallName { method: CONNECT.into(), tool: None };
         let at = now + deadline.unwrap_or(self.cx.policy.deadline);
@@ -163,57 +162,59 @@ impl Link {
         id
     }
 
-    /// The caller does not want the answer any more.
+    /// Cancels a call whose answer the caller does not want any more.
     pub fn cancel(&mut self, now: Moment, exchange: ExchangeId) {
         self.end(now, exchange, Ending::new(Kind::Cancelled, Reason::Nothing));
     }
 
-    /// Stay connected though no call waits, for those who live between calls, like a bridge.
+    /// Keeps the link connected while no call waits, for applications that need messages between calls, like
+    /// a bridge.
     pub fn keep_connected(&mut self, now: Moment) {
         self.reach.keep_connected();
         self.ensure_session(now);
         self.open_listener(now);
     }
 
-    /// Says who we are from the next handshake on; to a stateless server, from the next request on.
+    /// Replaces the identity that the next handshake names; a stateless server sees it with the next request.
     pub fn set_identity(&mut self, identity: Identity) {
         self.session.set_identity(identity);
     }
 
-    /// Offers this revision from the next handshake on, instead of the newest that has one.
+    /// Offers this revision from the next handshake on, instead of the newest legacy revision.
     pub const fn offer(&mut self, revision: Version) {
         self.session.offer(revision);
     }
 
-    /// Gives each `initialize` this much time in place of 15 s: a server that is started for it may have to
-    /// fetch itself first.
+    /// Gives each `initialize` this much time instead of 15 s. A local server that is started for it may
+    /// first have to download its own program.
     pub const fn give_time_to_start(&mut self, time: Duration) {
         self.session.give_time_to_start(time);
     }
 
-    /// What is kept out of the words of the server that errors quote: we are known by it, and a server may
-    /// repeat it.
+    /// Returns the secrets that are masked where errors quote the server, which may repeat what it was sent.
     pub const fn secrets(&mut self) -> &mut Secrets {
         self.credentials.secrets_mut()
     }
 
-    /// The transport also carries HTTP+SSE of 2024-11-05: it is tried when a server refuses `initialize`.
+    /// Allows HTTP+SSE of 2024-11-05, which the link tries when a server refuses `initialize`. The transport
+    /// must be able to carry it.
     pub const fn speak_http_sse(&mut self) {
         self.session.speak_http_sse();
     }
 
-    /// The next thing to carry out. Call until `None` after every command and all news.
+    /// Returns the next thing to carry out. Call this until `None` after every command and all news.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.cx.next_output()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest, and what is waited for.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest, and what the link waits
+    /// for.
     pub fn poll_timeout(&self) -> Option<(Moment, WaitingFor)> {
         let (moment, timer) = self.cx.timers.next()?;
         Some((moment, self.waiting_for(timer)))
     }
 
-    /// Why a new call is not even begun.
+    /// Returns why a new call is refused at once, if it is.
     fn refusal(&self, now: Moment) -> Option<Ending> {
         if self.closing.is_begun() {
             return Some(Ending::new(Kind::Closed, Reason::Nothing));
@@ -222,7 +223,7 @@ impl Link {
         Some(Ending::new(Kind::BreakerOpen, Reason::Nothing).with_retry_after(wait))
     }
 
-    /// Whatever an answer gives us to be known by is not shown.
+    /// Keeps session ids and cookies of an answer out of quoted text.
     fn note_secrets(&mut self, head: &AnswerHead) {
         if let Some(session) = &head.session {
             self.credentials.secrets_mut().keep(session.as_str());
@@ -232,15 +233,15 @@ impl Link {
         }
     }
 
-    /// Words of the server as people may see them.
+    /// Returns words of the server with secrets masked, fit to be shown.
     fn quoted(&self, words: Option<String>) -> Option<Arc<str>> {
         words::quoted(&self.credentials.secrets().masked(&words?))
     }
 }
 
-/// The pseudo-call that only makes a session. An application that asks for it by this name gets
-/// the same: a session is never initialized twice.
+/// The method of the call that only makes a session. An application that sends it by this name gets the
+/// session in force: a session is never initialized twice.
 const CONNECT: &str = "initialize";
-/// How long one message of a handshake may take, and one of those by which the link finds its way in the
-/// stateless era.
+/// How long one message of a handshake may take, and one request of the link that finds out about a stateless
+/// server.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(15);

@@ -1,7 +1,6 @@
-//! The whole way in: news from the world, each brought to the part that it concerns.
+//! The way in for news: each method brings what happened to the part that it concerns.
 //!
-//! News of an attempt that is not outstanding, because it was aborted, is over, or never was,
-//! changes nothing.
+//! News of an attempt that is not out, because it was aborted, is over or never existed, changes nothing.
 
 use std::time::Duration;
 
@@ -20,8 +19,8 @@ use crate::moment::Moment;
 use crate::sse;
 
 impl Link {
-    /// The head of an answer arrived. A stream is followed by events and an end or failure,
-    /// anything else by its whole body or a failure.
+    /// Takes in the head of an answer. A stream is followed by events and an end or failure, anything else by
+    /// its whole body or a failure.
     pub fn handle_head(&mut self, now: Moment, attempt: AttemptId, head: AnswerHead) {
         let Some(known) = self.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
@@ -57,7 +56,7 @@ impl Link {
         }
     }
 
-    /// The whole body of an answer that is no stream arrived.
+    /// Takes in the whole body of an answer that is no stream.
     pub fn handle_body(&mut self, now: Moment, attempt: AttemptId, body: &Bytes) {
         let Some(known) = self.cx.attempts.remove(attempt) else { return };
         match known.owner {
@@ -69,7 +68,7 @@ impl Link {
         }
     }
 
-    /// An event arrived on a stream.
+    /// Takes in an event of a stream.
     pub fn handle_event(&mut self, now: Moment, attempt: AttemptId, event: &sse::SseEvent) {
         let Some(known) = self.cx.attempts.get(attempt) else { return };
         let (owner, generation) = (known.owner.clone(), known.generation);
@@ -95,7 +94,7 @@ impl Link {
         }
     }
 
-    /// Bytes arrived that are no whole event or body yet, or a comment: a sign of life.
+    /// Takes in a sign of life: a comment, or bytes that are no whole event or body yet.
     pub fn handle_bytes(&mut self, now: Moment, attempt: AttemptId) {
         let Some(Owner::Exchange(id)) = self.cx.attempts.get(attempt).map(|known| &known.owner)
         else {
@@ -108,7 +107,7 @@ impl Link {
         }
     }
 
-    /// A stream ended as HTTP says that it should.
+    /// Takes in the regular end of a stream.
     pub fn handle_end(&mut self, now: Moment, attempt: AttemptId) {
         let Some(known) = self.cx.attempts.remove(attempt) else { return };
         let closed = Failure::unknown(Cause::Closed);
@@ -128,7 +127,7 @@ impl Link {
         }
     }
 
-    /// An attempt failed below HTTP.
+    /// Takes in the failure of an attempt below HTTP.
     pub fn handle_failure(&mut self, now: Moment, attempt: AttemptId, failure: Failure) {
         if self.cx.attempts.get(attempt).is_some_and(|it| matches!(it.owner, Owner::Dial)) {
             return self.connect_ended(now, attempt, Err(failure));
@@ -155,21 +154,21 @@ impl Link {
         }
     }
 
-    /// The connect loop has come back with a connection, or without.
+    /// Takes in the result of a connect.
     pub fn handle_connect(&mut self, now: Moment, attempt: AttemptId, result: Result<(), Failure>) {
         self.connect_ended(now, attempt, result);
     }
 
-    /// How many calls the connection can carry at once, if that is less than the policy allows.
+    /// Takes in how many calls the connection can carry at once, if that is less than the policy allows.
     pub fn handle_capacity(&mut self, now: Moment, calls: usize) {
         self.capacity_changed(now, calls);
     }
 
-    /// The credentials hook has come back.
+    /// Takes in the reply of the credentials hook.
     ///
-    /// `rejected` is the number that the hook was asked with: word about credentials that were
-    /// replaced meanwhile is old news. Better ones than those in force are welcome at any time, also
-    /// after the limit; that there are none is of interest only to those who wait.
+    /// `rejected` is the number that the hook was asked with; a reply about credentials that were replaced
+    /// meanwhile is ignored. Better credentials than those in force are accepted at any time, also after the
+    /// limit; that there are none concerns only the calls that wait.
     pub fn handle_credentials(
         &mut self,
         now: Moment,
@@ -179,12 +178,13 @@ impl Link {
         self.credentials_came(now, rejected, renewed);
     }
 
-    /// The link woke from a sleep of the machine: ask at once, and say how long it was.
+    /// Takes in that the computer slept for `gap`: the link asks at once whether the server is there, and
+    /// reports the gap.
     pub fn handle_resumed_from_suspend(&mut self, now: Moment, gap: Duration) {
         self.woke_up(now, gap);
     }
 
-    /// Time has passed. Calling too early or too often is harmless.
+    /// Fires the timers that are due. Calling this too early or too often is harmless.
     pub fn handle_timeout(&mut self, now: Moment) {
         while let Some(timer) = self.cx.timers.pop_due(now) {
             match timer {

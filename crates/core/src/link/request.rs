@@ -1,4 +1,4 @@
-//! What an application asks of a link, and who it says it is.
+//! The requests of an application to a link, and the identity that the link names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,40 +8,40 @@ use crate::headers::Headers;
 use crate::message::Json;
 use crate::replay::ReplayRule;
 
-/// Who we say we are in a handshake.
+/// The client's identity, as a handshake names it.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// `clientInfo`, as it is to be sent.
+    /// The `clientInfo` to send.
     pub info: Json,
-    /// `capabilities`, as they are to be sent.
+    /// The `capabilities` to send.
     pub capabilities: Json,
 }
 
 /// A request of the application.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The method.
+    /// The JSON-RPC method.
     pub method: Arc<str>,
-    /// The params, sent as they are but for the progress token.
+    /// The params, sent as they are except for the progress token.
     pub params: Option<Json>,
-    /// How this one call is to be treated.
+    /// How this call is treated.
     pub options: CallOptions,
 }
 
-/// Options of one call; the policy decides what is left open.
+/// Options of one call. Where an option is `None`, the policy decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOptions {
-    /// The call's own time.
+    /// The time that the call may take.
     pub deadline: Option<Duration>,
-    /// More time with each progress.
+    /// The time that each progress notification adds to the deadline.
     pub extension: Option<Extension>,
-    /// Whether a second run does no harm.
+    /// Whether the call may be sent twice.
     pub replay: ReplayRule,
-    /// Whether progress is wanted though the params carry no token.
+    /// Whether the link asks for progress even if the params carry no token.
     pub progress: bool,
-    /// Headers of its own, for each request that is made for it.
+    /// Additional headers for each request that is made for the call.
     pub headers: Headers,
-    /// Whether the caller answers what a stateless server asks for, with a call of its own: to the link, an
-    /// answer that asks for input is then an answer like any other.
+    /// Whether the caller itself answers a stateless server's request for input, by a call of its own. The
+    /// link then hands over a result that asks for input like any other.
     pub passes_input: bool,
 }

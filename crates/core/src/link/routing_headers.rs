@@ -1,5 +1,5 @@
-//! The headers that say what a request of the stateless era is about: its method, its name, and arguments that
-//! the server wants to see there.
+//! The headers that describe a request of the stateless era: its method, its name, and the arguments that the
+//! server wants mirrored.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -10,9 +10,9 @@ use crate::mirror::{self, Mirrors};
 
 use super::CONNECT;
 
-/// The headers of a call: its own and, in the stateless era, those that say what it is about.
+/// Returns the headers of a call: its own and, in the stateless era, those that describe it.
 pub(super) fn headers_of(exchange: &Exchange, mirrors: Option<&Mirrors>) -> Headers {
-    // Of the era it was sent in: what is left of a stream is asked for in the old session.
+    // The era that the call was sent in counts: the rest of a stream is requested in the old session.
     if exchange.era() == Era::Legacy {
         return exchange.headers.clone();
     }
@@ -32,13 +32,13 @@ pub(super) fn headers_of(exchange: &Exchange, mirrors: Option<&Mirrors>) -> Head
 
 /// Names the method in a header.
 pub(super) fn put_method(headers: &mut HeaderMap, method: &str) {
-    // A method that no header can carry is one that no server has: it will say so.
+    // No server has a method that a header cannot carry: it will refuse the body.
     if let Ok(value) = HeaderValue::from_str(method) {
         headers.insert(METHOD, value);
     }
 }
 
-/// The older era said hello, and asked whether anybody is there; this one asks who is.
+/// Returns the method's name in the stateless era, where `server/discover` replaces `initialize` and `ping`.
 pub(super) fn on_the_wire(method: &str) -> &str {
     match method {
         CONNECT | "ping" => DISCOVER,

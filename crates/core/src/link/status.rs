@@ -1,4 +1,4 @@
-//! What an operator may ask: where the link stands and what it waits for.
+//! A snapshot of the link for operators: its state, and what it waits for.
 
 use crate::breaker;
 use crate::era::{Era, Version};
@@ -14,31 +14,31 @@ use crate::outcome::Reason;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
-    /// The moment this was taken, which all others in it can be compared with.
+    /// The moment at which the snapshot was taken; all others in it can be compared with it.
     pub now: Moment,
-    /// The session in force.
+    /// The generation of the session in force.
     pub generation: Option<Generation>,
-    /// When it began.
+    /// When the session began.
     pub session_since: Option<Moment>,
-    /// Since when the server cannot be reached, if it cannot.
+    /// When the server became unreachable, if it is.
     pub outage_since: Option<Moment>,
-    /// The era spoken.
+    /// The era of the session in force, or of the one that is expected.
     pub era: Era,
     /// The revision agreed on.
     pub version: Option<Version>,
-    /// Whether new calls go out.
+    /// The state of the breaker, which decides whether new calls go out.
     pub breaker: breaker::BreakerState,
-    /// Calls that hold a place in flight.
+    /// How many calls hold a place in flight.
     pub in_flight: usize,
-    /// Calls that have not ended, in flight or not.
+    /// How many calls have not ended, in flight or not.
     pub calls: usize,
-    /// Those among them that wait: for a connection, a session, a moment, a place.
+    /// How many of these calls wait: for a connection, a session, a moment or a place.
     pub calls_waiting: usize,
     /// The last thing that went wrong, and when.
     pub last_failure: Option<(Moment, Reason)>,
-    /// When whatever failed is tried again: a connect, a handshake, a call, the breaker's probe.
+    /// When the next retry follows: of a connect, a handshake, a call, or the breaker's probe.
     pub next_attempt: Option<Moment>,
-    /// What is waited for, and until when.
+    /// What the link waits for, and until when.
     pub waiting: Option<(Moment, WaitingFor)>,
 }
 
@@ -46,7 +46,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitingFor {
-    /// An answer to this call, a word about its silence, or its deadline.
+    /// The answer to this call, a ping because of its silence, or its deadline.
     Answer(ExchangeId),
     /// The pause before this call is repeated or resumed.
     Backoff(ExchangeId),
@@ -60,22 +60,22 @@ pub enum WaitingFor {
     Credentials,
     /// The time that the server asked for.
     Gate,
-    /// An answer to the handshake, or the pause before the next one.
+    /// The answer to the handshake, or the pause before the next one.
     Handshake,
     /// The pause before the standing stream is opened again.
     Listener,
-    /// A message that we owe.
+    /// A notice that is on its way to the server.
     Notice,
-    /// The patience of this call, which waits for a connection or a session.
+    /// The end of this call's patience while it waits for a connection or a session.
     Patience(ExchangeId),
-    /// An answer to a ping, or the pause before the next one.
+    /// The answer to a ping, or the pause before the next one.
     Ping,
     /// A place in flight for this call.
     Place(ExchangeId),
 }
 
 impl Link {
-    /// Where the link stands.
+    /// Returns a snapshot of the link.
     pub fn status(&self, now: Moment) -> Status {
         Status {
             now,
@@ -139,7 +139,7 @@ impl Link {
         }
     }
 
-    /// Whether a handshake is under way, for those who watch.
+    /// Whether a handshake is under way.
     pub fn is_renewing(&self) -> bool {
         self.session.is_renewing()
     }

@@ -1,14 +1,13 @@
-//! One table of everything the link waits for.
+//! The table of all timers of a link.
 //!
-//! No other file keeps a wake-up time in order. Each timer has at most one moment; setting it
-//! again moves it.
+//! No other file keeps wake-up times in order. Each timer has at most one moment; setting it again moves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{ExchangeId, NoticeId};
 use crate::moment::Moment;
 
-/// The reasons to wake.
+/// The reasons to wake the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Abandoned,
@@ -25,7 +24,7 @@ pub(crate) enum Timer {
     Restore,
 }
 
-/// Timers by reason and by moment.
+/// The timers by reason and by moment.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     moments: BTreeMap<Timer, Moment>,
@@ -50,12 +49,12 @@ impl Timers {
         }
     }
 
-    /// The next one to fire.
+    /// Returns the next timer to fire.
     pub(crate) fn next(&self) -> Option<(Moment, Timer)> {
         self.order.first().copied()
     }
 
-    /// Takes out one timer that is due.
+    /// Removes and returns one timer that is due.
     pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Timer> {
         let (moment, timer) = self.next()?;
         (moment <= now).then(|| {

@@ -1,29 +1,29 @@
-//! The elements of a JSON array, one at a time: who asks for few pays for few.
+//! The elements of a JSON array, read one at a time: a caller that needs few pays for few.
 
 use bytes::Bytes;
 
 use super::Json;
 use super::scan::{self, Element};
 
-/// Walks the elements of an array, without a copy and without looking ahead.
+/// An iterator over the elements of an array, without a copy and without looking ahead.
 ///
-/// What is behind an element is looked at when the next one is asked for, so that an array can turn out
-/// to be broken after some of its elements were given.
+/// The text after an element is read when the next one is requested, so an array can turn out to be broken
+/// after some of its elements were returned.
 #[derive(Clone, Debug)]
 pub struct Elements {
     text: Bytes,
-    /// Where to go on; `None` behind the end, or behind what is broken.
+    /// Where to go on; `None` after the end, or after a fault.
     next: Option<usize>,
     is_first: bool,
 }
 
-/// The text is no array, or not any more from here on.
+/// The error for a text that is no array, or is broken from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON array")]
 pub struct NotAnArray;
 
 impl Elements {
-    /// Walks the array that this text is; `None` if it does not begin like one.
+    /// Creates an iterator over the array in this text; `None` if the text does not begin with one.
     pub fn of(text: &Bytes) -> Option<Self> {
         let next = Some(scan::array_start(text)?);
         Some(Self { text: text.clone(), next, is_first: true })

@@ -1,4 +1,4 @@
-//! Reading messages: one, or a batch as 2025-03-26 allows.
+//! Reading JSON-RPC messages: one, or a batch as 2025-03-26 allows.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub enum Incoming {
     One(Message),
 }
 
-/// The bytes are no JSON-RPC message.
+/// The error for bytes that are no JSON-RPC message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON-RPC message")]
 pub struct NotJsonRpc;
@@ -35,7 +35,7 @@ impl Incoming {
         messages.collect::<Result<_, _>>().map(Self::Batch)
     }
 
-    /// The messages, in their order.
+    /// Returns the messages, in their order.
     pub fn into_messages(self) -> Vec<Message> {
         match self {
             Self::Batch(messages) => messages,
@@ -64,35 +64,35 @@ fn message(source: &Bytes, text: &[u8]) -> Result<Message, NotJsonRpc> {
     }
 }
 
-/// Numbers and strings are ids; `null` is how servers say that they could not read ours.
+/// Whether a value is an id: numbers and strings are; by `null` servers say that they could not read ours.
 fn is_id(value: &[u8]) -> bool {
     matches!(value.first(), Some(b'"' | b'-' | b'0'..=b'9'))
 }
 
-/// An error is an object. Some servers make it a text, which is an answer only if it names a
-/// request: `{"error":"Session not found"}` alone is how any web server refuses.
+/// Whether a value is an error. It is an object; some servers send a text, which is an answer only if it
+/// names a request: `{"error":"Session not found"}` alone is how any web server refuses.
 fn is_error(value: &[u8], names_a_request: bool) -> bool {
     value.starts_with(b"{") || (names_a_request && value != b"null")
 }
 
-/// The members of a message that have a meaning to us; the last of two equal keys wins.
+/// The members of a message that this crate reads; the last of two equal keys wins.
 #[derive(Default)]
 struct Envelope<'a> {
     id: Option<&'a [u8]>,
     method: Option<Cow<'a, str>>,
     params: Option<&'a [u8]>,
-    /// With its members, if it is an object.
+    /// The result, with its members if it is an object.
     result: Option<(&'a [u8], Vec<Member>)>,
     error: Option<&'a [u8]>,
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads it; `None` if it is no object, or not JSON in any part.
+    /// Reads a message; `None` if it is no object, or not valid JSON.
     fn read(text: &'a [u8]) -> Option<Self> {
         std::str::from_utf8(text).ok()?;
         let mut envelope = Self::default();
         scan::nested_members(text, |member, inner| {
-            // Every value is taken raw first: `"result": null` is a result.
+            // Every value is kept raw first, because `"result": null` is a result.
             let value = &text[member.value.clone()];
             match &*name_of(text, &member) {
                 b"error" => envelope.error = Some(value),

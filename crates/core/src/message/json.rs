@@ -1,4 +1,4 @@
-//! A piece of JSON, kept as the bytes it was.
+//! A JSON value, kept as the bytes it was.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,12 +17,12 @@ use super::scan::{self, Member};
 #[derive(Clone)]
 pub struct Json {
     text: Bytes,
-    /// Where the members of a large object stand, if that was seen when it was checked: who asks for one
-    /// need not look at all of it again.
+    /// The places of the members of a large object, if they were found when it was checked, so that a member
+    /// is found without reading the text again.
     index: Option<Arc<Vec<Member>>>,
 }
 
-/// The text is not JSON.
+/// The error for a text that is not JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("not valid JSON")]
 pub struct NotJson(#[source] serde_json::Error);
@@ -35,18 +35,18 @@ impl Json {
         {
             return Ok(Self::bare(text.slice(place)));
         }
-        // It says what is wrong, and where.
+        // This parser says what is wrong, and where.
         let value: &RawValue = serde_json::from_slice(&text).map_err(NotJson)?;
         Ok(Self::bare(text.slice_ref(value.get().as_bytes())))
     }
 
-    /// Writes a value as JSON.
+    /// Serializes a value as JSON.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
         serde_json::to_vec(value).map(|text| Self::bare(text.into()))
     }
 
-    /// A value in `source`, which was checked; copied where most of `source` is something else: who
-    /// keeps a part of a message for long must not hold all that came with it.
+    /// Returns a value in the checked text `source`. A small part is copied, so that a kept part of a message
+    /// does not hold the whole message in memory.
     pub(super) fn kept_from(source: &Bytes, value: &[u8]) -> Self {
         if value.len() < source.len() / 2 {
             Self::bare(Bytes::copy_from_slice(value))
@@ -55,13 +55,13 @@ impl Json {
         }
     }
 
-    /// The same for an object whose members were seen on the way.
+    /// Returns an object in `source`, with the places of its members.
     pub(super) fn kept_object(source: &Bytes, value: &[u8], members: Vec<Member>) -> Self {
         let index = (value.len() >= LARGE && value.starts_with(b"{")).then(|| Arc::new(members));
         Self { index, ..Self::kept_from(source, value) }
     }
 
-    /// A value whose end was found by the scan; `None` if it is no text.
+    /// Returns a value whose end the scan found; `None` if it is not UTF-8.
     pub(super) fn scanned(text: Bytes) -> Option<Self> {
         std::str::from_utf8(&text).is_ok().then(|| Self::bare(text))
     }
@@ -70,12 +70,12 @@ impl Json {
         Self { text, index: None }
     }
 
-    /// Text that this crate wrote itself.
+    /// Wraps text that this crate wrote itself.
     pub(super) const fn trusted(text: Bytes) -> Self {
         Self::bare(text)
     }
 
-    /// An object with these members.
+    /// Creates an object with these members.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
         let mut text = Vec::with_capacity(256);
         text.push(b'{');
@@ -86,28 +86,29 @@ impl Json {
         Self::trusted(text.into())
     }
 
-    /// `{}`.
+    /// Creates an empty object, `{}`.
     pub const fn empty_object() -> Self {
         Self::bare(Bytes::from_static(b"{}"))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.text).expect("JSON was checked when it was taken in")
     }
 
-    /// The text as shared bytes.
+    /// Returns the text as shared bytes.
     pub const fn as_bytes(&self) -> &Bytes {
         &self.text
     }
 
-    /// The value of this key, if it is an object that has it; without a copy. The last one wins.
+    /// Returns the value of this key, if this is an object that has it; without a copy. The last of equal
+    /// keys wins.
     pub fn member(&self, key: &str) -> Option<Self> {
         let [value] = self.pick([key]);
         value
     }
 
-    /// The values of these keys, by one look at the text.
+    /// Returns the values of these keys, in one pass over the text.
     pub fn pick<const N: usize>(&self, keys: [&str; N]) -> [Option<Self>; N] {
         let places = match &self.index {
             Some(index) => {
@@ -120,12 +121,12 @@ impl Json {
         places.map(|place| place.map(|place| Self::bare(self.text.slice(place))))
     }
 
-    /// The text in it, if it is a string; without a copy unless something in it is escaped.
+    /// Returns the contents of a string; without a copy unless it has escapes.
     pub fn string(&self) -> Option<Cow<'_, str>> {
         string(&self.text)
     }
 
-    /// The members in their order, if it is an object; values without a copy.
+    /// Returns the members in their order, if this is an object; values without a copy.
     pub fn members(&self) -> Vec<(String, Self)> {
         let part = |member: &Member| {
             let key = String::from_utf8_lossy(&name_of(&self.text, member)).into_owned();
@@ -141,7 +142,8 @@ impl Json {
         }
     }
 
-    /// The same object with these members behind its own. What is no object stays what it is.
+    /// Returns the object with these members added at the end. A value that is no object is returned
+    /// unchanged.
     pub fn with_members(&self, more: impl IntoIterator<Item = (String, Self)>) -> Self {
         let Some(open) = self.text.strip_suffix(b"}") else { return self.clone() };
         let mut text = open.to_vec();
@@ -152,21 +154,21 @@ impl Json {
         Self::trusted(text.into())
     }
 
-    /// The elements, if it is an array; without a copy.
+    /// Returns the elements, if this is an array; without a copy.
     pub fn elements(&self) -> Option<Vec<Self>> {
         let mut elements = Vec::new();
         scan::elements(&self.text, |place| elements.push(Self::bare(self.text.slice(place))))?;
         Some(elements)
     }
 
-    /// Reads what the caller needs of it.
+    /// Deserializes the value; `None` if it does not fit the type.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
         serde_json::from_slice(&self.text).ok()
     }
 }
 
 impl PartialEq for Json {
-    /// The same text; what was seen of it does not matter.
+    /// Compares the text only.
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
@@ -181,7 +183,7 @@ impl From<serde_json::Value> for Json {
 }
 
 impl Serialize for Json {
-    /// Byte for byte, in the words of `serde_json`; no other format can carry it.
+    /// Byte for byte, by `serde_json`; no other format can carry it.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw: &RawValue =
             serde_json::from_slice(&self.text).map_err(serde::ser::Error::custom)?;
@@ -190,7 +192,7 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Byte for byte, in the words of `serde_json`; no other format can carry it.
+    /// Byte for byte, by `serde_json`; no other format can carry it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: Box<RawValue> = Deserialize::deserialize(deserializer)?;
         Ok(Self::bare(Box::<str>::from(raw).into_boxed_bytes().into_vec().into()))
@@ -204,13 +206,13 @@ impl fmt::Debug for Json {
     }
 }
 
-/// Where the value of `key` stands in the text of an object; the last one wins.
+/// Returns the place of the value of `key` in the text of an object; the last of equal keys wins.
 pub(crate) fn member(object: &str, key: &str) -> Option<Range<usize>> {
     let [place] = places_of(object.as_bytes(), [key]);
     place
 }
 
-/// The same for several keys, by one look at the text.
+/// Returns the places of the values of several keys, in one pass over the text.
 pub(super) fn places_of<const N: usize>(
     object: &[u8],
     keys: [&str; N],
@@ -222,7 +224,7 @@ pub(super) fn places_of<const N: usize>(
     }
 }
 
-/// Notes where the value of a member stands, if its name is one of the keys.
+/// Notes the place of a member's value, if its name is one of the keys.
 fn note<const N: usize>(
     places: &mut [Option<Range<usize>>; N],
     keys: [&str; N],
@@ -235,10 +237,10 @@ fn note<const N: usize>(
     }
 }
 
-/// Writes a member behind those that the text of an open object has.
+/// Appends a member to the text of an open object.
 fn put_member(text: &mut Vec<u8>, key: &str, value: &Json) {
     text.reserve(key.len() + value.text.len() + 8);
-    // By the text: an object whose keys cannot be read is not an empty one.
+    // The text decides: an object whose keys cannot be read is not an empty one.
     if text.trim_ascii_end() != b"{" {
         text.push(b',');
     }
@@ -247,7 +249,7 @@ fn put_member(text: &mut Vec<u8>, key: &str, value: &Json) {
     text.extend_from_slice(&value.text);
 }
 
-/// The text in this JSON, if it is a string; without a copy unless something in it is escaped.
+/// Returns the contents of a JSON string; without a copy unless it has escapes.
 pub(super) fn string(json: &[u8]) -> Option<Cow<'_, str>> {
     let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     match memchr(b'\\', inside) {
@@ -256,18 +258,18 @@ pub(super) fn string(json: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The name of a member, whatever it was written like.
+/// Returns the name of a member, with escapes decoded.
 pub(super) fn name_of<'a>(object: &'a [u8], member: &Member) -> Cow<'a, [u8]> {
     let raw = &object[member.key.clone()];
     if !raw.contains(&b'\\') {
         return Cow::Borrowed(raw);
     }
     let quoted = &object[member.key.start - 1..=member.key.end];
-    // Half of a pair of surrogates is no character, and names nothing.
+    // Half of a surrogate pair is no character, and names nothing.
     Cow::Owned(serde_json::from_slice::<String>(quoted).unwrap_or_default().into())
 }
 
-/// A text of this size is worth remembering what stands where.
+/// The size from which an object's members are indexed.
 const LARGE: usize = 1024;
 
 #[cfg(test)]
@@ -336,7 +338,7 @@ mod tests {
         for (text, expected) in [
             ("{}", r#"{"a\"":1.10}"#),
             (r#"{"b": {} }"#, r#"{"b": {} ,"a\"":1.10}"#),
-            // A key that is no Unicode: JSON, but nothing that a string can hold.
+            // A key that is no Unicode: valid JSON, but not a string in Rust.
             (r#"{"\ud800":0}"#, r#"{"\ud800":0,"a\"":1.10}"#),
             ("[]", "[]"),
             (r#""}""#, r#""}""#),

@@ -1,13 +1,13 @@
-//! JSON-RPC messages: who is meant, what is asked, and the rest as the bytes it was.
+//! JSON-RPC messages: id, method and kind are read, the rest is kept as the bytes it was.
 //!
-//! The envelope reads id, method and kind. Params, results and errors stay raw, so big integers,
-//! number spelling, key order, unknown fields and duplicate keys pass through untouched. Nothing
-//! here knows about HTTP, sessions or recovery.
+//! Params, results and errors stay raw, so that big integers, number spelling, key order, unknown fields and
+//! duplicate keys pass through untouched. Nothing here knows about HTTP, sessions or recovery.
 
 pub mod code;
 mod elements;
 mod envelope;
 mod json;
+pub mod notification;
 mod scan;
 mod write;
 
@@ -24,42 +24,42 @@ use serde::Deserialize;
 /// One JSON-RPC message from the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Something that happened; nobody waits for an answer.
+    /// A notification, which has no answer.
     Notification {
-        /// What happened.
+        /// The JSON-RPC method.
         method: Box<str>,
-        /// The details, as sent.
+        /// The params, as sent.
         params: Option<Json>,
     },
-    /// A question that we must answer.
+    /// A request that the client must answer.
     Request {
         /// The server's id, to be echoed.
         id: Id,
-        /// What is asked.
+        /// The JSON-RPC method.
         method: Box<str>,
-        /// The details, as sent.
+        /// The params, as sent.
         params: Option<Json>,
     },
-    /// The end of one of our requests.
+    /// The answer to one of the client's requests.
     Response {
-        /// Which request; servers leave it out of some refusals.
+        /// The id of the request; servers leave it out of some refusals.
         id: Option<Id>,
-        /// How it ended.
+        /// The answer.
         answer: Answer,
     },
 }
 
-/// How the server answered: both are final.
+/// The server's answer to a request; both kinds are final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A JSON-RPC error object. It is an answer like any other, not a failure of ours.
+    /// A JSON-RPC error object. It is an answer, and not a failure of the call.
     Error(Json),
     /// A result.
     Result(Json),
 }
 
 impl Answer {
-    /// An error with this code and these words.
+    /// Creates an error with this code and message.
     pub fn refusal(code: i64, message: &str) -> Self {
         #[derive(serde::Serialize)]
         struct Refusal<'a> {
@@ -71,14 +71,14 @@ impl Answer {
         Self::Error(Json::of(&refusal).expect("a number and a text are JSON"))
     }
 
-    /// The answer as it was sent.
+    /// Returns the answer as it was sent.
     pub const fn json(&self) -> &Json {
         match self {
             Self::Error(json) | Self::Result(json) => json,
         }
     }
 
-    /// Code and message, if this is an error that has them.
+    /// Returns the code and message, if this is an error.
     pub fn error(&self) -> Option<RpcError> {
         match self {
             Self::Error(json) => Some(json.read().unwrap_or_else(|| RpcError::text(json))),
@@ -94,12 +94,12 @@ impl Answer {
 pub struct RpcError {
     /// The code.
     pub code: i64,
-    /// The words.
+    /// The message.
     pub message: String,
 }
 
 impl RpcError {
-    /// What can be said of an error that is no object.
+    /// Reads an error that is no object.
     fn text(json: &Json) -> Self {
         let message = json.read().unwrap_or_else(|| json.as_str().to_owned());
         Self { code: 0, message }
@@ -115,12 +115,12 @@ impl Id {
         Self(raw)
     }
 
-    /// The id as it was written.
+    /// Returns the id as it was written.
     pub const fn json(&self) -> &Json {
         &self.0
     }
 
-    /// The number of one of our requests, if this id can mean one.
+    /// Returns the number of one of our requests, if this id can mean one.
     ///
     /// Our ids are whole numbers, but servers echo them as `7`, `7.0` and `"7"`.
     pub fn number(&self) -> Option<u64> {

@@ -1,28 +1,28 @@
-//! Where a JSON value ends, by one look at each byte.
+//! Finds the end of a JSON value, in one pass over its bytes.
 //!
-//! Checks what RFC 8259 asks for and builds nothing: no numbers, no strings, no tree. Every answer of a
-//! server goes through here once, so this is what a large one costs. Bytes that are not UTF-8 are the
-//! caller's to find. Nesting of any depth takes a bit for each level and no stack.
+//! It checks what RFC 8259 requires and builds nothing: no numbers, no strings, no tree. Every answer of a
+//! server goes through here once, so this is what a large one costs. The caller checks for UTF-8. Nesting of
+//! any depth takes one bit for each level and no stack.
 //!
 //! Steps are `inline(always)`: left to the compiler, a row of small values costs a fifth more.
 
 use std::ops::Range;
 
-/// A member of an object: where its key stands, without quotes, and where its value does.
+/// The places of a member of an object: its key, without quotes, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) key: Range<usize>,
     pub(super) value: Range<usize>,
 }
 
-/// Where the only value of this text stands; `None` if that is not what it is.
+/// Returns the place of the only value in this text; `None` if there is not exactly one.
 pub(super) fn only_value(text: &[u8]) -> Option<Range<usize>> {
     let start = blank(text, 0);
     let end = value_end(text, start)?;
     (blank(text, end) == text.len()).then_some(start..end)
 }
 
-/// Hands over the members of the object that this text is, in their order; `None` if it is no object.
+/// Calls `each` with the members of the object in this text, in their order; `None` if it is no object.
 pub(super) fn members(text: &[u8], mut each: impl FnMut(Member)) -> Option<()> {
     let end = walk(text, blank(text, 0), |key, start| {
         let end = value_end(text, start)?;
@@ -32,8 +32,8 @@ pub(super) fn members(text: &[u8], mut each: impl FnMut(Member)) -> Option<()> {
     (blank(text, end) == text.len()).then_some(())
 }
 
-/// The same, and with each member that is an object where the members of that one stand in it: found by
-/// the same look at each byte.
+/// Calls `each` with the members of the object in this text and, for each member that is an object, with that
+/// object's members, in one pass over the bytes.
 pub(super) fn nested_members(text: &[u8], mut each: impl FnMut(Member, Vec<Member>)) -> Option<()> {
     let end = walk(text, blank(text, 0), |key, start| {
         let mut inner = Vec::new();
@@ -52,8 +52,8 @@ pub(super) fn nested_members(text: &[u8], mut each: impl FnMut(Member, Vec<Membe
     (blank(text, end) == text.len()).then_some(())
 }
 
-/// Walks the object whose brace is at `at`, and returns what is behind it. `value` is told a key and
-/// where its value begins, and says where that ends.
+/// Walks the object whose brace is at `at`, and returns the place after it. `value` gets a key and the place
+/// where its value begins, and returns where that ends.
 fn walk(
     text: &[u8],
     at: usize,
@@ -78,7 +78,7 @@ fn walk(
     }
 }
 
-/// Hands over the elements of the array that this text is; `None` if it is no array.
+/// Calls `each` with the elements of the array in this text; `None` if it is no array.
 pub(super) fn elements(text: &[u8], mut each: impl FnMut(Range<usize>)) -> Option<()> {
     let mut at = array_start(text)?;
     let mut is_first = true;
@@ -90,20 +90,20 @@ pub(super) fn elements(text: &[u8], mut each: impl FnMut(Range<usize>)) -> Optio
     Some(())
 }
 
-/// What stands in an array from some place on.
+/// What follows at some place in an array.
 pub(super) enum Element {
-    /// The array ends, and with it the text.
+    /// The end of the array and of the text.
     End,
     Value(Range<usize>),
 }
 
-/// Behind the bracket of the array that this text may be.
+/// Returns the place after the opening bracket, if this text begins with an array.
 pub(super) fn array_start(text: &[u8]) -> Option<usize> {
     let start = blank(text, 0);
     (text.get(start) == Some(&b'[')).then_some(start + 1)
 }
 
-/// What stands in an array behind `at`, which is where its start or its last element ended.
+/// Returns what follows `at` in an array, where `at` is the end of its bracket or of its last element.
 pub(super) fn element(text: &[u8], at: usize, is_first: bool) -> Option<Element> {
     let mut at = blank(text, at);
     if text.get(at) == Some(&b']') {
@@ -115,7 +115,7 @@ pub(super) fn element(text: &[u8], at: usize, is_first: bool) -> Option<Element>
     Some(Element::Value(at..value_end(text, at)?))
 }
 
-/// Where the value ends that begins at `at`, or behind white space there.
+/// Returns the end of the value that begins at `at`, or after white space there.
 fn value_end(text: &[u8], mut at: usize) -> Option<usize> {
     let mut nesting = Nesting::default();
     loop {
@@ -143,7 +143,7 @@ fn value_end(text: &[u8], mut at: usize) -> Option<usize> {
             b'n' => word_end(text, sign.at, b"null")?,
             _ => number_end(text, sign.at)?,
         };
-        // A value has ended; what follows depends on what it stands in.
+        // A value has ended; what may follow depends on its container.
         loop {
             let Some(container) = nesting.inner() else { return Some(at) };
             let sign = next(text, at)?;
@@ -161,14 +161,14 @@ fn value_end(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A byte that is no white space, and where it stands.
+/// A byte that is no white space, and its place.
 #[derive(Clone, Copy)]
 struct Sign {
     byte: u8,
     at: usize,
 }
 
-/// The first byte from `at` on that is no white space. Nearly always that is the first.
+/// Returns the first byte from `at` on that is no white space. Nearly always it is the first.
 #[inline(always)]
 fn next(text: &[u8], at: usize) -> Option<Sign> {
     let byte = *text.get(at)?;
@@ -181,7 +181,7 @@ fn next_behind_blank(text: &[u8], at: usize) -> Option<Sign> {
     Some(Sign { byte: *text.get(at)?, at })
 }
 
-/// Behind the white space at `at`.
+/// Returns the place after the white space at `at`.
 fn blank(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
@@ -189,21 +189,21 @@ fn blank(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The key that begins with this quote, without its quotes.
+/// Returns the place of the key that begins with this quote, without its quotes.
 #[inline(always)]
 fn key(text: &[u8], quote: Sign) -> Option<Range<usize>> {
     let start = quote.at + 1;
     (quote.byte == b'"').then(|| Some(start..string_end(text, start)? - 1))?
 }
 
-/// Behind the colon of the key that ended at `at`.
+/// Returns the place after the colon of the key that ended at `at`.
 #[inline(always)]
 fn value_start(text: &[u8], at: usize) -> Option<usize> {
     let colon = next(text, at)?;
     (colon.byte == b':').then_some(colon.at + 1)
 }
 
-/// Behind the closing quote of the string whose first character is at `at`.
+/// Returns the place after the closing quote of the string whose first character is at `at`.
 #[inline(always)]
 fn string_end(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
@@ -224,18 +224,18 @@ fn string_end(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Marks bytes that need a look: quotes, backslashes and control characters. Only the lowest mark is
-/// sure to be right, which is the one that counts.
+/// Marks bytes that need a closer look: quotes, backslashes and control characters. Only the lowest mark is
+/// sure to be right, and only that one is used.
 const fn special(eight: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // With its second bit turned a quote is a space, and only control characters are less.
+    // A quote with its second bit flipped is a space, and only control characters are lower.
     let up_to_space = (eight ^ (ONES * 2)).wrapping_sub(ONES * (b' ' as u64 + 1));
     let backslash = (eight ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
     (up_to_space | backslash) & !eight & HIGH
 }
 
-/// Behind the escape whose backslash stands before `at`.
+/// Returns the place after the escape whose backslash is before `at`.
 #[inline(always)]
 fn escape_end(text: &[u8], at: usize) -> Option<usize> {
     match text.get(at)? {
@@ -271,21 +271,21 @@ fn number_end(text: &[u8], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Behind the digits at `at`, of which there must be one.
+/// Returns the place after the digits at `at`, of which there must be one.
 #[inline(always)]
 fn digits_end(text: &[u8], at: usize) -> Option<usize> {
     let count = text.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (count > 0).then_some(at + count)
 }
 
-/// What a value stands in.
+/// The container of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Container {
     Array,
     Object,
 }
 
-/// The containers that are open, a bit for each: the innermost 64 at hand, the others put by.
+/// The open containers, one bit for each: the innermost 64 in `near`, the others in `far`.
 #[derive(Default)]
 struct Nesting {
     depth: usize,

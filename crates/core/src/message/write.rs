@@ -1,8 +1,8 @@
-//! Writing messages around bytes that are not ours.
+//! Writing messages around the application's own bytes.
 //!
-//! Params are copied once, as they are. What is changed in them stands in `_meta`: each send needs a
-//! progress token of its own, so ours stands in for the caller's on the wire and the caller's is put
-//! back into each progress notification; and a stateless request says there who we are.
+//! Params are copied once, as they are. Only `_meta` is changed: each send needs a progress token of its own,
+//! so the link's token replaces the caller's on the wire, and the caller's is restored in each progress
+//! notification; and a stateless request names the client there.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -20,11 +20,11 @@ pub(crate) struct Params {
     slot: Option<Slot>,
     /// The token that the caller wrote, if it wrote one.
     pub(crate) caller_token: Option<Json>,
-    /// Where the name stands of what is asked for: of a tool, say.
+    /// The place of the name that the params ask for, such as a tool's.
     name: Option<Range<usize>>,
 }
 
-/// Where our token goes, and what must stand around it there.
+/// The place of the link's token, and the text around it.
 #[derive(Clone, Debug)]
 struct Slot {
     place: Range<usize>,
@@ -56,7 +56,7 @@ impl Params {
         Self { text, slot, caller_token, name }
     }
 
-    /// What is asked for, if it has a name: a tool, say.
+    /// Returns the name that the params ask for, such as a tool's, if there is one.
     pub(crate) fn name(&self) -> Option<Arc<str>> {
         let name = self.text.as_ref()?.as_bytes().slice(self.name.clone()?);
         Json::trusted(name).string().map(Arc::from)
@@ -67,12 +67,12 @@ impl Params {
         self.slot.is_some()
     }
 
-    /// The text without a token of ours.
+    /// Returns the text without a token of the link.
     pub(crate) const fn text(&self) -> Option<&Json> {
         self.text.as_ref()
     }
 
-    /// The whole request, with `id` as its id and as its progress token.
+    /// Returns the whole request, with `id` as its id and as its progress token.
     pub(crate) fn request_body(&self, id: u64, method: &str) -> Bytes {
         let length = self.text.as_ref().map_or(0, |text| text.as_bytes().len());
         let mut body = BytesMut::with_capacity(length + method.len() + 128);
@@ -97,7 +97,7 @@ impl Params {
 }
 
 impl Params {
-    /// The same for a server that remembers nothing.
+    /// Returns the whole request for a stateless server, with the members of `_meta` that it needs.
     pub(crate) fn stateless_body(&self, id: u64, method: &str, ours: &Meta) -> Bytes {
         let params = self.text.as_ref().map_or("{}", Json::as_str);
         let token = self.slot.as_ref().map(|_| id);
@@ -110,16 +110,17 @@ impl Params {
     }
 }
 
-/// What we say of ourselves in the `_meta` of everything that a stateless server is sent.
+/// What the link adds to the `_meta` of every message to a stateless server.
 #[derive(Debug)]
 pub(crate) struct Meta {
-    /// Members that win over the caller's.
+    /// Members that replace the caller's.
     pub(crate) always: String,
-    /// The level of log messages, unless the caller says another.
+    /// The level of log messages, unless the caller names another.
     pub(crate) log_level: Option<Json>,
 }
 
-/// Params with our members in their `_meta`, besides those of the caller that are not ours to say.
+/// Writes params with the link's members in their `_meta`, and those of the caller that the link does not
+/// set.
 fn put_with_meta(body: &mut BytesMut, params: &str, ours: &Meta, token: Option<u64>) {
     let place = member(params, "_meta");
     let theirs = place.clone().map(|place| &params[place]);
@@ -148,12 +149,12 @@ fn put_with_meta(body: &mut BytesMut, params: &str, ours: &Meta, token: Option<u
             put(body, &format!(r#"{{"_meta":{meta}{comma}"#));
             put(body, rest);
         }
-        // Params that are no object have no room; the server will say so.
+        // Params that are no object have no room for `_meta`; the server will refuse them.
         _ => put(body, params),
     }
 }
 
-/// The members of a caller's `_meta` that are not ours to say, each behind a comma.
+/// Returns the members of a caller's `_meta` that the link does not set, each after a comma.
 fn kept_members(meta: &str) -> String {
     let Ok(meta) = Json::new(meta.to_owned()) else { return String::new() };
     let mut kept = String::new();
@@ -166,7 +167,7 @@ fn kept_members(meta: &str) -> String {
     kept
 }
 
-/// A notification of ours.
+/// Returns the body of a notification.
 pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
     let mut body = BytesMut::new();
     put(&mut body, r#"{"jsonrpc":"2.0","method":"#);
@@ -179,7 +180,7 @@ pub(crate) fn notification_body(method: &str, params: Option<&Json>) -> Bytes {
     body.freeze()
 }
 
-/// A notification to a server that remembers nothing.
+/// Returns the body of a notification to a stateless server.
 pub(crate) fn stateless_notification_body(
     method: &str,
     params: Option<&Json>,
@@ -193,7 +194,7 @@ pub(crate) fn stateless_notification_body(
     body.freeze()
 }
 
-/// Our answer to a request of the server.
+/// Returns the body of an answer to a request of the server.
 pub(crate) fn answer_body(id: &Id, answer: &Answer) -> Bytes {
     let (key, json) = match answer {
         Answer::Error(json) => ("error", json),
@@ -208,7 +209,7 @@ pub(crate) fn answer_body(id: &Id, answer: &Answer) -> Bytes {
     body.freeze()
 }
 
-/// Progress params with the caller's token where ours stands.
+/// Returns progress params with the caller's token in place of the link's.
 pub(crate) fn with_caller_token(params: Json, token: Option<&Json>) -> Json {
     let Some((token, place)) = token.zip(member(params.as_str(), "progressToken")) else {
         return params;
@@ -218,7 +219,7 @@ pub(crate) fn with_caller_token(params: Json, token: Option<&Json>) -> Json {
     Json::trusted(restored.into())
 }
 
-/// Room inside a `_meta` that has no token yet.
+/// Returns the slot for a token in a `_meta` that has none.
 fn token_slot(whole: &str, meta: Range<usize>) -> Option<Slot> {
     let inside = whole.get(meta.clone())?.strip_prefix('{')?;
     let after = if is_empty_inside(inside) { "" } else { "," };
@@ -226,7 +227,7 @@ fn token_slot(whole: &str, meta: Range<usize>) -> Option<Slot> {
     Some(Slot { place: start..start, before: r#""progressToken":"#, after })
 }
 
-/// Room for a `_meta` where there is none.
+/// Returns the slot for a `_meta` in params that have none.
 fn meta_slot(whole: &str) -> Option<Slot> {
     let start = whole.find('{')? + 1;
     let after = if is_empty_inside(&whole[start..]) { "}" } else { "}," };
@@ -245,7 +246,7 @@ fn put(body: &mut BytesMut, text: &str) {
     body.put_slice(text.as_bytes());
 }
 
-/// The start of a request, up to its method.
+/// Writes the start of a request, up to its method.
 fn put_start(body: &mut BytesMut, id: u64, method: &str) {
     put(body, r#"{"jsonrpc":"2.0","id":"#);
     put_number(body, id);
@@ -262,7 +263,7 @@ fn put_string(body: &mut BytesMut, text: &str) {
 }
 
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// What only the link may say in `_meta`.
+/// The members of `_meta` that only the link may set.
 const OUR_MEMBERS: [&str; 3] = [
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/clientInfo",
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(answer_body(&id, &answer), r#"{"jsonrpc":"2.0","id":"a-1","result":{}}"#);
     }
 
-    /// The params of a request with id 3.
+    /// Returns the params of a request with id 3.
     fn body(params: Option<&str>, wants_progress: bool) -> String {
         let text = params.map(|text| Json::new(text.to_owned()).unwrap());
         let body = Params::new(text, wants_progress).request_body(3, "m");

@@ -1,10 +1,10 @@
-//! Any text as the value of a header.
+//! Encoding any text as the value of a header.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::HeaderValue;
 
-/// The text itself, or `=?base64?...?=` where a header could not carry it unharmed.
+/// Returns the text itself, or `=?base64?...?=` if a header could not carry it unchanged.
 pub fn encode(text: &str) -> HeaderValue {
     if is_plain(text)
         && let Ok(value) = HeaderValue::from_str(text)
@@ -15,7 +15,7 @@ pub fn encode(text: &str) -> HeaderValue {
     HeaderValue::try_from(wrapped).expect("letters, digits and signs are visible ASCII")
 }
 
-/// Whether a header brings the text to the other side as it is, and as nothing else.
+/// Whether a header carries the text unchanged and unambiguously.
 fn is_plain(text: &str) -> bool {
     let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let is_trimmed = text.trim_matches(' ').len() == text.len();

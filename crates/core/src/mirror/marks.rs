@@ -1,7 +1,7 @@
-//! The marks in a schema, found and checked.
+//! Finding and checking the marks in a schema.
 //!
-//! A mark counts only where the way to its argument is fixed: through `properties` and nothing else. One
-//! in a list, an alternative or a definition has no one value that it could stand for.
+//! A mark counts only where the path to its argument is fixed: through `properties` and nothing else. In a
+//! list, an alternative or a definition it would have no single value.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::message::Json;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
     why: &'static str,
-    /// The argument, from the outermost object inwards.
+    /// The path of the argument, from the outermost object inwards.
     path: String,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Unfit {
 impl std::error::Error for Unfit {}
 
 pub(super) fn read(schema: &Json) -> Result<Vec<Mirror>, Unfit> {
-    // Most schemas have none, and need not be walked.
+    // Most schemas have no mark, and need not be walked.
     if memchr::memmem::find(schema.as_bytes(), MARK.as_bytes()).is_none() {
         return Ok(Vec::new());
     }
@@ -39,7 +39,7 @@ pub(super) fn read(schema: &Json) -> Result<Vec<Mirror>, Unfit> {
 
 struct Walk {
     mirrors: Vec<Mirror>,
-    /// The names of headers that are taken.
+    /// The header names that are taken.
     names: BTreeSet<String>,
 }
 
@@ -71,7 +71,7 @@ impl Walk {
                         path.pop();
                     }
                 }
-                // Data of the schema's own: whatever looks like a mark there is none.
+                // Text in these is data, and never a mark.
                 "const" | "default" | "enum" | "examples" => {}
                 _ => {
                     for part in part.elements().unwrap_or_else(|| vec![part]) {
@@ -105,7 +105,7 @@ impl Walk {
     }
 }
 
-/// Whether the value has one spelling. A number that need not be whole has many.
+/// Whether the value has only one spelling. A number that need not be whole has many.
 fn is_primitive(schema: &Json) -> bool {
     let kind = schema.member("type").and_then(|kind| kind.read::<String>());
     matches!(kind.as_deref(), Some("boolean" | "integer" | "string"))
@@ -120,5 +120,5 @@ fn unfit(why: &'static str, path: &[String]) -> Unfit {
 }
 
 const MARK: &str = "x-mcp-header";
-/// More than any schema of a person's making.
+/// The deepest nesting that is walked: more than a schema written by a person has.
 const DEEPEST: usize = 64;

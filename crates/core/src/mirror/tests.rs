@@ -161,7 +161,7 @@ fn of(schema: Value) -> Result<Mirrors, Unfit> {
     Mirrors::of_schema(&Json::from(schema))
 }
 
-/// Each as `name: value`.
+/// Returns each header as `name: value`.
 fn headers(mirrors: &Mirrors, arguments: Value) -> Vec<String> {
     let sent = mirrors.headers(&Json::from(arguments));
     sent.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect()

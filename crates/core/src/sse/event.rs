@@ -1,7 +1,7 @@
-//! What one block of an event stream said, and the id it may carry.
+//! One event of a stream, and the id it may carry.
 //!
-//! Neither type shows what it holds when it is printed for debugging: data is somebody's payload, and
-//! whoever knows an event id may be able to resume the stream it came from.
+//! Neither type prints what it holds: data is payload, and an event id may let its holder resume the stream
+//! it came from.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 /// One block of the stream, as a blank line ended it.
 ///
-/// The standard would not dispatch a block without data; it is reported all the same, because an id
-/// or a delay may come alone and the caller must see it.
+/// The standard would not dispatch a block without data; it is still reported, because an id or a delay may
+/// come alone and the caller must see it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SseEvent {
     /// The last `event` field, unless it was empty or `message`, which is the kind of an event without one.
@@ -21,7 +21,7 @@ pub struct SseEvent {
     ///
     /// This may be a slice of the chunk it arrived in, and then keeps that whole chunk in memory.
     pub data: Bytes,
-    /// The last valid `id` field of this very block; an empty one takes the last id back.
+    /// The last valid `id` field of this very block; an empty one clears the last id.
     pub id: Option<EventId>,
     /// The last valid `retry` field of this very block: how long to wait before reconnecting.
     pub retry: Option<Duration>,
@@ -46,21 +46,21 @@ impl fmt::Debug for SseEvent {
     }
 }
 
-/// The name a server gave to a place in its stream; cheap to clone.
+/// The id that a server gave to a place in its stream; cheap to clone.
 ///
-/// It owns its text rather than a slice of a chunk: the last id lives as long as its stream, and would
-/// keep the chunk with it.
+/// It owns its text rather than a slice of a chunk: the last id lives as long as its stream, and would keep
+/// the chunk with it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(Arc<str>);
 
 impl EventId {
-    /// The id as the server wrote it.
+    /// Returns the id as the server wrote it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether the id is empty, which takes back any earlier id of the stream.
+    /// Whether the id is empty, which clears any earlier id of the stream.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -21,7 +21,7 @@ use memchr::memchr2;
 use super::TooLarge;
 use super::block::Block;
 
-/// The stream as far as it has been fed, cut up to some place.
+/// The stream as far as it has been fed, and how far it has been cut.
 pub(super) struct Lines {
     limit: usize,
     /// How many bytes the field lines of the current block have brought so far.
@@ -31,7 +31,7 @@ pub(super) struct Lines {
     begun: Vec<u8>,
     /// How many of the first bytes of `begun` are known to be ASCII.
     begun_ascii: usize,
-    /// The chunk being read; empty if it has been let go.
+    /// The chunk being read; empty once it has been dropped.
     chunk: Bytes,
     /// How much of `chunk` has been read.
     at: usize,
@@ -39,13 +39,13 @@ pub(super) struct Lines {
     waiting: VecDeque<Bytes>,
 }
 
-/// Why reading stopped, other than for want of bytes.
+/// Why reading stopped, other than for lack of bytes.
 pub(super) enum Stop {
     /// An empty line: the block is complete.
     Blank,
     /// The end of a comment line.
     Comment,
-    /// The block is complete, and its only data lies here in the chunk.
+    /// The block is complete, and its only data is at this place in the chunk.
     Message(Range<usize>),
     /// The block has outgrown the limit.
     TooLarge(TooLarge),
@@ -54,7 +54,7 @@ pub(super) enum Stop {
 /// What the next byte belongs to, in the order a stream passes through.
 #[derive(Clone, Copy)]
 enum Place {
-    /// The start of the stream; so many bytes have matched the byte order mark.
+    /// The start of the stream; the number of bytes that have matched the byte order mark.
     StreamStart(usize),
     /// The start of a line.
     LineStart,
@@ -62,10 +62,10 @@ enum Place {
     InField,
     /// A comment line.
     InComment,
-    /// The start of a line after CR. The CR has ended its line already, so that nobody waits for a
-    /// byte that may never come; an LF that follows is still part of that line end.
+    /// The start of a line after CR. The CR has already ended its line, so that an event never waits for a
+    /// byte that may not come; an LF that follows is still part of that line end.
     AfterCr,
-    /// Nowhere: a block was too large.
+    /// The end: a block was too large.
     Spent,
 }
 
@@ -100,7 +100,7 @@ impl Lines {
         }
     }
 
-    /// The chunk being read, in which the block may have left its data.
+    /// Returns the chunk being read, in which the block may have left its data.
     pub(super) fn chunk(&self) -> &Bytes {
         &self.chunk
     }
@@ -147,7 +147,7 @@ impl Lines {
     }
 
     fn next_chunk(&mut self) -> Option<()> {
-        // The old one is let go even if none follows, so that an idle stream holds nothing.
+        // The old chunk is dropped even if none follows, so that an idle stream holds nothing.
         self.chunk = Bytes::new();
         self.at = 0;
         self.chunk = self.waiting.pop_front()?;
@@ -166,7 +166,7 @@ impl Lines {
                 };
             }
             _ if before.is_empty() => self.place = Place::LineStart,
-            // What began like the mark turns out to be the start of some field's name.
+            // What began like the mark is the start of a field's name.
             _ => {
                 self.begun.extend_from_slice(before);
                 self.used = before.len();
@@ -211,20 +211,20 @@ impl Lines {
         None
     }
 
-    /// What has not been read of the chunk.
+    /// Returns the unread part of the chunk.
     fn rest(&self) -> &[u8] {
         self.chunk.get(self.at..).unwrap_or_default()
     }
 
-    /// Counts so many bytes of a field line against the limit.
+    /// Counts the bytes of a field line against the limit.
     #[inline]
     fn count(&mut self, len: usize) -> Option<Stop> {
         self.used = self.used.saturating_add(len);
         (self.used > self.limit).then(|| Stop::TooLarge(self.give_up()))
     }
 
-    /// Whether the line at `range` is a whole line of data, and the last of its block. Almost every event
-    /// has one, and is read in one go for it.
+    /// Whether the line at `range` is a whole line of data, and the last of its block. Almost every event is
+    /// a single such line, and is then read at once.
     fn is_message(&self, range: &Range<usize>) -> bool {
         let end = self.chunk.get(range.end..).unwrap_or_default();
         let line = self.chunk.get(range.clone()).unwrap_or_default();
@@ -234,7 +234,7 @@ impl Lines {
     /// Keeps a piece of a field line until the rest of it comes.
     fn keep(&mut self, range: Range<usize>, ascii: usize) {
         if self.begun.is_empty() {
-            // Appending the second piece would double the room; doing it at once spares a copy.
+            // Appending the second piece would double the capacity; reserving it at once saves a copy.
             self.begun.reserve(2 * range.len());
         }
         if self.begun_ascii == self.begun.len() {
@@ -243,7 +243,7 @@ impl Lines {
         self.begun.extend_from_slice(self.chunk.get(range).unwrap_or_default());
     }
 
-    /// Goes past `len` bytes and the line end after them; says whether that end was there.
+    /// Advances past `len` bytes and the line end after them, and returns whether that end was there.
     fn pass(&mut self, len: usize) -> bool {
         self.at += len;
         let Some(&end) = self.chunk.get(self.at) else {
@@ -262,7 +262,7 @@ impl Lines {
     }
 }
 
-/// What a chunk holds of a line.
+/// The part of a line in a chunk.
 struct Piece {
     /// How many bytes come before the line end, or the end of the chunk.
     len: usize,
@@ -293,8 +293,8 @@ fn measure(bytes: &[u8]) -> Piece {
     }
 }
 
-/// The same for a line that has something else than printable ASCII behind its first `plain` bytes, or
-/// is about to end with its chunk.
+/// Finds the end of a line that has something other than printable ASCII after its first `plain` bytes, or
+/// may end with its chunk.
 fn measure_odd(bytes: &[u8], plain: usize) -> Piece {
     let rest = bytes.get(plain..).unwrap_or_default();
     match memchr2(b'\n', b'\r', rest) {
@@ -304,19 +304,19 @@ fn measure_odd(bytes: &[u8], plain: usize) -> Piece {
     }
 }
 
-/// Which of these bytes are line ends or beyond ASCII, and maybe some more: the highest bit of each.
+/// Marks the bytes that are line ends or beyond ASCII, by the highest bit of each.
 ///
-/// The lowest bit that is set is right; those above it may be set by its borrow.
+/// The lowest mark is right; those above it may be set by its borrow.
 const fn odd_bytes(word: [u8; 8]) -> u64 {
     let word = u64::from_le_bytes(word);
     (word.wrapping_sub(LOW) & !word | word) & HIGH
 }
 
-/// Goes on from `start`, block by block, while there is neither a line end nor anything beyond ASCII, and
-/// says where it stopped; may stop too early.
+/// Skips blocks from `start` on that hold neither a line end nor anything beyond ASCII, and returns where it
+/// stopped; it may stop too early.
 fn plain_blocks<const N: usize>(bytes: &[u8], start: usize) -> usize {
-    // As signed numbers, LF and CR are below 0x0e, and what is not ASCII is below zero. A fold without
-    // a way out, because that is what the compiler turns into a few vector instructions.
+    // As signed numbers, LF and CR are below 0x0e, and what is not ASCII is below zero. The fold has no early
+    // exit, because the compiler turns that into a few vector instructions.
     let is_odd = |block: &[u8; N]| {
         block.iter().fold(false, |is_odd, &byte| is_odd | (byte.cast_signed() < 0x0e))
     };
@@ -324,12 +324,12 @@ fn plain_blocks<const N: usize>(bytes: &[u8], start: usize) -> usize {
     start + N * blocks.iter().position(is_odd).unwrap_or(blocks.len())
 }
 
-/// In each byte the first above LF and CR.
+/// In each byte, the first value above LF and CR.
 const LOW: u64 = u64::from_le_bytes([0x0e; 8]);
-/// In each byte the bit that ASCII does not have.
+/// In each byte, the bit that ASCII does not have.
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
-/// What most events of most servers begin with.
+/// The line that most events of most servers begin with.
 const MESSAGE_LINE: &[u8; 15] = b"event: message\n";
 
 const DATA: &[u8; 6] = b"data: ";

@@ -370,9 +370,8 @@ fn neither_ids_nor_data_show_in_debug_output() {
     assert_eq!(format!("{:?}", EventId::from("secret")), "EventId(<6 bytes>)");
 }
 
-// Work that is quadratic in the size of the event would be several thousand times slower here, and
-// linear work a handful of times, for the sake of each chunk: the bound is far from both, and one
-// good try is enough.
+// Quadratic work would be several thousand times slower here, and linear work only a few times, because of
+// the cost of each chunk: the bound is far from both, and one good try is enough.
 #[test]
 #[expect(
     clippy::disallowed_methods,

@@ -152,8 +152,8 @@ fn a_probe_that_meets_the_other_era_leads_to_a_handshake_because_no_call_can() {
 
 #[test]
 fn an_open_breaker_finds_its_way_back_through_a_rested_connect_loop() {
-    // Found by the simulator, seed 122: the handshake of the probe waited for a connect loop that
-    // rested because nobody had waited for it.
+    // Found by the simulator, seed 122: the handshake of the probe waited for a connect loop that had stopped
+    // because nothing waited for it.
     let mut rig = open_breaker();
     rig.advance_to_send();
     let ping = rig.post();
@@ -303,7 +303,7 @@ fn open_breaker() -> Rig {
     rig
 }
 
-/// Calls that end by 502, one after the other.
+/// Makes `count` calls that end by 502, one after the other.
 fn strikes(rig: &mut Rig, count: usize) {
     for _ in 0..count {
         let id = rig.call("deploy");

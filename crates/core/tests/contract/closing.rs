@@ -1,4 +1,4 @@
-//! Closing, and what an operator can see.
+//! Closing, and the status that an operator can see.
 
 use ridethrough_core::breaker::BreakerState;
 use ridethrough_core::{Cause, Delivery, Era, Failure, Kind, Reason, Verb, Version, WaitingFor};
@@ -69,7 +69,7 @@ fn the_server_hears_which_calls_are_not_wanted_before_its_session_is_deleted() {
     let post = rig.post();
     rig.open(&post);
 
-    // Whoever leaves drops its calls and closes at once.
+    // An application that ends drops its calls and closes at once.
     rig.link.cancel(rig.now, id);
     rig.close();
 

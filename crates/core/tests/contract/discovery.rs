@@ -449,8 +449,8 @@ fn an_initialize_that_stays_refused_after_the_era_was_asked_is_refused() {
 
 #[test]
 fn a_server_that_is_upgraded_while_a_handshake_pauses_is_asked_again() {
-    // Found by the simulator, seed 100356 of both eras: a renewal that had asked for the era once went
-    // on with `initialize` for as long as somebody waited.
+    // Found by the simulator, seed 100356 of both eras: a renewal that had asked for the era once went on
+    // with `initialize` for as long as a call waited.
     let mut rig = either();
     rig.plays_handshake = false;
     let id = rig.call("deploy");
@@ -680,7 +680,7 @@ fn unsupported(rig: &mut Rig, request: &Outgoing, supported: &str) {
     rig.answer(request, 400, Content::Json, &body);
 }
 
-/// The eras that were found, in order.
+/// Returns the eras that were found, in order.
 fn found(rig: &Rig) -> Vec<Era> {
     let era = |event: &Event| match event {
         Event::EraFound { era } => Some(*era),

@@ -1,4 +1,4 @@
-//! Row 5 and L3: answers that speak of a lost session are asked about before a call is repeated.
+//! Row 5 and L3: an answer that speaks of a lost session is checked by a question before a call is repeated.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
@@ -358,7 +358,7 @@ fn a_caller_who_gives_up_while_the_session_is_asked_about_is_left_in_doubt() {
     assert!(rig.error(id).may_have_run());
 }
 
-/// A call that was refused so, and the question that follows.
+/// Returns a call that was refused so, and the question that follows.
 fn doubted(status: u16, words: &str) -> (Rig, ExchangeId, Outgoing) {
     let mut rig = Rig::connected();
     rig.plays_questions = false;
@@ -378,7 +378,7 @@ fn refused(status: u16, code: i64, words: &str) -> (Rig, ExchangeId) {
     (rig, id)
 }
 
-/// A call that one replica refused, with the question to the connection that made the session.
+/// Returns a call that one replica refused, and the question to the connection that made the session.
 fn asked_at_home() -> (Rig, ExchangeId, Outgoing) {
     let mut rig = Rig::new();
     (rig.plays_handshake, rig.plays_questions) = (false, false);
@@ -401,8 +401,8 @@ fn greet(rig: &mut Rig, session: &str) {
     rig.status(&initialized, 202);
 }
 
-/// The call that goes out next is refused by another replica, and the question after it, too: what is asked
-/// of the connection that made the session.
+/// Lets another replica refuse the next call and the question after it. Returns the question to the
+/// connection that made the session.
 fn refused_elsewhere(rig: &mut Rig) -> Outgoing {
     let post = rig.call_sent();
     lose(rig, &post, ELSEWHERE);

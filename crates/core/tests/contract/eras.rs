@@ -1,4 +1,5 @@
-//! Where the stateless era differs: no session, no resume, and closing is the cancel.
+//! The differences of the stateless era: no session, no resume, and a call is cancelled by closing its
+//! stream.
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{CallOptions, Event, Kind, Request, Version};

@@ -1,4 +1,4 @@
-//! Rule E5's guess: a session that was made for lack of evidence, and is not wanted after all.
+//! Rule E5's guess: a session that was made without evidence, and turns out to be unwanted.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::session::SessionId;
@@ -120,7 +120,7 @@ fn a_session_in_a_revision_that_nobody_here_speaks_is_deleted() {
     }
 }
 
-/// A link that was answered in useless ways, and has made a session without knowing the era.
+/// Returns a link that got useless answers, and has made a session without knowing the era.
 fn guessed() -> Rig {
     let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     let id = rig.call("deploy");

@@ -263,7 +263,7 @@ fn a_server_may_agree_on_2024_11_05_by_any_way() {
     assert_eq!(version, Some(Version::V2024_11_05));
 }
 
-/// A link whose transport carries HTTP+SSE; the test plays the handshakes.
+/// Returns a link whose transport carries HTTP+SSE; the test plays the handshakes.
 fn old() -> Rig {
     old_with(Era::Legacy)
 }

@@ -1,4 +1,4 @@
-//! L19: `subscriptions/listen`, and what a stateless server is told in place of older requests.
+//! L19: `subscriptions/listen`, and the legacy requests that it replaces for a stateless server.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
@@ -192,6 +192,32 @@ fn a_subscription_that_is_not_granted_is_refused_and_not_asked_for_again() {
 
     assert!(matches!(rig.finished[&id], Ok(Answer::Error(_))));
     assert_eq!(wanted(&rig.post()), ALL);
+}
+
+#[test]
+fn a_subscription_that_was_never_there_is_not_told_as_one_that_is_lost() {
+    let (mut rig, _) = listening();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let new = rig.post();
+
+    acknowledge(&mut rig, &new, ALL);
+
+    assert!(!rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })));
+}
+
+#[test]
+fn a_subscription_that_is_granted_no_more_is_told() {
+    let (mut rig, _) = listening();
+    subscribe(&mut rig, "resources/subscribe", "a:1");
+    let granted = rig.post();
+    acknowledge(&mut rig, &granted, r#"{"toolsListChanged":true,"resourceSubscriptions":["a:1"]}"#);
+    rig.end(&granted);
+    rig.advance_to_send();
+    let new = rig.post();
+
+    acknowledge(&mut rig, &new, ALL);
+
+    assert!(rig.told.iter().any(|it| matches!(it, Event::RestoreFailed { .. })));
 }
 
 #[test]
@@ -484,7 +510,7 @@ const LISTS: [&str; 3] = [
     "notifications/resources/list_changed",
 ];
 
-/// A stateless server that acknowledged a subscription.
+/// Returns a link whose stateless server has acknowledged a subscription.
 fn listening() -> (Rig, Outgoing) {
     let mut rig = Rig::modern();
     rig.link.keep_connected(rig.now);

@@ -1,4 +1,4 @@
-//! A stateless request that was refused for its form: mended once, never twice.
+//! A stateless request that was refused for its form is mended once, never twice.
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{

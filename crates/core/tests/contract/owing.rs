@@ -1,4 +1,4 @@
-//! Messages we owe: answers to the server, cancellations, notifications of the application.
+//! Notices: answers to the server, cancellations, notifications of the application.
 
 use ridethrough_core::message::Answer;
 use ridethrough_core::{
@@ -404,7 +404,7 @@ fn a_connection_that_carries_few_calls_carries_fewer_notifications() {
     assert_eq!(rig.sent.len(), 2);
 }
 
-/// Tells the server this many things.
+/// Sends this many notifications.
 fn tell(rig: &mut Rig, number: usize) -> Vec<NoticeId> {
     let notices = (0..number).map(|n| {
         let params = json(&format!(r#"{{"n":{n}}}"#));
@@ -415,7 +415,7 @@ fn tell(rig: &mut Rig, number: usize) -> Vec<NoticeId> {
     notices.collect()
 }
 
-/// A call on whose stream the server has asked something.
+/// Returns a call on whose stream the server has asked a question.
 fn asked() -> (Rig, ExchangeId, Outgoing, QuestionId) {
     let mut rig = Rig::connected();
     let id = rig.call("deploy");

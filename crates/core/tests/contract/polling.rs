@@ -132,7 +132,7 @@ fn a_policy_of_never_makes_one_attempt() {
     assert_eq!(rig.kind(id), Kind::Exhausted);
 }
 
-/// A call whose stream has sent `retry:` and ended.
+/// Returns a call whose stream has sent `retry:` and ended.
 fn polled(rig: &mut Rig, retry: Duration) -> (ExchangeId, Outgoing) {
     let id = rig.call("deploy");
     let post = rig.post();

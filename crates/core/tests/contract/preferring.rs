@@ -1,4 +1,4 @@
-//! L16: a link that prefers sessions has one wherever the server gives it, and does without where it does not.
+//! L16: a link that prefers sessions has one wherever the server gives it, and works without one elsewhere.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::{Era, Eras, Event, Outgoing, RetryPolicy};
@@ -128,7 +128,7 @@ fn unsupported(rig: &mut Rig, request: &Outgoing) {
     rig.answer(request, 400, Content::Json, &body);
 }
 
-/// The eras that were found, in order.
+/// Returns the eras that were found, in order.
 fn found(rig: &Rig) -> Vec<Era> {
     let era = |event: &Event| match event {
         Event::EraFound { era } => Some(*era),

@@ -620,7 +620,7 @@ fn late_news_of_an_older_attempt_changes_nothing() {
     assert_eq!(rig.result(id), "2");
 }
 
-/// A call whose answer is a stream.
+/// Returns a call whose answer is a stream.
 fn streaming(rig: &mut Rig) -> (ExchangeId, Outgoing) {
     let id = rig.call("deploy");
     let post = rig.post();
@@ -628,7 +628,7 @@ fn streaming(rig: &mut Rig) -> (ExchangeId, Outgoing) {
     (id, post)
 }
 
-/// A call whose stream broke after event `e1` and whose first resume is out.
+/// Returns a call whose stream broke after event `e1` and whose first resume is out.
 fn resuming(rig: &mut Rig) -> (ExchangeId, Outgoing, Outgoing) {
     let (id, post) = streaming(rig);
     rig.event_id(&post, "e1", "");
@@ -638,7 +638,7 @@ fn resuming(rig: &mut Rig) -> (ExchangeId, Outgoing, Outgoing) {
     (id, post, get)
 }
 
-/// The request that follows the cancellation of the one it replaces.
+/// Returns the request that follows the cancellation of the one it replaces.
 fn next_list(rig: &mut Rig) -> Outgoing {
     loop {
         rig.advance_to_send();

@@ -1,8 +1,7 @@
-//! A machine on a bench: time moved by hand, the server's part spoken by the test.
+//! The test rig: a link whose time is moved by hand, and whose server's part is played by the test.
 //!
-//! The rig drains the machine after every input and sorts what came out. Unless a test says
-//! otherwise it plays the handshake itself (sessions `s1`, `s2`, …, no standing stream), so that a
-//! test shows only what it is about.
+//! The rig drains the link after every input and sorts its outputs. Unless a test says otherwise it plays the
+//! handshake itself (sessions `s1`, `s2`, …, no standing stream), so that a test shows only what it is about.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -23,7 +22,7 @@ use ridethrough_core::{
 pub(crate) struct Rig {
     pub(crate) link: Link,
     pub(crate) now: Moment,
-    /// Requests that the test has not looked at yet, handshakes that the rig plays left out.
+    /// The requests that the test has not looked at yet, without handshakes that the rig plays.
     pub(crate) sent: VecDeque<Outgoing>,
     pub(crate) dials: VecDeque<AttemptId>,
     pub(crate) finished: BTreeMap<ExchangeId, Outcome>,
@@ -34,25 +33,25 @@ pub(crate) struct Rig {
     pub(crate) drained: Vec<AttemptId>,
     pub(crate) credentials_asked: usize,
     rejected: CredentialsId,
-    /// What the credentials hook was told that the server wants.
+    /// What the server asked for, as the credentials hook was told.
     pub(crate) challenged: Option<Challenge>,
     pub(crate) closed: bool,
     /// Whether the rig answers handshakes by itself.
     pub(crate) plays_handshake: bool,
     /// Whether the rig refuses the machine's own questions in a session as it refused a call in it.
     pub(crate) plays_questions: bool,
-    /// The refusals that the sessions of calls were called lost by.
+    /// The refusals by which calls were told that their sessions are lost, by session.
     refusals: BTreeMap<String, (AnswerHead, String)>,
     /// Whether the rig answers the GET of a standing stream by 405.
     pub(crate) refuses_listener: bool,
-    /// `initialize` requests seen.
+    /// How many `initialize` requests were seen.
     pub(crate) handshakes: usize,
-    /// Requests in all: a machine that never rests must fail, not hang.
+    /// How many requests there were in all: a link that never rests must fail the test, not hang it.
     pub(crate) requests: usize,
 }
 
 impl Rig {
-    /// A link with the default policy, in the legacy era.
+    /// Creates a link with the default policy, in the legacy era.
     pub(crate) fn new() -> Self {
         Self::with(Era::Legacy, RetryPolicy::default())
     }
@@ -94,7 +93,7 @@ impl Rig {
         }
     }
 
-    /// The same with a session in place.
+    /// Creates a link with a session in place.
     pub(crate) fn connected() -> Self {
         let mut rig = Self::new();
         rig.connect();
@@ -149,14 +148,14 @@ impl Rig {
 
     // What came out.
 
-    /// The next request, which must be a POST.
+    /// Returns the next request, which must be a POST.
     pub(crate) fn post(&mut self) -> Outgoing {
         let next = self.next();
         assert!(matches!(next.verb, Verb::Post { .. }), "not a POST: {next:?}");
         next
     }
 
-    /// The next request, which must be a GET.
+    /// Returns the next request, which must be a GET.
     pub(crate) fn get(&mut self) -> Outgoing {
         let next = self.next();
         assert!(matches!(next.verb, Verb::Get { .. }), "not a GET: {next:?}");
@@ -171,7 +170,7 @@ impl Rig {
         assert!(self.sent.is_empty(), "unexpected: {:?}", self.sent);
     }
 
-    /// The error with which an exchange ended.
+    /// Returns the error that an exchange ended with.
     pub(crate) fn error(&self, id: ExchangeId) -> &CallError {
         let outcome = self.finished.get(&id).expect("the exchange should be over");
         outcome.as_ref().expect_err("it should have failed")
@@ -181,7 +180,7 @@ impl Rig {
         self.error(id).kind
     }
 
-    /// The result with which an exchange ended.
+    /// Returns the result that an exchange ended with.
     pub(crate) fn result(&self, id: ExchangeId) -> &str {
         match self.finished.get(&id).expect("the exchange should be over") {
             Ok(Answer::Result(json)) => json.as_str(),
@@ -240,7 +239,7 @@ impl Rig {
         }
     }
 
-    /// Refuses a question of the machine as a call in its session was refused. Returns whether it was one.
+    /// Refuses a question of the link as a call in its session was refused. Returns whether it was one.
     fn refuse_question(&mut self, request: &Outgoing) -> bool {
         let is_question = request.lane == Lane::Control
             && member::<u64>(request, "id").is_some()
@@ -253,7 +252,7 @@ impl Rig {
         true
     }
 
-    /// Answers by a status that says when to come back.
+    /// Answers by a status with `Retry-After`.
     pub(crate) fn busy(&mut self, request: &Outgoing, status: u16, retry_after: Duration) {
         let mut head = head(status, Content::Nothing);
         head.retry_after = Some(retry_after);
@@ -263,7 +262,7 @@ impl Rig {
     /// Answers by 401 with a challenge.
     pub(crate) fn challenge(&mut self, request: &Outgoing) {
         let mut head = head(401, Content::Nothing);
-        head.challenge = Some(Challenge::Credentials);
+        head.challenge = Some(Challenge::credentials());
         self.answer_with(request, head, "");
     }
 
@@ -328,7 +327,7 @@ impl Rig {
         self.fail(request, Failure::not_sent(Cause::ConnectRefused));
     }
 
-    /// The credentials hook comes back from the last question.
+    /// Lets the credentials hook return from the last question.
     pub(crate) fn bring_credentials(&mut self, renewed: Result<(), NoCredentials>) {
         self.link.handle_credentials(self.now, self.rejected, renewed);
         self.pump();
@@ -352,7 +351,7 @@ impl Rig {
 
     // Time.
 
-    /// Lets time pass, waking the machine whenever it asks for it.
+    /// Lets time pass, and wakes the link whenever it asks for it.
     pub(crate) fn advance(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some((moment, _)) = self.link.poll_timeout()
@@ -365,7 +364,7 @@ impl Rig {
         self.now = end;
     }
 
-    /// Lets time pass until the next request, and says how long that took.
+    /// Lets time pass until the next request, and returns how long that took.
     pub(crate) fn advance_to_send(&mut self) -> Duration {
         let began = self.now;
         while self.sent.is_empty() {
@@ -386,7 +385,7 @@ impl Rig {
         }
     }
 
-    /// The next call of the application, whatever was sent before it.
+    /// Returns the next call of the application, whatever was sent before it.
     pub(crate) fn call_sent(&mut self) -> Outgoing {
         let place = self.sent.iter().position(|each| each.lane == Lane::Call);
         self.sent.remove(place.expect("a call should have been sent")).expect("it is there")
@@ -417,7 +416,7 @@ impl Rig {
         self.pump();
     }
 
-    /// Drains the machine and sorts what came out.
+    /// Drains the link and sorts its outputs.
     pub(crate) fn pump(&mut self) {
         while let Some(output) = self.link.poll_output() {
             match output {
@@ -486,7 +485,7 @@ impl Rig {
     }
 }
 
-/// Stands for the id of a request in a refusal.
+/// The placeholder for the id of a request in a refusal.
 const ID: &str = r#""id":OURS,"#;
 
 pub(crate) fn json(text: &str) -> Json {
@@ -497,7 +496,7 @@ pub(crate) fn head(status: u16, content: Content) -> AnswerHead {
     AnswerHead::new(StatusCode::from_u16(status).expect("a status"), content)
 }
 
-/// The text of a POST.
+/// Returns the text of a POST.
 pub(crate) fn body(request: &Outgoing) -> &str {
     match &request.verb {
         Verb::Post { body } => std::str::from_utf8(body).expect("UTF-8"),
@@ -511,35 +510,35 @@ fn member<T: for<'a> serde::Deserialize<'a>>(request: &Outgoing, key: &str) -> O
     serde_json::from_value(value.get(key)?.clone()).ok()
 }
 
-/// The id of a request on the wire.
+/// Returns the id of a request on the wire.
 pub(crate) fn wire_id(request: &Outgoing) -> u64 {
     member(request, "id").expect("an id")
 }
 
-/// The method of a POST.
+/// Returns the method of a POST.
 pub(crate) fn method(request: &Outgoing) -> Option<String> {
     member(request, "method")
 }
 
-/// The params of a message.
+/// Returns the params of a message.
 pub(crate) fn params(request: &Outgoing) -> Json {
     let Verb::Post { body } = &request.verb else { panic!("a message is posted") };
     let message = Json::new(body.clone()).expect("a message is JSON");
     message.member("params").expect("a request has params")
 }
 
-/// A header of the request's own.
+/// Returns a header of the request's own.
 pub(crate) fn header(request: &Outgoing, name: &str) -> Option<String> {
     let found = request.headers.iter().find(|(each, _)| *each == name);
     found.map(|(_, value)| value.to_str().expect("ASCII").to_owned())
 }
 
-/// The session that a request names.
+/// Returns the session that a request names.
 pub(crate) fn session(request: &Outgoing) -> Option<&str> {
     request.to.session.as_ref().map(SessionId::as_str)
 }
 
-/// The event after which a GET resumes.
+/// Returns the event after which a GET resumes.
 pub(crate) fn resumes_after(request: &Outgoing) -> Option<&str> {
     match &request.verb {
         Verb::Get { last_event_id } => last_event_id.as_ref().map(|id| id.as_str()),

@@ -309,7 +309,8 @@ fn a_legacy_result_means_what_it_says_whatever_type_it_names() {
     assert_eq!(rig.result(id), r#"{"resultType":"input_required"}"#);
 }
 
-/// For whoever stands between the server and a client that knows rounds: its next call is the next round.
+/// This is for a program between the server and a client that handles rounds itself: its next call is the
+/// next round.
 #[test]
 fn a_caller_that_goes_through_rounds_itself_is_given_the_answer_as_it_is() {
     let mut rig = Rig::modern();
@@ -415,7 +416,7 @@ fn methods(rig: &Rig) -> Vec<&str> {
     methods
 }
 
-/// A call that has had one round when its server is found to be of the older era.
+/// Returns a call that has had one round when its server is found to be legacy.
 fn rolled_back_in_a_round(replay: ReplayRule) -> (Rig, ExchangeId) {
     let mut rig = Rig::with(Eras::Either, RetryPolicy::default());
     let params = Some(json(r#"{"name":"deploy","arguments":{}}"#));

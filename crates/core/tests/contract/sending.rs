@@ -1,4 +1,4 @@
-//! Rows 2, 3, 4, 15 to 18, 20, 21 and 24: what a POST may meet, and the ends a call can have.
+//! Rows 2, 3, 4, 15 to 18, 20, 21 and 24: the answers to a POST, and the ends of a call.
 
 use ridethrough_core::failure::Failure;
 use ridethrough_core::head::{Content, Redirect};

@@ -1,4 +1,4 @@
-//! Row 5, the renewal of sessions, and the dialects in which servers report their loss.
+//! Row 5, the renewal of sessions, and the ways in which servers report their loss.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::message::Answer;
@@ -279,7 +279,7 @@ fn a_handshake_has_15_s_and_a_late_answer_to_it_gets_a_delete() {
 
     rig.advance(secs(14));
     rig.nothing_sent();
-    // Patience before the first connect is 10 s, so somebody else must still wait.
+    // Patience before the first connect is 10 s, so another call must still wait.
     rig.call("deploy");
     rig.advance(secs(2));
     rig.post();
@@ -959,7 +959,7 @@ fn tell(rig: &mut Rig, method: &str, params: &str) {
     rig.reply(&post, "{}");
 }
 
-/// A link that watches so many resources.
+/// Returns a link that has subscribed to `count` resources.
 fn subscribed(count: usize) -> Rig {
     let mut rig = Rig::connected();
     for number in 0..count {

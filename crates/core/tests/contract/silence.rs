@@ -1,4 +1,4 @@
-//! Row 19: nothing arrives, and nobody knows why.
+//! Row 19: nothing arrives, for an unknown reason.
 
 use ridethrough_core::{CallOptions, Delivery, ExchangeId, Kind, Outgoing};
 
@@ -266,7 +266,7 @@ fn streaming(rig: &mut Rig) -> (ExchangeId, Outgoing) {
     (id, post)
 }
 
-/// A call that has been silent for two minutes on a server that answers pings.
+/// Returns a call that has been silent for two minutes on a server that answers pings.
 fn stuck(rig: &mut Rig) -> (ExchangeId, Outgoing) {
     let (id, post) = streaming(rig);
     rig.event_id(&post, "e1", "");

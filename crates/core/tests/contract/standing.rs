@@ -1,4 +1,4 @@
-//! The standing stream: optional, isolated, never two.
+//! The standing stream: it is optional and isolated, and there are never two.
 
 use ridethrough_core::head::Content;
 use ridethrough_core::{Delivered, Event, Outgoing, Verb};
@@ -132,8 +132,8 @@ fn backoff_starts_over_only_after_it_stayed_good() {
 
 #[test]
 fn a_server_that_loses_each_session_with_its_stream_is_left_alone_for_longer_and_longer() {
-    // A new session has a new stream, but it is the same server: one that dies a moment after each
-    // handshake was made anew every second, though nobody called.
+    // A pause that began anew with each session let a server that dies a moment after each handshake get a
+    // new session every second, though no call was made.
     let (mut rig, mut get) = listening();
 
     while rig.now.elapsed() < secs(3600) {
@@ -472,7 +472,7 @@ fn a_suspended_machine_opens_it_again_at_once() {
     rig.get();
 }
 
-/// A session whose standing stream is asked for.
+/// Returns a link whose session has a standing stream on its way.
 fn listening() -> (Rig, Outgoing) {
     let mut rig = Rig::new();
     rig.refuses_listener = false;

@@ -1,10 +1,10 @@
-//! The contract's own index: no row without a test, no test that does not exist, none forgotten.
+//! The index of the contract: every row has a test, every test it names exists, and no test is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 const CONTRACT: &str = include_str!("../../../../docs/recovery.md");
 
-/// The tests of this folder: each of them must be named by a row.
+/// The tests of this folder, each of which a row must name.
 const CONTRACT_TESTS: [&str; 21] = [
     include_str!("breaking.rs"),
     include_str!("closing.rs"),
@@ -117,7 +117,7 @@ fn only_the_table_of_answers_knows_a_status_by_its_number() {
     assert_eq!(strangers, [""; 0]);
 }
 
-/// The rows of the tables and the numbered rules of the text.
+/// Returns the rows of the tables and the numbered rules of the text.
 fn rows() -> BTreeSet<&'static str> {
     let (text, _) = CONTRACT.split_once("## Row by row").expect("the index");
     let mut rows = BTreeSet::new();
@@ -129,7 +129,7 @@ fn rows() -> BTreeSet<&'static str> {
     rows
 }
 
-/// `7`, `12s`, `E2`, `L3`, `D1`, `S`: short, and not a heading.
+/// Whether a text is the name of a row: `7`, `12s`, `E2`, `L3`, `D1`, `S`; short, and not a heading.
 fn is_name(name: &str) -> bool {
     let has_digit = name.starts_with(|first: char| first.is_ascii_digit())
         || (name.starts_with(['D', 'E', 'L'])
@@ -149,7 +149,7 @@ fn index() -> BTreeMap<&'static str, Vec<&'static str>> {
     index
 }
 
-/// The functions that follow a `#[test]`.
+/// Returns the functions that follow a `#[test]`.
 fn tests_in(source: &'static str) -> Vec<&'static str> {
     let after = source.split("#[test]").skip(1);
     let name = |text: &'static str| text.split("fn ").nth(1)?.split('(').next();

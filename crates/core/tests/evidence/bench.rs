@@ -1,4 +1,4 @@
-//! The machine and the odd server, side by side: each request is answered at once, time is moved by hand.
+//! The bench: a link and the odd server. Each request is answered at once, and time is moved by hand.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::judge::{Ended, Seen};
 use crate::pool::Pool;
 use crate::server::{self, Ask, ODD, Server, Speaks, TOOL, Then};
 
-/// A machine and a server.
+/// A link and a server.
 pub(crate) struct Bench {
     link: Link,
     now: Moment,
     pub(crate) server: Server,
     ended: BTreeMap<ExchangeId, Outcome>,
     pool: Pool,
-    /// Answers that are on their way.
+    /// The answers that are on their way.
     replies: VecDeque<Coming>,
     calls: u32,
 }
@@ -36,12 +36,12 @@ pub(crate) struct Bench {
 struct Coming {
     attempt: AttemptId,
     reply: Reply,
-    /// By HTTP+SSE a server knows its clients by their streams, not by their connections.
+    /// The connection; `None` over HTTP+SSE, where a server knows its clients by their streams.
     connection: Option<u64>,
 }
 
 impl Bench {
-    /// A link that has met its server: by a list, or by no more than a handshake.
+    /// Creates a link that has met its server, by a list or only by a handshake.
     pub(crate) fn new(eras: Eras, speaks: Speaks, case: &Case, then: Then) -> Self {
         let identity = Identity { info: Json::empty_object(), capabilities: Json::empty_object() };
         let connections = if speaks == Speaks::Replicas { 2 } else { 1 };
@@ -64,7 +64,7 @@ impl Bench {
         bench
     }
 
-    /// Lives through one case: the odd call, and calls after it until one succeeds, so many at most.
+    /// Runs one case: the odd call, and calls after it until one succeeds, up to a number.
     pub(crate) fn live(
         eras: Eras,
         speaks: Speaks,
@@ -78,14 +78,14 @@ impl Bench {
         Seen::new(&bench.server, ended, later)
     }
 
-    /// Calls the tool and waits for the end; nothing if there is none in time.
+    /// Calls the tool and waits for the end; `None` if there is none in time.
     pub(crate) fn call(&mut self, key: &str) -> Option<Ended> {
         let params = json!({"name": TOOL, "arguments": {"key": key}}).to_string();
         let id = self.request("tools/call", Some(Json::new(params).unwrap()));
         self.await_end(id)
     }
 
-    /// Calls until one succeeds, so often at most.
+    /// Makes calls until one succeeds, `most` at the most.
     pub(crate) fn later(&mut self, most: usize) -> Vec<Result<(), String>> {
         let mut later = Vec::new();
         while later.len() < most && !later.last().is_some_and(Result::is_ok) {
@@ -118,7 +118,7 @@ impl Bench {
         }
     }
 
-    /// Carries out whatever the machine wants, until it wants nothing more.
+    /// Carries out everything that the link wants, until it wants nothing more.
     fn settle(&mut self) {
         loop {
             while let Some(output) = self.link.poll_output() {
@@ -149,7 +149,7 @@ impl Bench {
         }
     }
 
-    /// Takes a request to the server, if there is a way.
+    /// Takes a request to the server, if there is a connection for it.
     fn perform(&mut self, request: &Outgoing) {
         let attempt = request.attempt;
         let Some(connection) = self.pool.choose(request) else {
@@ -202,7 +202,7 @@ fn ended(outcome: Outcome) -> Ended {
     }
 }
 
-/// A request of the machine as the server reads it.
+/// Returns a request of the link in the server's own types.
 fn ask(request: &Outgoing, connection: u64) -> Ask {
     let verb = match &request.verb {
         Verb::Delete => server::Verb::Delete,
@@ -215,8 +215,8 @@ fn ask(request: &Outgoing, connection: u64) -> Ask {
     Ask { verb, session, version, connection, is_old }
 }
 
-/// An answer by HTTP+SSE as its transport has it: an answer is an event wherever the server put it, and there is
-/// no other address than the one that the stream named.
+/// Returns an answer over HTTP+SSE as its transport gives it: an event, wherever the server put it, and
+/// without a redirect, because there is no other address than the one that the stream named.
 fn by_http_sse(reply: Reply) -> Reply {
     let mut reply = reply;
     reply.headers.retain(|(name, _)| *name != "location");
@@ -229,7 +229,7 @@ fn by_http_sse(reply: Reply) -> Reply {
     reply
 }
 
-/// An answer of the server as a transport reads it.
+/// Returns the head of an answer as a transport reads it.
 fn head(reply: &Reply) -> AnswerHead {
     let content = match reply.content_type {
         None => Content::Nothing,
@@ -249,8 +249,8 @@ fn head(reply: &Reply) -> AnswerHead {
             "www-authenticate" => {
                 let scope = value.split(r#"scope=""#).nth(1).map(|it| it.trim_end_matches('"'));
                 head.challenge = Some(match scope {
-                    Some(scope) => Challenge::Scope(scope.into()),
-                    None => Challenge::Credentials,
+                    Some(scope) => Challenge::scope(scope),
+                    None => Challenge::credentials(),
                 });
             }
             other => panic!("a header that no transport here reads: {other}"),
@@ -259,7 +259,7 @@ fn head(reply: &Reply) -> AnswerHead {
     head
 }
 
-/// The one event of a stream, if it is whole.
+/// Returns the one event of a stream, if it is whole.
 fn event(body: &str) -> Option<sse::SseEvent> {
     let block = body.strip_suffix("\n\n")?;
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
@@ -269,5 +269,5 @@ fn event(body: &str) -> Option<sse::SseEvent> {
     Some(sse::SseEvent { kind: None, data, id, retry: None })
 }
 
-/// No call may take longer: the longest of all waits is that for a server which puts us off.
+/// The longest time that a call may take. The longest of all waits is that for a server that keeps deferring.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -1,7 +1,7 @@
 //! The odd answers: every status with every body and every choice of words.
 //!
-//! Written as bytes on the wire, without a word of the machine's own, so that one list serves the machine
-//! alone and the whole client over HTTP.
+//! They are written as bytes on the wire, independent of the types of the core, so that one list serves the
+//! link alone and the whole client over HTTP.
 
 use std::fmt;
 
@@ -46,13 +46,13 @@ pub(crate) enum Body {
     ErrorNoId,
     /// A JSON-RPC error whose id is null.
     ErrorNull,
-    /// A JSON-RPC error that names an id which we never used.
+    /// A JSON-RPC error that names an id which was never used.
     ErrorOther,
     /// A JSON-RPC error that names our id.
     ErrorOurs,
-    /// The same, with the id as a string.
+    /// A JSON-RPC error that names our id as a string.
     ErrorOursAsString,
-    /// The same, called plain text.
+    /// A JSON-RPC error that names our id, declared as plain text.
     ErrorOursAsText,
     Html,
     /// JSON that is no JSON-RPC.
@@ -61,7 +61,7 @@ pub(crate) enum Body {
     ResultNoId,
     /// A JSON-RPC result that names our id.
     ResultOurs,
-    /// The same, with the id as a string.
+    /// A JSON-RPC result that names our id as a string.
     ResultOursAsString,
     Text,
 }
@@ -78,16 +78,16 @@ pub(crate) enum Words {
     RateLimited,
     SessionNotFound,
     Unauthorized,
-    /// -32022 that names the revision which we speak.
+    /// -32022 that names the revision that the client speaks.
     UnsupportedButOurs,
-    /// -32022 that names revisions of the era of sessions.
+    /// -32022 that names revisions of the legacy era.
     UnsupportedLegacy,
 }
 
 /// How the body is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
-    /// By its length.
+    /// With its length.
     Body,
     /// As an event.
     EventStream,
@@ -100,9 +100,9 @@ pub(crate) struct Reply {
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) content_type: Option<&'static str>,
     pub(crate) body: String,
-    /// The connection breaks before the body is whole.
+    /// Whether the connection breaks before the body is whole.
     pub(crate) is_cut: bool,
-    /// It is the odd answer.
+    /// Whether it is the odd answer.
     pub(crate) is_odd: bool,
 }
 
@@ -123,17 +123,17 @@ impl Reply {
 }
 
 impl Case {
-    /// A word that only this answer has.
+    /// Returns a word that only this answer has.
     pub(crate) fn marker(&self) -> String {
         format!("mark{:05}z", self.number)
     }
 
-    /// A word that only the challenge of this answer has.
+    /// Returns a word that only the challenge of this answer has.
     pub(crate) fn challenge_marker(&self) -> String {
         format!("asks{:05}z", self.number)
     }
 
-    /// The answer to the request of this id.
+    /// Returns the answer to the request of this id.
     pub(crate) fn reply(&self, id: &Value) -> Reply {
         let mut reply = Reply { is_odd: true, ..Reply::status(self.status.code) };
         reply.headers = self.headers();
@@ -149,13 +149,13 @@ impl Case {
         reply
     }
 
-    /// The result that the caller must be given, if this answer has one for it.
+    /// Returns the result that the caller must get, if this answer has one for it.
     pub(crate) fn result(&self) -> Value {
         let text = format!("{} {}", self.words.phrase(), self.marker());
         json!({"content": [{"type": "text", "text": text}], "resultType": "complete"})
     }
 
-    /// The error that the caller must be given, if this answer has one for it.
+    /// Returns the error that the caller must get, if this answer has one for it.
     pub(crate) fn error(&self) -> Value {
         let message = format!("{} {}", self.words.phrase(), self.marker());
         let mut error = json!({"code": self.words.code(), "message": message});
@@ -165,7 +165,7 @@ impl Case {
         error
     }
 
-    /// Whether the body has an answer that names our id, to be read whole.
+    /// Whether the body has a complete answer that names our id.
     pub(crate) const fn names_our_id(&self) -> bool {
         self.body.is_our_error() || self.body.is_our_result()
     }
@@ -297,17 +297,17 @@ impl Words {
 }
 
 impl Body {
-    /// A JSON-RPC error that names our id.
+    /// Whether it is a JSON-RPC error that names our id.
     pub(crate) const fn is_our_error(self) -> bool {
         matches!(self, Self::ErrorOurs | Self::ErrorOursAsString | Self::ErrorOursAsText)
     }
 
-    /// A JSON-RPC result that names our id.
+    /// Whether it is a JSON-RPC result that names our id.
     pub(crate) const fn is_our_result(self) -> bool {
         matches!(self, Self::ResultOurs | Self::ResultOursAsString)
     }
 
-    /// A JSON-RPC error that names nobody.
+    /// Whether it is a JSON-RPC error without an id.
     pub(crate) const fn is_nameless_error(self) -> bool {
         matches!(self, Self::ErrorNoId | Self::ErrorNull)
     }
@@ -335,13 +335,13 @@ impl Status {
         Self { code, header: Header::None }
     }
 
-    /// HTTP allows no body.
+    /// Whether HTTP allows no body.
     const fn has_no_body(self) -> bool {
         matches!(self.code, 204 | 304)
     }
 }
 
-/// Every answer that is carried so.
+/// Returns every answer with this carrier.
 pub(crate) fn cases(carrier: Carrier) -> Vec<Case> {
     let statuses = match carrier {
         Carrier::Body => statuses(),

@@ -1,4 +1,4 @@
-//! Holds what was seen of a case against the rules.
+//! Compares what was seen of a case with the rules.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ use crate::tally::{Fault, Tally};
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) runs: u32,
-    /// How the odd call ended; nothing if it did not.
+    /// How the odd call ended; `None` if it did not.
     pub(crate) ended: Option<Ended>,
     /// How later calls ended, one after another.
     pub(crate) later: Vec<Result<(), String>>,
-    /// The call was sent once more before it ran.
+    /// Whether the call was sent once more before it ran.
     is_spent: bool,
     refused_probes: u32,
     probes_before_second_run: u32,
@@ -66,8 +66,8 @@ impl Seen {
     }
 }
 
-/// The server lives: nothing runs twice, nothing is denied, what names our id is the answer, words are kept
-/// and the next call succeeds.
+/// Judges a case whose server lives on: nothing runs twice, no run is denied, an answer that names our id is
+/// delivered, words are kept, and the next call succeeds.
 pub(crate) fn living(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &Seen) {
     let is_lie = count(tally, speaks, case, seen);
     if seen.runs > rules::most_runs(speaks, case) {
@@ -79,8 +79,8 @@ pub(crate) fn living(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &Seen
     words(tally, case, seen);
 }
 
-/// The session is gone: one more run at most, only after something else was refused likewise. A loss in words
-/// that are known is recovered from.
+/// Judges a case whose session is gone: there is one more run at most, only after another request was refused
+/// likewise. A loss in known words is recovered from.
 pub(crate) fn lost(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &Seen) {
     let is_lie = count(tally, speaks, case, seen);
     let loss = rules::loss(speaks, case);
@@ -106,8 +106,8 @@ pub(crate) fn lost(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &Seen) 
     }
 }
 
-/// The server has left its era: one more run at most, only if the refusal means that nothing ran, or if the
-/// question for the era is refused alike.
+/// Judges a case whose server has left its era: there is one more run at most, only if the refusal means that
+/// nothing ran, or if the question for the era is refused likewise.
 pub(crate) fn changed(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &Seen) {
     let is_lie = count(tally, speaks, case, seen);
     let is_error = case.body.is_nameless_error() || case.body.is_our_error();
@@ -126,8 +126,8 @@ pub(crate) fn changed(tally: &mut Tally, speaks: Speaks, case: &Case, seen: &See
     }
 }
 
-/// The stream of the call was cut, and this was the answer to the request for its rest: nothing in it makes the
-/// doubt less.
+/// Judges an odd answer to a resume, after the stream of the call was cut: nothing in it makes the doubt
+/// less.
 pub(crate) fn resumed(tally: &mut Tally, case: &Case, seen: &Seen) {
     tally.cases += 1;
     hung(tally, case, seen);
@@ -179,7 +179,7 @@ fn recovered(tally: &mut Tally, case: &Case, seen: &Seen) {
     }
 }
 
-/// What names our id is the answer, and nothing else is.
+/// Checks that an answer that names our id is delivered, and no other.
 fn delivered(tally: &mut Tally, case: &Case, seen: &Seen) {
     let is_right = match &seen.ended {
         None => return,
@@ -189,7 +189,7 @@ fn delivered(tally: &mut Tally, case: &Case, seen: &Seen) {
             }
             return;
         }
-        // What names nobody, in answer to our request, may be taken for its answer.
+        // An error without an id, in answer to our request, may be taken for its answer.
         Some(Ended::Error(error)) => {
             (case.body.is_nameless_error() || case.body.is_our_error()) && *error == case.error()
         }

@@ -1,7 +1,7 @@
-//! Evidence before repetition: the promise, held against every answer that a server can give.
+//! Evidence before repetition: the promise, checked against every answer that a server can give.
 //!
-//! A tool ran, and then an answer came: any status, any body, any words, in any era. The space is finite, so all
-//! of it is tried. One run shows everything: faults are collected, counted, and told together.
+//! A tool ran, and then an answer came: any status, any body, any words, in any era. The space is finite, so
+//! all of it is tried. One run shows everything: faults are collected, counted and reported together.
 
 #![allow(
     clippy::panic,
@@ -117,13 +117,14 @@ fn all_resume(worlds: &[World]) {
     tally.finish();
 }
 
-/// Everything that such a server can answer.
+/// Returns everything that such a server can answer.
 fn every_case(speaks: Speaks) -> impl Iterator<Item = case::Case> {
     let all = cases(Carrier::Body).into_iter().chain(cases(Carrier::EventStream));
     all.filter(move |case| rules::can_answer(speaks, case))
 }
 
-/// The machine is told that a challenge asks for credentials, and not in which words.
+/// Whether challenges have words. The core learns that a challenge asks for credentials, and not in which
+/// words.
 const CHALLENGES_HAVE_WORDS: bool = false;
 
 /// A kind of server, and the eras that its client may speak.
@@ -139,7 +140,7 @@ const WORLDS: [World; 6] = [
     (Speaks::Stateless, Eras::Either),
 ];
 
-/// By HTTP+SSE nothing can be resumed.
+/// The servers of HTTP+SSE, where nothing can be resumed.
 const BY_HTTP_SSE: [World; 2] =
     [(Speaks::HttpSse, Eras::Only(Era::Legacy)), (Speaks::HttpSse, Eras::Either)];
 

@@ -1,18 +1,19 @@
-//! The connections between the machine and its server: one, or two that a balancer has given to two replicas.
+//! The connections between the link and its server: one, or two that a load balancer has given to two
+//! replicas.
 
 use ridethrough_core::{ConnectionId, Lane, Outgoing, Route};
 
-/// Connections by their numbers: odd ones lead to one replica, even ones to the other.
+/// The connections by their numbers: odd ones lead to one replica, even ones to the other.
 pub(crate) struct Pool {
     open: Vec<u64>,
     dialed: u64,
     calls: usize,
-    /// The machine has just spoken for itself on the first one.
+    /// Whether the link has just sent a request of its own on the first one.
     is_warm: bool,
 }
 
 impl Pool {
-    /// So many connections, of which a call goes out on the next one each time, from this one on.
+    /// Creates `connections` connections. Each call goes out on the next one, beginning with `first`.
     pub(crate) fn new(connections: u64, first: usize) -> Self {
         Self {
             open: (1..=connections).collect(),
@@ -22,7 +23,7 @@ impl Pool {
         }
     }
 
-    /// The connection that a request goes out on; none if the only one that will do is gone.
+    /// Returns the connection that a request goes out on; `None` if the only possible one is gone.
     pub(crate) fn choose(&mut self, request: &Outgoing) -> Option<u64> {
         let named = |id: ConnectionId| self.open.iter().position(|it| ConnectionId::new(*it) == id);
         let place = match request.route {
@@ -43,7 +44,7 @@ impl Pool {
         Some(self.open[place % self.open.len()])
     }
 
-    /// This connection broke; the one that takes its place goes to the next replica.
+    /// Breaks a connection; the one that takes its place goes to the next replica.
     pub(crate) fn cut(&mut self, connection: u64) {
         self.dialed += 1;
         let broken = self.open.iter_mut().find(|it| **it == connection);

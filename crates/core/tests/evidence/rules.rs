@@ -1,13 +1,12 @@
-//! What must be true of an odd answer, whatever the code thinks of it.
+//! What must be true of an odd answer, independent of the code under test.
 //!
-//! Where the rules leave a case open, both readings are let through, as long as nothing is repeated on a
-//! guess.
+//! Where the rules leave a case open, both readings are accepted, as long as nothing is repeated on a guess.
 
 use crate::case::{Body, Carrier, Case, Header, Words};
 use crate::server::Speaks;
 
 /// Whether the status itself means that the request was not carried out. A server that ran the tool and then
-/// says so lies, and cannot blame anybody who believes it.
+/// says so lies, and a client that believes it is not at fault.
 pub(crate) const fn is_lie(case: &Case) -> bool {
     match case.status.code {
         307 | 308 | 401 | 403 | 405 | 407 | 411 | 413 | 414 | 415 | 417 | 421 | 425 | 426 | 428
@@ -17,8 +16,8 @@ pub(crate) const fn is_lie(case: &Case) -> bool {
     }
 }
 
-/// Whether a stateless server refuses the form of the request in words that it has for that: to us by name, or
-/// under a status that means by itself that nothing ran.
+/// Whether a stateless server refuses the form of the request in words for that: in an error that names our
+/// id, or under a status that means by itself that nothing ran.
 pub(crate) const fn refuses_the_form(speaks: Speaks, case: &Case) -> bool {
     let names_the_form = case.body.is_our_error() || case.body.is_nameless_error() && is_lie(case);
     matches!(speaks, Speaks::Stateless)
@@ -26,7 +25,7 @@ pub(crate) const fn refuses_the_form(speaks: Speaks, case: &Case) -> bool {
         && matches!(case.words, Words::HeaderMismatch | Words::UnsupportedButOurs)
 }
 
-/// Whether the error refuses, to us by name, the revision or the headers of another era.
+/// Whether an error that names our id refuses the revision or the headers of another era.
 pub(crate) const fn refuses_the_era(case: &Case) -> bool {
     case.body.is_our_error()
         && matches!(
@@ -35,7 +34,7 @@ pub(crate) const fn refuses_the_era(case: &Case) -> bool {
         )
 }
 
-/// How often the tool may run while its server lives: once, unless the server lied.
+/// Returns how often the tool may run while its server lives: once, unless the server lied.
 pub(crate) const fn most_runs(speaks: Speaks, case: &Case) -> u32 {
     let mended = refuses_the_form(speaks, case) as u32;
     let by_status = match (case.status.code, case.status.header) {
@@ -50,7 +49,7 @@ pub(crate) const fn most_runs(speaks: Speaks, case: &Case) -> u32 {
     1 + by_status + mended
 }
 
-/// Whether an answer in the body can be read by whoever keeps to the media type.
+/// Whether an answer in the body can be read by a client that respects the media type.
 const fn is_readable(case: &Case) -> bool {
     let status = case.status.code;
     let is_success = status >= 200 && status < 300;
@@ -61,7 +60,7 @@ const fn is_readable(case: &Case) -> bool {
     }
 }
 
-/// Whether the caller must be given what the body says to it by name.
+/// Whether the caller must get the answer in the body that names our id.
 pub(crate) const fn must_be_delivered(case: &Case) -> bool {
     if !is_readable(case) {
         return false;
@@ -70,7 +69,7 @@ pub(crate) const fn must_be_delivered(case: &Case) -> bool {
     case.body.is_our_error() || case.body.is_our_result() && !is_read_before_the_answer(case)
 }
 
-/// Whether whoever stands before the server speaks by this status.
+/// Whether this status comes from a guard or a limit before the server.
 pub(crate) const fn is_read_before_the_answer(case: &Case) -> bool {
     matches!(
         (case.status.code, case.status.header),
@@ -78,8 +77,8 @@ pub(crate) const fn is_read_before_the_answer(case: &Case) -> bool {
     )
 }
 
-/// Whether this can be the answer to a call. By HTTP+SSE a success says that the call was taken; what does not
-/// name it leaves it to wait for its answer.
+/// Whether this can be the answer to a call. Over HTTP+SSE a success means that the call was accepted; a body
+/// that does not name it leaves it waiting for its answer.
 pub(crate) const fn can_answer(speaks: Speaks, case: &Case) -> bool {
     let is_success = case.status.code >= 200 && case.status.code < 300;
     let is_named = case.names_our_id() && !matches!(case.body, Body::ErrorOursAsText);
@@ -97,8 +96,8 @@ pub(crate) const fn must_keep_words(case: &Case) -> bool {
     }
 }
 
-/// Whether the error must contain what a challenge asked for. Of a body that breaks off, HTTP/2 may lose the
-/// head too.
+/// Whether the error must contain what a challenge asked for. If a body breaks off, HTTP/2 may lose the head
+/// too.
 pub(crate) const fn must_keep_challenge(case: &Case) -> bool {
     !matches!(case.body, Body::Cut)
         && match case.status.header {
@@ -108,19 +107,19 @@ pub(crate) const fn must_keep_challenge(case: &Case) -> bool {
         }
 }
 
-/// What an answer says about the session that its request was sent in, if everything else in that session is
-/// answered likewise.
+/// What an answer says about the session that its request was sent in, if every other request in that session
+/// is answered likewise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// Nothing: the call ran once, and nobody may repeat it.
+    /// Nothing: the call ran once, and must not be repeated.
     None,
     /// The rules leave it open.
     Open,
-    /// It is lost: renewed, and the call is sent once more.
+    /// It is lost: it is renewed, and the call is sent once more.
     Suspicious,
 }
 
-/// What an answer says about a session that is really gone.
+/// Returns what an answer says about a session that is really gone.
 pub(crate) const fn loss(speaks: Speaks, case: &Case) -> Loss {
     let speaks_of_loss = match speaks {
         Speaks::Stateless => return Loss::None,
@@ -132,7 +131,7 @@ pub(crate) const fn loss(speaks: Speaks, case: &Case) -> Loss {
     };
     match case.body {
         Body::ResultOurs | Body::ResultOursAsString => return Loss::None,
-        // Half a sentence, somebody else's error, a page for people, a result for nobody.
+        // Half a sentence, an error for another request, a page for people, a result without an id.
         Body::Cut | Body::ErrorOther | Body::Html | Body::ResultNoId => return Loss::Open,
         _ => {}
     }
@@ -168,5 +167,6 @@ const fn speaks_of_another_era(words: Words) -> bool {
     )
 }
 
-/// Whoever is put off comes back when it was told to, for as long as it is patient: half a minute of seconds.
+/// The most deferrals: a call that is deferred comes back when it was told to, within its patience of half a
+/// minute.
 const MOST_DEFERRALS: u32 = 40;

@@ -1,7 +1,7 @@
 //! A server that runs a tool and only then answers in an odd way.
 //!
-//! It knows requests and answers, and nothing of how they travel. Everything else that it is asked it answers
-//! as servers do, so that whoever wonders whether it is alive can find out.
+//! It knows requests and answers, and nothing of their transport. Every other request it answers as servers
+//! do, so that a client can find out whether it is alive.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ pub(crate) struct Server {
     speaks: Speaks,
     case: Case,
     then: Then,
-    /// Sessions that were made; the newest one is alive unless it was lost.
+    /// How many sessions were made; the newest one is alive unless it was lost.
     sessions: u32,
-    /// The newest one.
+    /// The newest session.
     newest: String,
     /// The replica that made it.
     home: u64,
     is_lost: bool,
-    /// The odd call was refused by the replica that does not know its session.
+    /// Whether the odd call was refused by the replica that does not know its session.
     is_odd_elsewhere: bool,
     runs: BTreeMap<String, u32>,
     refused_probes: u32,
@@ -30,16 +30,16 @@ pub(crate) struct Server {
     refused_discoveries: Vec<(u16, Option<i64>)>,
     /// The id of the call whose stream was cut.
     cut: Value,
-    /// What the odd call is answered with instead of a case.
+    /// The answer to the odd call, if it does not come from a case.
     always: Option<Reply>,
 }
 
 /// The protocol of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaks {
-    /// Sessions, over HTTP+SSE of 2024-11-05 and by no other way.
+    /// Sessions, over HTTP+SSE of 2024-11-05 only.
     HttpSse,
-    /// Sessions with ids, by two servers that do not share them behind a balancer of connections.
+    /// Sessions with ids, by two servers behind a load balancer that do not share them.
     Replicas,
     Stateless,
     WithIds,
@@ -53,9 +53,9 @@ pub(crate) enum Then {
     Becomes(Speaks),
     /// It lives on.
     Lives,
-    /// It forgets the session, and says so of everything in the way it answered the call.
+    /// It forgets the session, and refuses every request in it as it answered the call.
     LosesSession,
-    /// It forgets the session, and says so in this way of everything but a ping.
+    /// It forgets the session, and refuses every request in it but a ping as it answered the call.
     LosesSessionButPings,
     /// It lives on. The stream of the call is cut after an event id; the odd answer is the one to a resume.
     ResumesOddly,
@@ -69,7 +69,7 @@ pub(crate) struct Ask {
     pub(crate) version: Option<String>,
     /// The number of its connection.
     pub(crate) connection: u64,
-    /// It came by HTTP+SSE.
+    /// Whether it came over HTTP+SSE.
     pub(crate) is_old: bool,
 }
 
@@ -101,18 +101,18 @@ impl Server {
         }
     }
 
-    /// The odd call is always answered so.
+    /// Answers the odd call with `reply` from the start.
     pub(crate) fn always(mut self, reply: Reply) -> Self {
         self.always = Some(reply);
         self
     }
 
-    /// From here on the odd call is answered so.
+    /// Answers the odd call with this case from now on.
     pub(crate) fn answers(&mut self, case: Case) {
         self.case = case;
     }
 
-    /// How often the call with this key ran.
+    /// Returns how often the call with this key ran.
     pub(crate) fn runs(&self, key: &str) -> u32 {
         self.runs.get(key).copied().unwrap_or(0)
     }
@@ -121,17 +121,17 @@ impl Server {
         self.sessions
     }
 
-    /// How many requests other than calls were refused in the lost session.
+    /// Returns how many requests other than calls were refused in the lost session.
     pub(crate) const fn refused_probes(&self) -> u32 {
         self.refused_probes
     }
 
-    /// Of these, those before the odd call ran a second time.
+    /// Returns how many of these were refused before the odd call ran a second time.
     pub(crate) const fn probes_before_second_run(&self) -> u32 {
         self.probes_before_second_run
     }
 
-    /// The statuses and codes by which `server/discover` was refused since the server changed.
+    /// Returns the statuses and codes by which `server/discover` was refused since the server changed.
     pub(crate) fn refused_discoveries(&self) -> &[(u16, Option<i64>)] {
         &self.refused_discoveries
     }
@@ -239,7 +239,7 @@ impl Server {
         complete(message, result)
     }
 
-    /// Whatever this is, its session is gone.
+    /// Refuses any request whose session is gone.
     fn refuse_lost(&mut self, message: &Value) -> Reply {
         let is_request = !message["id"].is_null();
         if is_request && method(message) != "tools/call" {
@@ -270,7 +270,7 @@ impl Server {
         }
     }
 
-    /// Runs the tool; answers only then.
+    /// Runs the tool, and answers only then.
     fn run(&mut self, message: &Value) -> Reply {
         let key = key(message).to_owned();
         let is_odd = key == ODD;
@@ -312,18 +312,18 @@ impl Server {
 }
 
 impl Ask {
-    /// Which of two replicas the balancer gave its connection to.
+    /// Returns the replica that the load balancer gave the connection to.
     const fn replica(&self) -> u64 {
         self.connection % 2
     }
 
-    /// It asks for the tools, or for one of them.
+    /// Whether the request asks for the tools, or for one of them.
     pub(crate) fn is_for_tools(&self) -> bool {
         matches!(&self.verb, Verb::Post(message) if method(message).starts_with("tools/"))
     }
 }
 
-/// What tells the calls of the tool apart.
+/// Returns the argument that tells calls of the tool apart.
 fn key(message: &Value) -> &str {
     message["params"]["arguments"]["key"].as_str().unwrap_or_default()
 }

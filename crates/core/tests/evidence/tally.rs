@@ -1,4 +1,4 @@
-//! What went wrong, counted and told all at once.
+//! The broken promises, counted and reported together.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// A promise that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// The caller was given an answer that was not its own, or none that the server gave.
+    /// The caller got an answer that was not its own, or one that the server did not give.
     AnotherAnswer,
     /// What a challenge asked for is not in the error.
     ChallengeLost,
@@ -14,7 +14,7 @@ pub(crate) enum Fault {
     Denied,
     /// The call did not end in time.
     Hung,
-    /// The server answered by name, and the caller has something else.
+    /// The server's answer named the call, and the caller got something else.
     NotDelivered,
     /// A later call did not succeed.
     NotRecovered,
@@ -24,21 +24,21 @@ pub(crate) enum Fault {
     WordsLost,
 }
 
-/// Cases and their faults.
+/// The number of cases, and their faults.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) cases: usize,
-    /// Servers that ran the tool and said by a status that they had not.
+    /// How many servers ran the tool and said by a status that they had not.
     pub(crate) lies: usize,
-    /// Of these, how often the tool ran again.
+    /// After how many of these the tool ran again.
     pub(crate) lies_believed: usize,
-    /// What the faults that follow were seen in.
+    /// The world that the next faults belong to.
     place: String,
     faults: BTreeMap<Fault, Vec<String>>,
 }
 
 impl Tally {
-    /// What follows was seen there.
+    /// Names the world that the next faults belong to.
     pub(crate) fn of(&mut self, place: &str) -> &mut Self {
         place.clone_into(&mut self.place);
         self
@@ -49,7 +49,7 @@ impl Tally {
         self.faults.entry(fault).or_default().push(case);
     }
 
-    /// Panics with a table of everything that went wrong.
+    /// Panics with a table of all faults, if there are any.
     pub(crate) fn finish(self) {
         let Self { cases, lies, lies_believed, faults, .. } = self;
         let mut table = format!("{cases} cases, {lies} lies, of which {lies_believed} ran again\n");

@@ -1,4 +1,4 @@
-//! The machine under a script, and what is written down about it.
+//! The bench: a link under a script, and the record of what it did.
 
 mod stateless;
 
@@ -20,14 +20,14 @@ use ridethrough_core::{
 use crate::moves::{Deed, Move};
 use crate::wire;
 
-/// The machine and its history.
+/// A link and its history.
 pub(crate) struct Bench {
     pub(crate) link: Link,
     eras: Eras,
-    /// What the server says when it is asked for its era.
+    /// The era that the server names when it is asked.
     speaks: Era,
     now: Moment,
-    /// Requests that are out, in their order.
+    /// The requests that are out, in their order.
     pub(crate) out: BTreeMap<AttemptId, Out>,
     dialing: Option<AttemptId>,
     asks_credentials: Option<CredentialsId>,
@@ -38,10 +38,10 @@ pub(crate) struct Bench {
     sessions: u64,
     /// The newest session generation that something was sent under.
     generation: Generation,
-    /// What the server asks for in rounds.
+    /// The open questions of rounds.
     questions: BTreeSet<QuestionId>,
     wire_ids: BTreeSet<u64>,
-    /// Attempts that were out once and are not any more.
+    /// The attempts that were out once and are not any more.
     gone: Vec<AttemptId>,
     pub(crate) closed: bool,
     pub(crate) last_call_succeeded: bool,
@@ -92,13 +92,14 @@ enum What {
 struct Call {
     is_safe: bool,
     wire_ids: BTreeSet<u64>,
-    /// A send was, or may have been, taken in by the server.
+    /// Whether the server has, or may have, received a send.
     may_have_arrived: bool,
     sends: u32,
     resumes: u32,
     resumed_at: Option<Moment>,
     not_before: Moment,
-    /// The same of the round that it is in: a server that asks for input wants to be sent to again.
+    /// Whether the server has, or may have, received a send of the current round. A server that asks for
+    /// input wants another.
     in_doubt: bool,
     rounds: u32,
     /// The state that the server gave last.
@@ -207,7 +208,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass, waking the machine as often as it asks.
+    /// Lets time pass, and wakes the link as often as it asks.
     pub(crate) fn wait(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some((at, _)) = self.link.poll_timeout()
@@ -230,7 +231,7 @@ impl Bench {
         self.wait(Duration::from_secs(6));
     }
 
-    /// From now on everything works, each answer after `grace`.
+    /// Lets everything work from now on, each answer after `grace`.
     pub(crate) fn heal(&mut self, grace: u32) {
         let grace = Duration::from_millis(grace.into());
         for _ in 0..3000 {
@@ -287,7 +288,7 @@ impl Bench {
         }
     }
 
-    /// Everything that can be seen of the machine.
+    /// Returns everything that can be seen of the link.
     pub(crate) fn fingerprint(&self) -> String {
         format!("{:?} {} {}", self.link.status(self.now), self.outputs, self.outcomes.len())
     }
@@ -306,7 +307,7 @@ impl Bench {
             Deed::Status(status, hint) if !has_head => self.status(attempt, what, *status, *hint),
             Deed::Challenge if !has_head => {
                 let mut head = head(401, Content::Nothing);
-                head.challenge = Some(Challenge::Credentials);
+                head.challenge = Some(Challenge::credentials());
                 self.whole(attempt, head, String::new());
             }
             Deed::Nonsense if !has_head => {
@@ -431,7 +432,7 @@ impl Bench {
         self.link.handle_failure(self.now, attempt, failure);
     }
 
-    /// The server has the request, or may have it.
+    /// Notes that the server has the request, or may have it.
     fn arrived(&mut self, what: What) {
         if let What::Call(call) = what
             && let Some(call) = self.calls.get_mut(&call)
@@ -526,7 +527,7 @@ impl Bench {
                     None if text.contains(r#""method":"initialize""#) => What::Handshake,
                     None if text.contains("notifications/initialized") => What::Initialized,
                     None if text.contains(r#""method":"server/discover""#) => {
-                        // A probe asks the same, in the generation that is there.
+                        // A probe asks this, too, in the generation in force.
                         let is_new = request.to.generation > self.generation;
                         if is_new { What::Discover } else { What::Ping }
                     }
@@ -558,7 +559,7 @@ impl Bench {
         self.most_sends = self.most_sends.max(call.sends);
     }
 
-    /// What the server gave goes back as it was; a session knows nothing of it.
+    /// Checks that the server's state goes back as it was, and never to a legacy server.
     fn echoed(&mut self, number: u64, era: Era, state: Option<String>) {
         let Some(call) = self.calls.get_mut(&number) else { return };
         if era == Era::Legacy {
@@ -613,7 +614,7 @@ fn head(status: u16, content: Content) -> AnswerHead {
     AnswerHead::new(StatusCode::from_u16(status).unwrap(), content)
 }
 
-/// The name of an event, from which its stream can be told.
+/// Returns the name of an event, from which its stream can be told.
 fn name(what: What, id: Option<u8>) -> Option<String> {
     let number = match what {
         What::Call(call) | What::Resume(call) => call.to_string(),

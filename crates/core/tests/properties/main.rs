@@ -25,7 +25,7 @@ use bench::Bench;
 use moves::{Move, healing, script};
 
 fn config() -> ProptestConfig {
-    // A fixed seed: the same scripts on every machine. PROPTEST_CASES draws more of them.
+    // A fixed seed gives equal scripts on every machine. PROPTEST_CASES draws more of them.
     ProptestConfig {
         cases: ProptestConfig::default().cases.max(500),
         rng_seed: proptest::test_runner::RngSeed::Fixed(0x0071_de72_0fae),
@@ -34,7 +34,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Every property holds for a link of either era, and for one that finds out.
+/// The eras of the links: either one, and one that finds out. Every property holds for all of them.
 const ERAS: [Eras; 3] = [Eras::Either, Eras::Only(Era::Legacy), Eras::Only(Era::Modern)];
 
 fn play(eras: Eras, moves: &[Move]) -> Bench {

@@ -1,43 +1,43 @@
-//! What may happen next: one vocabulary for application, server, network and clock.
+//! The moves of a script: what application, server, network and clock may do next.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// One thing that happens. Numbers pick among what is there at that moment.
+/// One thing that happens. Numbers select among what exists at that moment.
 #[derive(Clone, Debug)]
 pub(crate) enum Move {
     /// The application calls; safe or not.
     Call { is_safe: bool },
-    /// The application gives up on one of its calls.
+    /// The application cancels one of its calls.
     Cancel(u8),
-    /// The application gives what the server asked for, or refuses to.
+    /// The application gives the input that the server asked for, or refuses to.
     Input(u8, bool),
-    /// The application wants to hear what it did not ask for.
+    /// The application subscribes to messages that belong to no call.
     Listen,
-    /// The application says something.
+    /// The application sends a notification.
     Notify,
-    /// The machine was asleep.
+    /// The computer slept.
     Suspend,
-    /// The server changes its era, or says so when it is next asked.
+    /// The server changes its era, or names another when it is next asked.
     Switch,
     /// The server, or the network, does this to one of the requests that are out.
     Serve(u8, Deed),
     /// The connect loop's connect succeeds or fails.
     Connect(bool),
-    /// The credentials hook comes back.
+    /// The credentials hook returns.
     Credentials(bool),
     /// Time passes, in milliseconds.
     Wait(u32),
 }
 
-/// What is done to a request.
+/// What happens to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
     /// The right answer, by JSON or on the open stream.
     Answer,
     /// A JSON-RPC error with these words.
     Error(&'static str),
-    /// A stateless call needs input: with a state, and so many questions.
+    /// A request for input for a stateless call: a state, and a number of questions.
     NeedInput(Option<u8>, u8),
     /// The refusal of a server of the other era.
     OtherEra,
@@ -55,7 +55,7 @@ pub(crate) enum Deed {
     Event(Option<u8>, bool),
     /// `retry:` in milliseconds, with an id.
     Retry(u32),
-    /// An answer to some other id.
+    /// An answer to another id.
     Stray,
     /// A comment.
     Comment,
@@ -63,18 +63,18 @@ pub(crate) enum Deed {
     End,
     /// The connection breaks.
     Reset,
-    /// Nothing was sent.
+    /// A failure before anything was sent.
     Unsent,
-    /// Too large.
+    /// An answer that is too large.
     TooLarge,
 }
 
-/// A whole script.
+/// Returns a whole script.
 pub(crate) fn script() -> impl Strategy<Value = Vec<Move>> {
     vec(next(), 1..60)
 }
 
-/// How long the server takes for each answer once it has healed, in milliseconds.
+/// Returns how long the server takes for each answer once everything works, in milliseconds.
 pub(crate) fn healing() -> impl Strategy<Value = u32> {
     0..3000_u32
 }

@@ -1,9 +1,9 @@
-//! What a request may say in its era. Written without the machine's own words for it.
+//! What a request may hold in its era, checked without the core's own types.
 
 use ridethrough_core::message::Json;
 use ridethrough_core::{Era, Eras, Outgoing, Verb};
 
-/// What is wrong with a request; nothing, as a rule.
+/// Returns what is wrong with a request, if anything is.
 pub(crate) fn fault(eras: Eras, request: &Outgoing) -> Option<String> {
     let era = request.to.era();
     if matches!(eras, Eras::Only(only) if only != era) {
@@ -15,7 +15,7 @@ pub(crate) fn fault(eras: Eras, request: &Outgoing) -> Option<String> {
     }
 }
 
-/// The method of a message that has one, and the id of a request.
+/// Returns the method of a message that has one, and the id of a request.
 pub(crate) fn named(request: &Outgoing) -> (Option<String>, Option<u64>) {
     let Verb::Post { body } = &request.verb else { return (None, None) };
     let message = Json::new(body.clone()).unwrap();
@@ -23,7 +23,7 @@ pub(crate) fn named(request: &Outgoing) -> (Option<String>, Option<u64>) {
     (method, message.member("id").and_then(|it| it.read::<u64>()))
 }
 
-/// The state that a call sends back to the server, as it was written.
+/// Returns the state that a call sends back to the server, as it was written.
 pub(crate) fn state(request: &Outgoing) -> Option<String> {
     let Verb::Post { body } = &request.verb else { return None };
     let message = Json::new(body.clone()).unwrap();

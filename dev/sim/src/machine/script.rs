@@ -73,7 +73,7 @@ impl Script {
 
     pub(crate) fn challenge(after: Duration) -> Self {
         let mut head = head(401, Content::Nothing);
-        head.challenge = Some(Challenge::Credentials);
+        head.challenge = Some(Challenge::credentials());
         Self::answer(after, head, Bytes::new())
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ridethrough::event::{Event, Moment};
-use ridethrough::news;
+use ridethrough::wording;
 
 /// What fails again and again, if anything does.
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl Run {
         }
         self.pause = (self.pause * 2).min(LONGEST);
         self.next = at + self.pause;
-        let since = news::time(at.since(self.began));
+        let since = wording::time(at.since(self.began));
         Told::Words(format!("{} still, {} times in {since}", self.reason, self.count))
     }
 }

@@ -4,7 +4,7 @@ use ridethrough::event::{Event, Moment, Status};
 use ridethrough::machine::Generation;
 use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
-use ridethrough::{Json, news};
+use ridethrough::{Json, wording};
 use serde::Serialize;
 
 use super::page::Kind;
@@ -49,7 +49,7 @@ pub(super) struct LastStatus {
 
 impl Sight {
     pub(super) fn event(at: Moment, event: &Event) -> Self {
-        let news = news::of(event, at);
+        let news = wording::of(event, at);
         Self { at, what: What::Event { event: news.name, text: news.words } }
     }
 

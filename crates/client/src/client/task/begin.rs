@@ -1,7 +1,7 @@
 //! Making a task of a call.
 //!
-//! A stateless server decides alone, so the call goes out as it is. A server of 2025-11-25 must be asked
-//! for a task, and only if it said that it has them and the tool can be one.
+//! A stateless server decides by itself, so the call goes out unchanged. A server of 2025-11-25 must be asked
+//! for a task, and only if it declares tasks and the tool supports them.
 
 use std::fmt;
 use std::pin::pin;
@@ -18,24 +18,24 @@ use super::{About, Born, Task, UNDECLARED, created};
 use crate::error::Error;
 use crate::model::{self, TaskState, TaskSupport, Tool, ToolResult};
 
-/// A call that may become a task, and has not begun. Made by [`Call::as_task`].
+/// A call that may become a task and has not begun. Created by [`Call::as_task`].
 #[must_use = "a call begins when it is awaited or turned into a future"]
 pub struct TaskCall<T = ToolResult> {
     call: Call<T>,
     kept_for: Option<Duration>,
 }
 
-/// What came of a call that may become a task.
+/// The outcome of a call that may become a task.
 #[derive(Debug)]
 pub enum Begun<T = ToolResult> {
-    /// The server made no task of it: this is the result.
+    /// The server made no task of the call; this is its result.
     Answered(T),
-    /// The server goes on with it.
+    /// The server continues the call as a task.
     Task(Task<T>),
 }
 
 impl<T: 'static> Begun<T> {
-    /// The result, whenever it comes.
+    /// Waits for the result, of the call or of its task.
     pub async fn result(self) -> Result<T, Error> {
         match self {
             Self::Answered(result) => Ok(result),
@@ -61,14 +61,14 @@ impl<T> TaskCall<T> {
         let Some(plan) = call.plan() else {
             let fault =
                 if call.is_tool_call() { UNDECLARED } else { "only calls of tools can be tasks" };
-            // Nothing is sent: the call says why.
+            // Nothing is sent: the call ends with the reason.
             return call.unfit(fault.to_owned()).await.map(Begun::Answered);
         };
         if call.is_unfit() {
             return call.await.map(Begun::Answered);
         }
         let support = support_in_time(&plan).await?;
-        // What that took is part of the call's time.
+        // The time that this took is part of the call's time.
         if let Some(left) = plan.time.left() {
             call = call.timeout(left);
         }
@@ -114,15 +114,16 @@ impl<T> fmt::Debug for TaskCall<T> {
     }
 }
 
-/// Whether a server says that it was asked in the wrong form: 2025-11-25 wants this for a tool that can
-/// only be a task, by one code on one page and by the other on the next.
+/// Whether the server says that it was asked in the wrong form. For a tool that requires a task, 2025-11-25
+/// names one of these codes on one page and the other on the next.
 pub(in crate::client) fn is_refused_form(error: &Error) -> bool {
     error.server().is_some_and(|error| matches!(error.rpc.code, -32601 | -32600))
 }
 
-/// Makes a task of a call that was refused because it asked for none. `None` if it was not that.
+/// Makes a task of a call that was refused because it asked for none. `None` if it was refused for another
+/// reason.
 pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Error> {
-    // Where that cannot be found out, the refusal is still the server's word.
+    // If the reason cannot be found out, the server's refusal stands.
     let support = support_in_time(plan).await.unwrap_or_default();
     let Some(params) = plan.params.as_ref().filter(|_| support == TaskSupport::Required) else {
         return Ok(None);
@@ -140,7 +141,7 @@ pub(super) async fn make_required(plan: &Plan) -> Result<Option<TaskState>, Erro
     .map(Some)
 }
 
-/// Finds out how to ask, while the call has time.
+/// Finds out whether to ask for a task, within the call's time.
 async fn support_in_time(plan: &Plan) -> Result<TaskSupport, Error> {
     let asking = legacy_support(&plan.client, plan.call.tool.as_deref());
     let Some(over) = plan.over() else { return asking.await };
@@ -156,14 +157,14 @@ async fn support_in_time(plan: &Plan) -> Result<TaskSupport, Error> {
     }
 }
 
-/// Whether the server wants to be asked for a task, and this tool can be one. A stateless server
-/// decides by itself.
+/// Whether the server wants to be asked for a task, and the tool supports it. A stateless server decides by
+/// itself.
 async fn legacy_support(client: &Client, tool: Option<&str>) -> Result<TaskSupport, Error> {
     let era = |status: Option<Status>| status.map(|it| (it.era, it.version.is_some()));
     if era(client.status().await) == Some((Era::Modern, true)) {
         return Ok(TaskSupport::Forbidden);
     }
-    // Without a session in force it makes one, and with it the era is known.
+    // This makes a session if none is in force, and the era is known with it.
     let server = result(client.handshake(None).await)?;
     let has_tasks = ["capabilities", "tasks", "requests", "tools", "call"]
         .iter()
@@ -174,12 +175,12 @@ async fn legacy_support(client: &Client, tool: Option<&str>) -> Result<TaskSuppo
         return Ok(TaskSupport::Forbidden);
     };
     let tools: Vec<Tool> = client.tools().await?;
-    // A tool that is not listed has said nothing.
+    // A tool that is not listed declares no support.
     let named = tools.iter().find(|it| it.name == tool);
     Ok(named.map_or(TaskSupport::Forbidden, |it| it.task_support))
 }
 
-/// The params that ask for a task. One that is there already stays.
+/// Returns the params with a request for a task. A request that is already there stays.
 fn ask_for_task(params: &Json, kept_for: Option<Duration>) -> Json {
     if params.member("task").is_some() {
         return params.clone();

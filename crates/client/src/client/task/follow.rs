@@ -1,16 +1,17 @@
-//! Asking for a task until it has ended.
+//! Following a task: asking for it until it has ended.
 //!
 //! ```text
 //!   rest ──due──▶ look ──it goes on──▶ rest          look ──ended──▶ its result or error
 //!    │ a handler answered ──▶ tasks/update            look ──no answer──▶ rest, for longer
 //!    └ out of time ──▶ the end
 //! ```
-//! One `tasks/get` that fails says nothing about the task, which is with the server: it is asked for
-//! again. Only the server's word, or the end of our time, ends it.
+//! A failed `tasks/get` says nothing about the task, which runs at the server, so the server is asked again.
+//! Following ends only when the server says that the task has ended, or when time is up.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use ridethrough_core::message::code;
 use ridethrough_core::message::{Answer, Json};
 use ridethrough_core::{CallError, Delivery, Kind, Reason};
 use serde::Serialize;
@@ -35,18 +36,18 @@ pub(super) struct Follower {
     pace: Pace,
     /// Ends when the link is closed.
     open: Option<oneshot::Receiver<()>>,
-    /// When it was first heard of: the server keeps it from then on, or from before.
+    /// When the task was first heard of: the server keeps it from that moment or an earlier one.
     first_heard: Option<Instant>,
-    /// When the first question was asked that has no answer, if the last one has none.
+    /// When the first of the latest unanswered questions was sent, if the last one has no answer.
     silent_since: Option<Instant>,
-    /// The same for the result of a task that has ended.
+    /// When the first unanswered question for the result of an ended task was sent.
     unfetched_since: Option<Instant>,
     last: Option<TaskState>,
-    /// Questions that were sent.
+    /// How many questions were sent.
     looks: u32,
-    /// Why the last one has no answer.
+    /// Why the last question has no answer.
     trouble: Option<Error>,
-    /// What the server said to our inputs, if it does not take them.
+    /// The server's error for our inputs, if it refused them.
     refused: Option<Error>,
 }
 
@@ -105,7 +106,7 @@ impl Follower {
             tokio::select! {
                 biased;
                 (key, answer) = self.inputs.next() => self.given(&key, answer).await?,
-                // The next look finds it closed, and says so.
+                // The next question finds the link closed, and reports that.
                 () = closed(&mut self.open) => return Ok(()),
                 () = tokio::time::sleep_until(wake) => {
                     return match until {
@@ -139,7 +140,7 @@ impl Follower {
         }
     }
 
-    /// The server has spoken.
+    /// Notes an answer of the server about the task.
     fn take_in(&mut self, state: &TaskState) {
         self.silent_since = None;
         self.first_heard.get_or_insert_with(Instant::now);
@@ -155,7 +156,7 @@ impl Follower {
         }
     }
 
-    /// Nothing is left to cancel.
+    /// Notes that nothing is left to cancel.
     fn is_over(&mut self) {
         if let Some(unwanted) = &mut self.unwanted {
             unwanted.disarm();
@@ -181,14 +182,15 @@ impl Follower {
         }
     }
 
-    /// A server of 2025-11-25 asks by requests of its own, while it is asked for the result.
+    /// Whether the server asks for input by requests of its own, as one of 2025-11-25 does while it is asked
+    /// for the result.
     fn is_asked_elsewhere(&self, state: &TaskState) -> bool {
         state.is_legacy() && state.json.member("inputRequests").is_none()
     }
 
-    /// Asks for the result itself, which the server holds back until there is one.
+    /// Requests the result itself, which the server holds back until there is one.
     ///
-    /// How long it does says nothing about a task that goes on: the next look does.
+    /// How long the answer takes says nothing about a task that goes on; the next look does.
     async fn fetch(&mut self) -> Result<TaskSight, Error> {
         let asked_at = Instant::now();
         let time = self.plan.time.left().unwrap_or(self.plan.time.silence);
@@ -200,12 +202,12 @@ impl Follower {
                 self.is_over();
                 Ok(TaskSight::Ended(result))
             }
-            // Whatever the server says here is what the call would have been told.
+            // This error is what the call would have been answered with.
             Err(error @ Error::Server(_)) if status == Some(TaskStatus::Failed) => {
                 self.is_over();
                 Err(error)
             }
-            // The task may have failed just now, with this, or not be known any more.
+            // The task may have just failed with this error, or the server has forgotten it.
             Err(error) if !has_ended && is_invalid_params(&error) => {
                 let look_again_in = self.pace.after_failure(None);
                 self.trouble = Some(error);
@@ -239,7 +241,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Sends the answers once they are complete. What does not arrive is sent again after the next look.
+    /// Sends the inputs once they are complete. If they do not arrive, they are sent again after the next
+    /// look.
     async fn send_inputs(&mut self) {
         let Some(responses) = self.inputs.complete() else { return };
         let update = Update { task_id: &self.id, input_responses: &responses };
@@ -270,8 +273,8 @@ impl Follower {
         }
     }
 
-    /// A question has no answer: it is asked again, unless that is of no use, or there was none for too
-    /// long.
+    /// Handles a question without an answer: it is repeated, unless that cannot help or answers have been
+    /// missing for too long.
     fn no_answer(&mut self, error: Error, since: Option<Instant>) -> Result<TaskSight, Error> {
         if let Some(error) = error.server().filter(|_| is_invalid_params(&error)) {
             let words = error.rpc.message.clone();
@@ -292,10 +295,11 @@ impl Follower {
     fn may_pass(&self, error: &Error) -> bool {
         let kind = match error {
             Error::Call(error) => error.kind,
-            // -32600, -32601 and -32602 say that the question is wrong, and those of the
-            // stateless revision that we are.
+            // -32600, -32601 and -32602 say that the question is wrong, and the codes of the stateless
+            // revision that the client is.
             Error::Server(error) => {
-                return !matches!(error.rpc.code, -32602..=-32600 | -32099..=-32020);
+                return !matches!(error.rpc.code, -32602..=-32600)
+                    && !code::is_modern(error.rpc.code);
             }
             _ => return false,
         };
@@ -307,7 +311,8 @@ impl Follower {
             | Kind::PeerMisbehaved
             | Kind::SessionLost
             | Kind::Unreachable => true,
-            // A proxy that has lost its routes for a moment; or an address that was never right.
+            // A proxy may have lost its routes for a moment; if the server was never heard, the address is
+            // wrong.
             Kind::Rejected { status: 404 } => self.first_heard.is_some(),
             Kind::Rejected { status } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
             _ => false,
@@ -338,7 +343,7 @@ impl Follower {
         self.error(Kind::DeadlinePassed, reason)
     }
 
-    /// The end of the call that the task was made of.
+    /// Returns the error of the call that the task was made of.
     fn error(&self, kind: Kind, reason: Reason) -> Error {
         let mut error = CallError::new(kind, Delivery::Unknown, self.plan.call.clone(), reason);
         error.attempts = self.looks.saturating_add(1);
@@ -347,11 +352,11 @@ impl Follower {
     }
 }
 
-/// Waits until the link is closed; for ever, once that was said.
+/// Waits until the link is closed; for ever, once that was reported.
 async fn closed(open: &mut Option<oneshot::Receiver<()>>) {
     match open {
         Some(receiver) => {
-            // Nothing is ever sent: its end is the news.
+            // No value is ever sent; the end of the channel is the signal.
             let _ = receiver.await;
             *open = None;
         }
@@ -359,10 +364,10 @@ async fn closed(open: &mut Option<oneshot::Receiver<()>>) {
     }
 }
 
-/// Which is how a server says that it does not know a task.
+/// Whether the error is -32602, by which a server says that it does not know a task.
 fn is_invalid_params(error: &Error) -> bool {
     error.server().is_some_and(|error| error.rpc.code == -32602)
 }
 
-/// One question, with all that its recovery takes.
+/// How long one question may take, with all its recovery.
 const LOOK_TIME: Duration = Duration::from_secs(60);

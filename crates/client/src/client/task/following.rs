@@ -1,4 +1,4 @@
-//! A task that is followed by a task of the runtime's, so that it goes on whether anybody polls or not.
+//! A task that is followed by a tokio task, so that it goes on whether or not its future is polled.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -23,19 +23,20 @@ pub(in crate::client) struct Following {
 }
 
 impl Plan {
-    /// Follows the task of a call that nobody else can get at: if it is not wanted to its end, the
-    /// server is told.
+    /// Follows the task of a call. The server is told to cancel it if this is dropped before its end, because
+    /// no other handle to it exists.
     pub(in crate::client) fn follow_or_cancel(mut self, state: TaskState) -> Following {
-        // The call has moved. What it had won by progress before that, only the machine knows.
+        // The call made progress by becoming a task. How far progress extended its deadline before that, only
+        // the state machine knows.
         self.time.extend();
         let unwanted = self.unwanted(state.id.clone());
         let id = state.id.clone();
         self.start(id, Some(Born { state, at: Instant::now() }), Some(unwanted))
     }
 
-    /// Makes the call again, as a task: the server refused it, perhaps because it was none.
+    /// Makes the call again as a task, because the server may have refused it for not being one.
     ///
-    /// To be told apart from a tool that is not there, which ends with the error.
+    /// A refusal for another reason, such as a tool that does not exist, ends it with that error.
     pub(in crate::client) fn call_as_task(self, refusal: Error) -> Following {
         let call = self.call.clone();
         let running = self.runtime().spawn(async move {
@@ -61,7 +62,7 @@ impl Future for Following {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let ended = std::task::ready!(Pin::new(&mut self.running).poll(context));
-        // It ends without a word only together with its runtime.
+        // It ends without a result only if its runtime is shut down.
         Poll::Ready(ended.unwrap_or_else(|_| Err(gone(self.call.method.clone()).into())))
     }
 }

@@ -1,7 +1,8 @@
-//! What a task asks of us while it goes on.
+//! The inputs that a task asks for while it goes on.
 //!
-//! A question is put to its handler once, whatever the server repeats, because its key is used once in the
-//! life of a task; again only if it was taken back before there was an answer. Answers go out together, since a server need not take them one by one.
+//! A question goes to its handler once, however often the server repeats it, because its key is used once in
+//! the life of a task; it goes there again only if it was withdrawn before it was answered. Answers are sent
+//! together, since a server need not accept them one by one.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use super::super::Client;
 use crate::driver::DriverCommand;
 use crate::model::{TaskState, TaskStatus};
 
-/// The questions of one task. Dropping it drops what handlers are doing.
+/// The questions of one task. Dropping them aborts their handlers.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     /// How often a handler was asked.
@@ -33,9 +34,9 @@ enum InputQuestion {
 
 /// Why questions cannot be answered.
 pub(super) enum Unanswerable {
-    /// Nobody is there for it, or whoever is refused.
+    /// There is no handler for the question, or the handler refused.
     Refused(String),
-    /// There is no end of them, or of their names.
+    /// There are too many questions, or their keys are too long.
     TooMany,
 }
 
@@ -47,7 +48,7 @@ struct AskedInput {
 }
 
 impl Inputs {
-    /// Takes in what the server asks for now, and takes back what it does not any more.
+    /// Takes in the server's current questions, and withdraws those that it no longer asks.
     pub(super) async fn take(
         &mut self,
         client: &Client,
@@ -57,7 +58,7 @@ impl Inputs {
             TaskStatus::InputRequired => requests(&state.json),
             _ => BTreeMap::new(),
         };
-        // What comes back is asked again: nobody has answered it.
+        // A question that comes back is asked again, because it was not answered.
         self.questions.retain(|key, question| match question {
             InputQuestion::Asked(handler) if !asked.contains_key(key) => {
                 handler.abort();
@@ -98,12 +99,12 @@ impl Inputs {
         Ok(())
     }
 
-    /// Waits for the next answer of a handler; for ever, if none works.
+    /// Waits for the next answer of a handler; for ever, if no handler runs.
     pub(super) async fn next(&mut self) -> (String, Answer) {
         loop {
             match self.running.join_next_with_id().await {
                 Some(Ok((handler, answer))) if self.waits_for(handler, &answer.0) => return answer,
-                // It was taken back.
+                // The question was withdrawn.
                 Some(_) => {}
                 None => std::future::pending().await,
             }
@@ -125,13 +126,13 @@ impl Inputs {
                 let words = refusal.error().unwrap_or_default().message;
                 return Err(Unanswerable::Refused(words));
             }
-            // The server has taken the question back meanwhile.
+            // The server has withdrawn the question meanwhile.
             _ => {}
         }
         Ok(())
     }
 
-    /// What to send, if everything that was asked for is there.
+    /// Returns the inputs to send, if all questions are answered.
     pub(super) fn complete(&self) -> Option<Json> {
         let is_asked = |question: &InputQuestion| matches!(question, InputQuestion::Asked(_));
         if self.questions.values().any(is_asked) {
@@ -145,7 +146,7 @@ impl Inputs {
         (!given.is_empty()).then(|| Json::empty_object().with_members(given))
     }
 
-    /// The server has what was given.
+    /// Notes that the server has the inputs.
     pub(super) fn sent(&mut self) {
         for question in self.questions.values_mut() {
             if matches!(question, InputQuestion::Given(_)) {
@@ -155,12 +156,12 @@ impl Inputs {
     }
 }
 
-/// What is asked for; `None` where nobody can tell.
+/// Returns the questions by key; the value is `None` if a question cannot be read.
 fn requests(state: &Json) -> BTreeMap<String, Option<AskedInput>> {
     let members = state.member("inputRequests").map(|it| it.members()).unwrap_or_default();
     members.into_iter().map(|(key, asked)| (key, asked.read())).collect()
 }
 
-/// A conversation, not a flood: keys are remembered for as long as the task is followed.
+/// The most questions of one task. Their keys are kept for as long as the task is followed.
 const MOST: usize = 1000;
 const LONGEST_KEY: usize = 1024;

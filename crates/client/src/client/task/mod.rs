@@ -1,13 +1,12 @@
-//! Tasks: calls that a server answers at once and goes on with.
+//! Tasks: calls that a server answers at once and continues in the background.
 //!
-//! A handle is a name and a client: nothing is lost when it is dropped, and the name can be given back to
-//! another client. Following a task is asking for it, again and again, by calls like any other; so each
-//! of them is recovered like any other.
+//! A handle is an id and a client: nothing is lost when it is dropped, and another client can take up the id.
+//! A task is followed by asking for it again and again, by ordinary calls with their ordinary recovery.
 //!
 //! ```text
 //!   begin   making a task        follow   asking for it until it ends
-//!   inputs  what it asks of us   plan     who follows, and what happens when nobody does
-//!   time    how long that may take, and how often
+//!   inputs  what it asks for     plan     what following needs, and cancelling when it is dropped
+//!   time    how long it is followed, and how often it is asked for
 //! ```
 
 mod begin;
@@ -45,15 +44,16 @@ use crate::model::{self, TaskId, TaskState, ToolResult};
 /// How a client follows tasks.
 #[derive(Clone)]
 pub(crate) struct Tasks {
-    /// Where its driver lives: whoever awaits a result may live elsewhere.
+    /// The runtime of the client's driver. A result may be awaited on another.
     pub(crate) runtime: Handle,
-    /// The time of a tool call that was given none.
+    /// The time of a tool call that has no timeout of its own.
     pub(crate) time: Duration,
 }
 
-/// A call that its server goes on with. Made by [`Call::as_task`], or from its name by [`Client::task`].
+/// A call that its server continues in the background. Created by [`Call::as_task`], or from its id by
+/// [`Client::task`].
 ///
-/// Dropping it, or a wait for its result, changes nothing: only [`cancel`](Self::cancel) does.
+/// Dropping it, or a wait for its result, does not stop the task: only [`cancel`](Self::cancel) does.
 ///
 /// ```no_run
 /// # async fn example(client: ridethrough::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -69,7 +69,7 @@ pub struct Task<T = ToolResult> {
     read: ReadResult<T>,
 }
 
-/// What is known of a task here.
+/// What a handle knows of its task.
 struct About {
     client: Client,
     id: TaskId,
@@ -78,7 +78,7 @@ struct About {
     born: Option<Born>,
 }
 
-/// What the server said when it made a task, and when.
+/// The server's description of a task when it was made, and the moment of that.
 #[derive(Clone)]
 struct Born {
     state: TaskState,
@@ -86,19 +86,20 @@ struct Born {
 }
 
 impl Client {
-    /// A task of this server by its name, as [`Task::id`] gave it, to this client or another.
+    /// Returns a handle to a task of this server by its id, which [`Task::id`] returned to this client or
+    /// another.
     pub fn task(&self, id: TaskId) -> Task {
         let call = CallName { method: "tools/call".into(), tool: None };
         let (client, headers) = (self.clone(), HeaderMap::new());
         Task::new(About { client, id, call, headers, born: None }, model::read)
     }
 
-    /// The tasks of the server. Only servers of 2025-11-25 can list them, and not all do.
+    /// Lists the tasks of the server. Only servers of 2025-11-25 can list them, and not all do.
     pub fn tasks(&self) -> List<TaskState> {
         List::new(self.clone())
     }
 
-    /// Asks something about a task.
+    /// Creates a call about a task.
     fn ask_task<T>(
         &self,
         method: &'static str,
@@ -119,28 +120,28 @@ impl<T> Task<T> {
         Self { about: Arc::new(about), read }
     }
 
-    /// Its name, to be stored. With it, the result can be had after this program has been restarted.
+    /// Returns the task's id, to be stored. With it, the result can be had after a restart of the program.
     pub fn id(&self) -> &TaskId {
         &self.about.id
     }
 
-    /// Asks where it stands, once. A server that does not know it answers with -32602.
+    /// Asks once for the task's state. A server that does not know the task answers with -32602.
     pub fn status(&self) -> Call<TaskState> {
         let About { client, id, headers, .. } = &*self.about;
         let call = client.ask_task("tasks/get", &Named { task_id: id }, model::read);
         call.with_headers(headers.clone())
     }
 
-    /// Asks the server to stop it. Whether it does, and when, the server decides: its end is told by
-    /// [`result`](Self::result).
+    /// Asks the server to stop the task. The server decides whether and when it does;
+    /// [`result`](Self::result) reports the end.
     pub fn cancel(&self) -> Call<()> {
         let About { client, id, headers, .. } = &*self.about;
         let call = client.ask_task("tasks/cancel", &Named { task_id: id }, |_| Ok(()));
         call.with_headers(headers.clone())
     }
 
-    /// Gives the server what it asks for, by the keys of its `inputRequests`. Whoever waits for the
-    /// [`result`](Self::result) of a task need not: the handlers of the client answer.
+    /// Sends the inputs that the server asks for, by the keys of its `inputRequests`. This is not needed
+    /// while the [`result`](Self::result) is awaited: then the client's handlers answer.
     pub fn update<K: Into<String>>(&self, inputs: impl IntoIterator<Item = (K, Json)>) -> Call<()> {
         let inputs = inputs.into_iter().map(|(key, json)| (key.into(), json));
         let responses = Json::empty_object().with_members(inputs);
@@ -150,17 +151,17 @@ impl<T> Task<T> {
         call.with_headers(headers.clone())
     }
 
-    /// Waits for its end, at the pace that the server asks for. What the server asks in between is
-    /// answered by the client's handlers.
+    /// Waits for the result, asking at the rate that the server wants. Input that the server asks for
+    /// meanwhile is given by the client's handlers.
     ///
-    /// Without a [`timeout`](TaskWait::timeout) it waits for as long as the server says that the task
-    /// goes on, and gives up when its questions have no answer for as long as a tool call may take: 10
+    /// Without a [`timeout`](TaskWait::timeout) it waits for as long as the server says that the task goes
+    /// on, and gives up when its questions have had no answer for as long as a tool call may take: 10
     /// minutes.
     pub fn result(&self) -> TaskWait<'_, T> {
         TaskWait { task: self, deadline: None }
     }
 
-    /// Reads the result as a type of your own.
+    /// Reads the result as type `U`.
     pub fn typed<U: DeserializeOwned>(self) -> Task<U> {
         Task { about: self.about, read: |result| serde_json::from_slice(result.as_bytes()) }
     }
@@ -172,7 +173,7 @@ impl<T> fmt::Debug for Task<T> {
     }
 }
 
-/// A wait for the result of a task, that has not begun.
+/// A wait for the result of a task that has not begun.
 #[must_use = "a task is waited for when this is awaited"]
 pub struct TaskWait<'a, T = ToolResult> {
     task: &'a Task<T>,
@@ -180,7 +181,7 @@ pub struct TaskWait<'a, T = ToolResult> {
 }
 
 impl<T> TaskWait<'_, T> {
-    /// Waits no longer than this. The task goes on.
+    /// Sets how long to wait. The task goes on after that.
     pub const fn timeout(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
@@ -194,7 +195,7 @@ impl<T: 'static> IntoFuture for TaskWait<'_, T> {
     fn into_future(self) -> Self::IntoFuture {
         let About { client, id, call, headers, born } = &*self.task.about;
         let Some(tasks) = &client.tasks else {
-            // Nothing is sent: the call says why.
+            // Nothing is sent: the call ends with the reason.
             let status = self.task.status().into_future();
             return status.map(|refused| Err(refused.expect_err("it cannot be sent"))).boxed();
         };
@@ -222,7 +223,7 @@ impl<T> fmt::Debug for TaskWait<'_, T> {
     }
 }
 
-/// The task in an answer to `tools/call`, if the answer is one.
+/// Returns the task in an answer to `tools/call`, if the answer is one.
 pub(super) fn created(answer: &Json) -> Option<Result<TaskState, serde_json::Error>> {
     let kind: Option<String> = answer.member("resultType").and_then(|kind| kind.read());
     (kind.as_deref() == Some("task")).then(|| model::read(answer.clone()))

@@ -1,4 +1,4 @@
-//! What it takes to follow a task, and what is owed to the server when nobody follows any more.
+//! What is needed to follow a task, and the cancellation when it is no longer followed.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::model::{self, TaskId, TaskState};
 /// What is needed to follow a task.
 pub(in crate::client) struct Plan {
     pub(in crate::client) client: Client,
-    /// What the task is made of, for messages.
+    /// The call that became the task, for error messages.
     pub(in crate::client) call: CallName,
-    /// The params of the call, where it may have to be made again.
+    /// The params of the call, if it may have to be made again.
     pub(in crate::client) params: Option<Json>,
-    /// Those of the call, which go with every question about its task.
+    /// The headers of the call, which go with every question about its task.
     pub(in crate::client) headers: HeaderMap,
     pub(in crate::client) time: Time,
 }
@@ -33,23 +33,23 @@ impl Plan {
         Unwanted { client, headers, id: Some(id) }
     }
 
-    /// The task in an answer that nobody waits for.
+    /// Returns the task in an answer whose call was dropped.
     pub(in crate::client) fn made(&self, answer: &Json) -> Option<TaskState> {
         let asked_for = || model::read(answer.member("task").filter(|_| !self.is_plain())?).ok();
         created(answer).and_then(Result::ok).or_else(asked_for)
     }
 
-    /// Nobody wants this task.
+    /// Cancels a task that no caller wants.
     pub(in crate::client) fn cancel(&self, id: TaskId) {
         drop(self.unwanted(id));
     }
 
-    /// Whether it asks for no task yet.
+    /// Whether the call asks for no task.
     pub(in crate::client) fn is_plain(&self) -> bool {
         self.params.as_ref().is_none_or(|params| params.member("task").is_none())
     }
 
-    /// Waits until the time of the call is over. Whoever awaits it may live outside of the runtime.
+    /// Waits until the time of the call is over. It can be awaited outside of the client's runtime.
     pub(super) fn over(&self) -> Option<Sleep> {
         let runtime = self.runtime();
         let _inside = runtime.enter();
@@ -62,17 +62,17 @@ impl Plan {
     }
 }
 
-/// Tells the server that nobody wants a task any more, unless it has ended. Best effort, like every
-/// cancellation: it is sent once and its fate ignored.
+/// Cancels a task at the server when it is dropped, unless the task has ended. Best effort, like every
+/// cancellation: it is sent once and its outcome ignored.
 pub(super) struct Unwanted {
     client: Client,
-    /// A server that looks at them may know the task by them alone.
+    /// A server may identify the caller, and so the task, by these headers alone.
     headers: HeaderMap,
     id: Option<TaskId>,
 }
 
 impl Unwanted {
-    /// Nothing is left to cancel.
+    /// Notes that nothing is left to cancel.
     pub(super) fn disarm(&mut self) {
         self.id = None;
     }
@@ -91,5 +91,5 @@ impl Drop for Unwanted {
     }
 }
 
-/// As for every cancellation.
+/// How long the cancellation of a task may take, as long as any cancellation.
 const CANCEL_TIME: Duration = Duration::from_secs(5);

@@ -7,20 +7,20 @@ use ridethrough_core::rng::Rng;
 use ridethrough_core::{CallOptions, Extension};
 use tokio::time::Instant;
 
-/// The time that a task is given.
+/// The time that a task may take.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::client) struct Time {
     pub(super) began: Instant,
-    /// When it is over, if that is known.
+    /// When that time is over, if it has an end.
     pub(super) until: Option<Instant>,
-    /// More of it when the task moves.
+    /// The extension of that time when the task makes progress.
     extension: Option<Extension>,
-    /// How long nothing may be heard of a task that has no such time.
+    /// How long a task without such an end may stay without an answer.
     pub(super) silence: Duration,
 }
 
 impl Time {
-    /// That of a call, which the call itself is part of.
+    /// Returns the time of a call, which its task shares.
     pub(in crate::client) fn of_call(options: &CallOptions, usual: Duration) -> Self {
         let began = Instant::now();
         let until = began.checked_add(options.deadline.unwrap_or(usual));
@@ -33,12 +33,12 @@ impl Time {
         Self { began, until, extension: None, silence: usual }
     }
 
-    /// What is left of it.
+    /// Returns the time that is left.
     pub(super) fn left(&self) -> Option<Duration> {
         self.until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// The task has moved.
+    /// Extends the time, because the task has made progress.
     pub(super) fn extend(&mut self) {
         let Some((Extension { by, cap }, until)) = self.extension.zip(self.until) else { return };
         let later = Instant::now().checked_add(by).map_or(until, |later| later.max(until));
@@ -47,7 +47,7 @@ impl Time {
     }
 }
 
-/// How long to wait before the server is asked again.
+/// The pause before the server is asked again.
 #[derive(Debug)]
 pub(super) struct Pace {
     asked_for: Duration,
@@ -60,18 +60,19 @@ impl Pace {
         Self { asked_for: USUAL, failures: 0, rng: Rng::new(seed) }
     }
 
-    /// The server was heard, and wants to be asked this often.
+    /// Notes an answer of the server, and the interval that it wants.
     pub(super) fn heard(&mut self, asked_for: Option<Duration>) {
         self.asked_for = asked_for.unwrap_or(USUAL).clamp(QUICKEST, SLOWEST);
         self.failures = 0;
     }
 
-    /// Until the next question.
+    /// Returns the pause before the next question.
     pub(super) const fn next(&self) -> Duration {
         self.asked_for
     }
 
-    /// The same after a question without an answer. Many lose one server at the same moment.
+    /// Returns the pause after a question without an answer. It has jitter, because many clients may lose one
+    /// server at once.
     pub(super) fn after_failure(&mut self, hint: Option<Duration>) -> Duration {
         let wait = TROUBLE.half_jitter(self.failures, &mut self.rng);
         self.failures = self.failures.saturating_add(1);
@@ -79,13 +80,13 @@ impl Pace {
     }
 }
 
-/// Of a server that does not say.
+/// The pause for a server that names no interval.
 const USUAL: Duration = Duration::from_secs(1);
-/// A server that says nought must not be asked without a pause.
+/// The shortest pause, for a server that names zero.
 const QUICKEST: Duration = Duration::from_millis(100);
-/// An absurd number must not keep us from ever asking.
+/// The longest pause, so that an absurd interval does not stop the questions for ever.
 const SLOWEST: Duration = Duration::from_secs(3600);
-/// Each question has waited for the link already, so this is on top of that.
+/// The extra pause after failures, on top of the time that each question waited for the link.
 const TROUBLE: Window = Window { first: Duration::from_secs(1), most: Duration::from_secs(30) };
 
 #[cfg(test)]

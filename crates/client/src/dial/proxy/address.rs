@@ -1,4 +1,4 @@
-//! Where a proxy is and what it knows us by: an URL, taken apart once.
+//! The address of a proxy: a URL with name and password, parsed once.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl ProxyAddress {
 }
 
 impl fmt::Debug for ProxyAddress {
-    /// What stood before the `@` is the proxy's and ours.
+    /// Prints the origin only: name and password are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ProxyAddress({})", self.endpoint.origin())
     }
@@ -63,7 +63,7 @@ pub(crate) enum ProxyError {
     Socks,
 }
 
-/// Name and password as RFC 7617 wants them; in a URL both are written with percent signs.
+/// Returns name and password in the form of RFC 7617; in a URL both are percent-encoded.
 fn basic(user: &str) -> Option<SecretString> {
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
     if name.is_empty() && password.is_empty() {
@@ -75,7 +75,7 @@ fn basic(user: &str) -> Option<SecretString> {
     Some(format!("Basic {}", BASE64_STANDARD.encode(plain)).into())
 }
 
-/// What is not two digits after a percent sign stands for itself.
+/// Decodes percent signs. One that is not followed by two digits stands for itself.
 fn percent_decoded(text: &str) -> Vec<u8> {
     let digit = |at: Option<&u8>| at.and_then(|it| char::from(*it).to_digit(16)).map(|it| it as u8);
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Which proxy the environment names for a server.
+//! The proxy that the environment names for a server.
 //!
 //! | variable | for |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `all_proxy`, `ALL_PROXY` | both, where none of those is set |
 //! | `no_proxy`, `NO_PROXY` | servers that are reached without one |
 //!
-//! The first that is set and not empty counts, the lower case before the upper, as for curl.
+//! The first variable that is set and not empty counts, lower case before upper case, as for curl.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -29,10 +29,10 @@ impl fmt::Debug for Chosen {
     }
 }
 
-/// Looks up, by `read`, which proxy leads to this server.
+/// Returns the proxy to this server, looked up by `read`.
 ///
-/// This machine is never reached through one: its own loopback is not the proxy's. Go does the same;
-/// curl leaves it to `NO_PROXY`, where most people write it.
+/// This machine is never reached through a proxy, whose loopback is another. Go does so, too; curl leaves it
+/// to `NO_PROXY`, where most people name it.
 pub(crate) fn chosen_for(to: &Endpoint, read: impl Fn(&str) -> Option<String>) -> Option<Chosen> {
     let read = |name: &str| read(name).filter(|value| !value.trim().is_empty());
     let host = to.host_to_resolve();
@@ -45,8 +45,8 @@ pub(crate) fn chosen_for(to: &Endpoint, read: impl Fn(&str) -> Option<String>) -
     }
     let (lower, upper) =
         if to.is_tls() { ("https_proxy", "HTTPS_PROXY") } else { ("http_proxy", "HTTP_PROXY") };
-    // In a CGI program this variable is the header `Proxy` of whoever asks: not to be trusted
-    // (httpoxy, CVE-2016-5385 and others).
+    // In a CGI program this variable is the client's `Proxy` header, and must not be trusted (httpoxy,
+    // CVE-2016-5385 and others).
     let is_forged = |name: &str| name == "HTTP_PROXY" && read("REQUEST_METHOD").is_some();
     [lower, upper, "all_proxy", "ALL_PROXY"]
         .into_iter()

@@ -1,8 +1,8 @@
-//! Who is reached without a proxy: the list in `NO_PROXY`.
+//! The hosts that are reached without a proxy: the list in `NO_PROXY`.
 //!
-//! There is no standard. Read here: what curl, Go and the Rust clients agree on, and the wider
-//! reading where they do not, because an entry that is not understood sends a call to a proxy that its
-//! owner meant to keep out.
+//! There is no standard. This module reads what curl, Go and the Rust clients agree on, and takes the wider
+//! reading where they do not, because an entry that is not understood would send a call to a proxy that must
+//! not see it.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ pub(super) struct Exempt {
 #[derive(Debug)]
 struct ExemptEntry {
     hosts: Hosts,
-    /// Any, if none is named.
+    /// The port; any, if none is named.
     port: Option<u16>,
 }
 
@@ -82,7 +82,7 @@ impl Hosts {
         Some(Self::Network { address, bits })
     }
 
-    /// `example.com`, `.example.com` and `*.example.com` are one and the same.
+    /// Creates an entry for a domain: `example.com`, `.example.com` and `*.example.com` are equal.
     fn domain(text: &str) -> Self {
         let name = text.strip_prefix('*').unwrap_or(text);
         Self::Domain(name.trim_matches('.').to_ascii_lowercase())

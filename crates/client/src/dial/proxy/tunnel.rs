@@ -1,6 +1,6 @@
 //! A connection through a proxy: one `CONNECT`, then bytes (RFC 9110, 9.3.6).
 //!
-//! It stands below TLS, so that a proxy sees the name of an `https` server and nothing else.
+//! It is a layer below TLS, so that a proxy sees the name of an `https` server and nothing else.
 
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use super::ProxyAddress;
 use crate::dial::{ByteStream, Connection, Dial};
 use crate::endpoint::Endpoint;
 
-/// Dials a proxy by another dial, and the server through it.
+/// A dial that reaches a proxy by another dial, and the server through it.
 pub(crate) struct Tunnel {
     below: Arc<dyn Dial>,
     proxy: ProxyAddress,
@@ -28,7 +28,7 @@ impl Tunnel {
         Self { below, proxy }
     }
 
-    /// Asks for a tunnel; returns what came after the proxy's answer.
+    /// Requests a tunnel, and returns the bytes that followed the proxy's answer.
     async fn open(&self, io: &mut dyn ByteStream, to: &Endpoint) -> Result<Bytes, Failure> {
         let request = self.request(to);
         let answer = async {
@@ -57,7 +57,7 @@ impl Tunnel {
         request
     }
 
-    /// What a refusal means: whether the server may be reached later, or nothing will change.
+    /// Returns the failure for a refusal: it says whether the server may be reached later.
     fn refused(&self, status: u16, to: &Endpoint) -> Failure {
         let words = match status {
             407 if self.proxy.authorization().is_some() => "refuses the name and password".into(),
@@ -88,7 +88,7 @@ impl Tunnel {
         Failure::not_sent(cause).with_detail(words)
     }
 
-    /// The same failure, with the proxy named: it is not the server that was not reached.
+    /// Adds the proxy's name to a failure: the proxy was not reached, and not the server.
     fn unreached(&self, failure: Failure) -> Failure {
         let words = match &failure.detail {
             Some(detail) => format!("proxy `{}`: {detail}", self.name()),
@@ -116,7 +116,7 @@ impl Dial for Tunnel {
     }
 }
 
-/// Host and port as CONNECT wants them: always both, an IPv6 address in brackets.
+/// Returns host and port in the form of CONNECT: always both, an IPv6 address in brackets.
 fn target(to: &Endpoint) -> String {
     match to.host_to_resolve() {
         host if host.contains(':') => format!("[{host}]:{}", to.port()),
@@ -124,15 +124,15 @@ fn target(to: &Endpoint) -> String {
     }
 }
 
-/// What a proxy answered.
+/// The proxy's answer.
 enum Head {
-    /// A status, and what followed the head.
+    /// A status, and the bytes after the head.
     Status(u16, Bytes),
     TooLong,
     Unreadable,
 }
 
-/// Reads the answer to CONNECT. Its body, if it has one, is of no interest.
+/// Reads the answer to CONNECT. Its body, if it has one, is ignored.
 async fn read_head(io: &mut dyn ByteStream) -> io::Result<Head> {
     let mut read = BytesMut::with_capacity(1024);
     loop {
@@ -152,7 +152,8 @@ async fn read_head(io: &mut dyn ByteStream) -> io::Result<Head> {
     }
 }
 
-/// Whether this can still become an answer. Who speaks another protocol may wait for us to go on.
+/// Whether the bytes can still become an answer. A peer that speaks another protocol may wait for the client,
+/// so this is checked early.
 fn is_http_so_far(read: &[u8]) -> bool {
     let begun = read.len().min(BEGINNING.len());
     read[..begun] == BEGINNING[..begun]
@@ -167,7 +168,7 @@ fn status(head: &[u8]) -> Option<u16> {
     digits.parse().ok().filter(|_| is_known)
 }
 
-/// A stream whose first bytes were read already.
+/// A stream whose first bytes were already read.
 struct Prefixed {
     first: Bytes,
     io: Box<dyn ByteStream>,
@@ -220,7 +221,7 @@ impl AsyncWrite for Prefixed {
 }
 
 const BEGINNING: &[u8] = b"HTTP/1.";
-/// A proxy adds a few lines of its own; who sends more is none.
+/// The largest head: a proxy adds a few lines of its own, and a peer that sends more is no proxy.
 const HEAD_LIMIT: usize = 16 * 1024;
 
 #[cfg(test)]

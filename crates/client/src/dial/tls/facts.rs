@@ -1,22 +1,22 @@
-//! What a certificate says of itself, as far as people are told of it: dates, names, who signed it.
+//! The parts of a certificate that people are told of: dates, names, issuer.
 //!
-//! The bytes are a stranger's. What cannot be read is `None`; nothing here decides that a certificate is
-//! trusted, except for one that the user has named, byte for byte, and then only its dates.
+//! The bytes come from an untrusted server. What cannot be read is `None`. Nothing here decides that a
+//! certificate is trusted, except for one that the user has named, byte for byte, and then only its dates.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The fields of an X.509 certificate that matter to us (RFC 5280, 4.1).
+/// The fields of an X.509 certificate that this client reads (RFC 5280, 4.1).
 #[derive(Debug)]
 pub(super) struct CertificateFacts {
-    /// Who signed it, in a word or two.
+    /// The issuer, in a word or two.
     pub(super) issuer: Option<String>,
     pub(super) is_self_signed: bool,
-    /// Whether it may sign others.
+    /// Whether it may sign other certificates.
     pub(super) is_authority: bool,
-    /// Whether it may be a server's.
+    /// Whether it may be used by a server.
     pub(super) is_for_servers: bool,
-    /// Version 1 has neither names nor constraints.
+    /// Whether it is of version 1, which has neither names nor constraints.
     pub(super) is_version_1: bool,
     /// The hosts that it is for.
     pub(super) names: Vec<String>,
@@ -80,7 +80,7 @@ impl CertificateFacts {
     }
 }
 
-/// The common name in a distinguished name, or else the organisation.
+/// Returns the common name in a distinguished name, or else the organisation.
 fn name_in(name: &[u8]) -> Option<String> {
     let attributes = Der(name).flat_map(|(_, set)| Der(set)).filter_map(|(_, pair)| {
         let mut pair = Der(pair);
@@ -91,7 +91,7 @@ fn name_in(name: &[u8]) -> Option<String> {
     of(COMMON_NAME).or_else(|| of(ORGANISATION)).map(text)
 }
 
-/// A name that a URL can have.
+/// Returns a name that a URL can have.
 fn host((tag, content): (u8, &[u8])) -> Option<String> {
     match tag {
         DNS_NAME => Some(text(content)),
@@ -103,7 +103,7 @@ fn host((tag, content): (u8, &[u8])) -> Option<String> {
     }
 }
 
-/// TlsFault of a stranger on one line, and not too many.
+/// Returns untrusted text on one line of limited length.
 fn text(bytes: &[u8]) -> String {
     let words = String::from_utf8_lossy(bytes);
     let words = words.chars().map(|it| if it.is_control() || it == '`' { '?' } else { it });
@@ -125,7 +125,7 @@ impl Date {
     fn read((tag, content): (u8, &[u8])) -> Option<Self> {
         let digits = std::str::from_utf8(content).ok()?.strip_suffix('Z')?;
         let (year, rest) = match tag {
-            // Two digits are of 1950 to 2049 (RFC 5280, 4.1.2.5.1).
+            // Years of two digits are 1950 to 2049 (RFC 5280, 4.1.2.5.1).
             UTC_TIME => {
                 let (year, rest) = digits.split_at_checked(2)?;
                 let year: i64 = number(year)?;
@@ -146,9 +146,9 @@ impl Date {
         is_whole.then_some(Self { year, month, day, hour, minute, second })
     }
 
-    /// Seconds since 1970.
+    /// Returns the seconds since 1970.
     pub(super) const fn unix_seconds(self) -> i64 {
-        // Years begin in March here, so that the odd day is the last one.
+        // Years begin in March here, so that the leap day is the last one.
         let year = if self.month < 3 { self.year - 1 } else { self.year };
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
         let day_of_year = (153 * ((self.month + 9) % 12) + 2) / 5 + self.day - 1;
@@ -169,17 +169,17 @@ fn number(digits: &str) -> Option<i64> {
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// Elements of DER, one after the other, with their tags.
+/// The elements of DER, one after the other, with their tags.
 #[derive(Clone, Copy)]
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
-    /// The content of the next element, which must have this tag.
+    /// Returns the content of the next element, which must have this tag.
     fn expect(&mut self, tag: u8) -> Option<&'a [u8]> {
         self.next().filter(|(found, _)| *found == tag).map(|(_, content)| content)
     }
 
-    /// The content of the next element, if it has this tag; otherwise it stays.
+    /// Returns the content of the next element, if it has this tag; otherwise the element is not taken.
     fn optional(&mut self, tag: u8) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let content = ahead.expect(tag)?;
@@ -196,7 +196,7 @@ impl<'a> Iterator for Der<'a> {
         let (&first, rest) = rest.split_first()?;
         let (length, rest) = match first {
             0..=0x7f => (usize::from(first), rest),
-            // More than four bytes of length are no certificate, and none is no DER.
+            // A length of more than four bytes is no certificate, and an indefinite one is no DER.
             0x81..=0x84 => {
                 let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
                 (length.iter().fold(0, |sum, byte| (sum << 8) | usize::from(*byte)), rest)
@@ -227,10 +227,10 @@ const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
 const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
 const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
 const ANY_USE: &[u8] = &[0x55, 0x1d, 37, 0];
-/// id-kp-serverAuth.
+/// The object id of id-kp-serverAuth.
 const SERVERS: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
 
-/// No name of a host is longer (RFC 1035, 2.3.4).
+/// The longest name: no host name is longer (RFC 1035, 2.3.4).
 const LONGEST_NAME: usize = 253;
 
 #[cfg(test)]

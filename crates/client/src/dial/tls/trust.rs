@@ -1,8 +1,8 @@
-//! Which certificates of servers are accepted.
+//! The certificates of servers that are accepted.
 //!
-//! The platform decides, with one addition: a certificate that the user has named is trusted when the
-//! server shows exactly that one, whatever its constraints say, if its dates and its names are right.
-//! `openssl req -x509` makes such certificates, and the rules for chains refuse them at the end of one.
+//! The platform decides, with one addition: a certificate that the user has named is trusted when the server
+//! presents exactly that one, whatever its constraints say, if its dates and names are right. `openssl req
+//! -x509` makes such certificates, and the rules for chains refuse them at the end of one.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use rustls_platform_verifier::Verifier;
 use super::facts::CertificateFacts;
 use super::words::{Shown, of_certificate};
 
-/// Accepts what the platform trusts, and what the user has named.
+/// Accepts certificates that the platform trusts, and those that the user has named.
 #[derive(Debug)]
 pub(super) struct Trust {
     platform: Verifier,
@@ -26,7 +26,8 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// Trusts the `roots` beside those of the platform, and of them the `named` when they are shown themselves.
+    /// Trusts the `roots` in addition to the platform's, and the `named` ones also when the server presents
+    /// them itself.
     pub(super) fn new(
         named: Vec<CertificateDer<'static>>,
         roots: Vec<CertificateDer<'static>>,
@@ -63,7 +64,7 @@ impl ServerCertVerifier for Trust {
             let has_chain = !intermediates.is_empty();
             let shown = Shown { facts: facts.as_ref(), host: Some(server_name), has_chain };
             let words = of_certificate(&fault, &shown);
-            // The server hears `certificate unknown` then, whatever the fault is, as from browsers.
+            // The server then gets the alert `certificate unknown`, whatever the fault is, as from browsers.
             CertificateError::Other(OtherError(Arc::new(words))).into()
         })
     }
@@ -109,7 +110,7 @@ fn fits(
     Ok(ServerCertVerified::assertion())
 }
 
-/// Accepts every certificate, from anybody. That the server holds its key is still checked.
+/// Accepts every certificate. It still checks that the server holds the certificate's key.
 #[derive(Debug)]
 pub(super) struct Anybody(pub(super) Arc<CryptoProvider>);
 
@@ -155,7 +156,6 @@ mod tests {
     use std::time::Duration;
 
     use ridethrough_lab::{Authority, Certificate};
-    use rustls::crypto::aws_lc_rs;
 
     use super::super::words::TlsFault;
     use super::*;
@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn trusting(named: Vec<CertificateDer<'static>>) -> Trust {
-        Trust::new(named.clone(), named, aws_lc_rs::default_provider().into()).unwrap()
+        Trust::new(named.clone(), named, super::super::provider().into()).unwrap()
     }
 
     fn told(trust: &Trust, certificate: &CertificateDer<'_>, host: &str) -> TlsFault {

@@ -1,6 +1,6 @@
-//! Why TLS was not agreed on, in plain words, and what a person can do about it.
+//! Why TLS failed, in plain words, and what a person can do about it.
 //!
-//! The TLS library names most faults by the names of its own types; those are never shown.
+//! The TLS library names most faults by its own types, which are never shown.
 
 use std::error::Error;
 use std::fmt;
@@ -31,17 +31,17 @@ fn words(what: impl Into<String>, advice: Advice) -> TlsFault {
     TlsFault { what: what.into(), advice }
 }
 
-/// A certificate that was not accepted, and how it was shown.
+/// A certificate that was not accepted, and how it was presented.
 pub(super) struct Shown<'a> {
-    /// What it says of itself, if that can be read.
+    /// Its contents, if they can be read.
     pub(super) facts: Option<&'a CertificateFacts>,
-    /// The host that it was shown for, if that is known.
+    /// The host that it was presented for, if that is known.
     pub(super) host: Option<&'a ServerName<'a>>,
-    /// Whether certificates came with it that lead to its root.
+    /// Whether the server sent the certificates that lead to its root.
     pub(super) has_chain: bool,
 }
 
-/// What is wrong with a server's certificate.
+/// Returns what is wrong with a server's certificate.
 pub(super) fn of_certificate(error: &CertificateError, shown: &Shown<'_>) -> TlsFault {
     use CertificateError as Fault;
     let facts = shown.facts;
@@ -77,7 +77,8 @@ pub(super) fn of_certificate(error: &CertificateError, shown: &Shown<'_>) -> Tls
         | Fault::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
             words("it is signed in a way that is not accepted here", Advice::AnotherCertificate)
         }
-        // What is left is told apart by the certificate itself: the error would name types of the library.
+        // Other faults are described by the certificate's contents, because the error would name types of the
+        // library.
         _ => facts.map_or_else(unusual, |facts| of_kind(error, facts, shown.has_chain)),
     }
 }
@@ -137,7 +138,7 @@ fn unusual() -> TlsFault {
     words("it cannot be checked: something about it is unusual", Advice::AnotherCertificate)
 }
 
-/// Why there was no handshake, for a reason other than the certificate.
+/// Returns why a handshake failed for a reason other than the certificate.
 pub(super) fn of_handshake(error: &rustls::Error) -> TlsFault {
     match error {
         rustls::Error::AlertReceived(alert) => {
@@ -164,7 +165,7 @@ pub(super) fn of_handshake(error: &rustls::Error) -> TlsFault {
     }
 }
 
-/// Enough to see what is meant.
+/// How many names of a certificate are shown.
 const MOST_NAMES: usize = 8;
 
 #[cfg(test)]

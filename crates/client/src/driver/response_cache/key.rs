@@ -1,21 +1,21 @@
-//! What a kept result is the answer to: the method, and all params that can make a difference.
+//! The key of a kept result: the method, and all params that can make a difference.
 
 use ridethrough_core::Request;
 use ridethrough_core::message::Json;
 
-/// A question that may be answered by what was kept.
+/// The key of a request whose result may be kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct Key {
     pub(super) of: Of,
-    /// Whether it asks for a later page of a list.
+    /// Whether the request asks for a later page of a list.
     pub(super) is_later_page: bool,
-    /// What it reads, if it reads a resource.
+    /// The resource that the request reads, if it reads one.
     pub(super) uri: Option<String>,
-    /// Names and values, in the order of the names, without `_meta`.
+    /// The names and values of the params, in the order of the names, without `_meta`.
     params: String,
 }
 
-/// What is asked for.
+/// What the request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Of {
     Prompts,
@@ -27,7 +27,8 @@ pub(super) enum Of {
 }
 
 impl Key {
-    /// The key of a request; `None` if its result is nobody else's. Costs nothing for other methods.
+    /// Returns the key of a request; `None` if its result must not be kept. This costs nothing for other
+    /// methods.
     pub(in crate::driver) fn of(request: &Request) -> Option<Self> {
         let of = Of::method(&request.method)?;
         let mut members = match &request.params {
@@ -47,7 +48,7 @@ impl Key {
         Some(Self { of, is_later_page, uri, params: write(&members) })
     }
 
-    /// The method it is asked by.
+    /// Returns the method of the request.
     pub(in crate::driver) fn method(&self) -> &'static str {
         METHODS.iter().find(|(of, _)| *of == self.of).map_or("", |(_, method)| method)
     }
@@ -56,7 +57,7 @@ impl Key {
         size_of::<Self>() + self.params.len() + self.uri.as_ref().map_or(0, String::len)
     }
 
-    /// Whether it reads this resource, one above it or one below it: servers tell of either.
+    /// Whether the request reads this resource, one above it or one below it: servers notify of either.
     pub(super) fn reads(&self, uri: &str) -> bool {
         let is_related = |own: &String| own.starts_with(uri) || uri.starts_with(own.as_str());
         self.of == Of::Resource && self.uri.as_ref().is_none_or(is_related)
@@ -81,7 +82,7 @@ fn write(members: &[(String, Json)]) -> String {
     let mut text = String::with_capacity(length);
     for (name, value) in members {
         text.push_str(name);
-        // No name can hold this unescaped and be mistaken for another: values are JSON.
+        // Values are JSON and hold no unescaped zero, so no two lists of params give equal text.
         text.push('\0');
         text.push_str(value.as_str());
         text.push('\0');

@@ -1,10 +1,10 @@
-//! What a server said and allowed to keep, until its time is over or something says that it changed.
+//! The results that a server allowed to keep, until their time is over or something says that they changed.
 //!
-//! The cache never asks and never waits. A result that was on its way when word of a change came is not
-//! put on it: nobody knows whether it is from before or after.
+//! The cache never asks and never waits. A result that was on its way when a change was announced is not
+//! kept, because it may be from before the change.
 //!
-//! Pages of a list belong together. When its first page comes anew, the later ones go: the machine learns
-//! what tools say of themselves from the pages that come, and begins with the first.
+//! The pages of a list belong together. When the first page is fetched again, the later ones are dropped: the
+//! machine learns the tools from the pages that arrive, and begins with the first.
 
 mod key;
 #[cfg(test)]
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ridethrough_core::message::Json;
+use ridethrough_core::message::notification;
 use ridethrough_core::{Era, Event, ExchangeId, Lifetime, Moment, Scope};
 use serde::Deserialize;
 
@@ -27,15 +28,16 @@ use key::Of;
 pub(super) struct ResponseCache {
     settings: Cache,
     entries: BTreeMap<Key, CacheEntry>,
-    /// What they have together, keys included.
+    /// The size of all entries, keys included.
     bytes: usize,
-    /// The number of the next entry: a lower one is older.
+    /// The number of the next entry; lower numbers are older.
     next: u64,
-    /// Calls that are out and whose result may come here.
+    /// The calls that are out and whose result may be kept.
     awaited: BTreeMap<ExchangeId, OpenCall>,
     /// How often the credentials have changed.
     credentials: u64,
-    /// How long the computer has slept: the clock of the link stood still, that of the server did not.
+    /// How long the computer has slept in all: the link's clock stands still meanwhile, the server's does
+    /// not.
     asleep: Duration,
 }
 
@@ -47,19 +49,19 @@ struct CacheEntry {
     lifetime: Lifetime,
 }
 
-/// A result that is given again.
+/// A kept result that is returned again.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct KeptResult {
     pub(super) result: Json,
     pub(super) age: Duration,
 }
 
-/// What a call takes for an answer.
+/// Which results a call accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Accepts {
-    /// Only what the server says now.
+    /// Only a new one from the server.
     Fresh,
-    /// What was kept, too.
+    /// A kept one, too.
     #[default]
     Kept,
 }
@@ -69,9 +71,9 @@ pub(crate) enum Accepts {
 pub(super) struct OpenCall {
     pub(super) key: Key,
     accepts: Accepts,
-    /// Whether it was asked with headers of its own, which may change the result.
+    /// Whether it has headers of its own, which may change the result.
     is_apart: bool,
-    /// Whether word of a change came meanwhile.
+    /// Whether a change was announced meanwhile.
     is_void: bool,
     credentials: u64,
 }
@@ -93,13 +95,13 @@ impl ResponseCache {
         self.settings.is_off()
     }
 
-    /// What is still good for this question.
+    /// Returns a kept result whose time is not over.
     pub(super) fn fresh(&self, now: Moment, key: &Key) -> Option<KeptResult> {
         let (age, entry) = self.aged(now, key)?;
         (age < entry.lifetime.time).then(|| KeptResult { result: entry.result.clone(), age })
     }
 
-    /// What was good for this call not too long ago.
+    /// Returns a kept result whose time is over, but not for too long.
     pub(super) fn stale(&self, now: Moment, awaited: &OpenCall) -> Option<KeptResult> {
         if awaited.is_apart || awaited.accepts == Accepts::Fresh {
             return None;
@@ -110,7 +112,7 @@ impl ResponseCache {
         is_stale.then(|| KeptResult { result: entry.result.clone(), age })
     }
 
-    /// A call goes out with this question.
+    /// Notes that a call goes out whose result may be kept.
     pub(super) fn expect(
         &mut self,
         exchange: ExchangeId,
@@ -123,19 +125,19 @@ impl ResponseCache {
         self.awaited.insert(exchange, awaited);
     }
 
-    /// This call is over.
+    /// Takes out a call that is over.
     pub(super) fn ended(&mut self, exchange: ExchangeId) -> Option<OpenCall> {
         self.awaited.remove(&exchange)
     }
 
-    /// The server answered with an error: what it said before does not hold any more.
+    /// Drops what was kept for a call, because the server answered it with an error.
     pub(super) fn refuted(&mut self, awaited: &OpenCall) {
         if !awaited.is_apart {
             self.remove(&awaited.key);
         }
     }
 
-    /// The server answered with a result, which may be kept for so long.
+    /// Keeps the result of a call for the time that the server allows.
     pub(super) fn take_in(
         &mut self,
         now: Moment,
@@ -164,7 +166,7 @@ impl ResponseCache {
         }
     }
 
-    /// The server tells something; it may be a change.
+    /// Drops what a notification of the server announces as changed.
     pub(super) fn notified(&mut self, method: &str, params: Option<&Json>) {
         #[derive(Deserialize)]
         struct Updated {
@@ -172,61 +174,62 @@ impl ResponseCache {
         }
 
         match method {
-            "notifications/prompts/list_changed" => self.forget(|key| key.of == Of::Prompts),
-            "notifications/resources/list_changed" => {
+            notification::PROMPTS_CHANGED => self.forget(|key| key.of == Of::Prompts),
+            notification::RESOURCES_CHANGED => {
                 self.forget(|key| matches!(key.of, Of::Resources | Of::Templates));
             }
-            "notifications/resources/updated" => {
+            notification::RESOURCE_UPDATED => {
                 let updated = params.and_then(|params| params.read::<Updated>());
                 match updated {
                     Some(Updated { uri }) => self.forget(|key| key.reads(&uri)),
                     None => self.forget(|key| key.of == Of::Resource),
                 }
             }
-            "notifications/tools/list_changed" => self.forget(|key| key.of == Of::Tools),
+            notification::TOOLS_CHANGED => self.forget(|key| key.of == Of::Tools),
             _ => {}
         }
     }
 
-    /// Something happened on the link.
+    /// Drops what an event on the link makes invalid.
     pub(super) fn happened(&mut self, event: &Event) {
         match event {
             Event::CredentialsFailed { .. } => self.forget_private(),
-            // Another server or another session. A standing stream that was interrupted is no such thing:
-            // the machine says itself what may have been missed, in the words of the server.
+            // Another server or another session. An interruption of the standing stream does not count: the
+            // machine itself reports what may have been missed, as notifications of the server.
             Event::EraFound { era: Era::Legacy }
             | Event::ServerChanged
             | Event::SessionLost { .. } => self.forget(|_| true),
-            // The answer that says so is on its way, and is no older than this word of it.
+            // The answer that shows the change is on its way, and is no older than this event.
             Event::ToolsChanged => self.remove_where(|key, _| key.of == Of::Tools),
             _ => {}
         }
     }
 
-    /// The client shows other credentials from here on. Whether they are the same person's, nobody knows.
+    /// Drops private results, because the client sends other credentials from now on, perhaps of another
+    /// person.
     pub(super) fn credentials_changed(&mut self) {
         self.credentials += 1;
         self.forget_private();
     }
 
-    /// The computer slept for so long.
+    /// Adds a sleep of the computer to the age of all entries.
     pub(super) fn slept(&mut self, gap: Duration) {
         self.asleep = self.asleep.saturating_add(gap);
     }
 
-    /// Nothing of this method holds any more.
+    /// Drops all results of this method.
     pub(super) fn forget_method(&mut self, method: &str) {
         if let Some(of) = Of::method(method) {
             self.forget(|key| key.of == of);
         }
     }
 
-    /// Nothing of all this holds any more.
+    /// Drops all results.
     pub(super) fn forget_all(&mut self) {
         self.forget(|_| true);
     }
 
-    /// Keeps nothing from here on.
+    /// Keeps nothing from now on.
     pub(super) fn close(&mut self) {
         self.settings = Cache::off();
         self.forget_all();

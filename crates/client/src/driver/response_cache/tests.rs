@@ -98,7 +98,7 @@ fn the_oldest_goes_first_where_there_are_too_many() {
     cache.put(Moment::START, "tools/list", None, MINUTE);
     cache.put(Moment::START, "prompts/list", None, MINUTE);
 
-    // KeptResult anew, the first is the youngest.
+    // Kept again, the first is the youngest.
     cache.put(Moment::START, "tools/list", None, MINUTE);
     cache.put(Moment::START, "resources/list", None, MINUTE);
 
@@ -147,7 +147,7 @@ impl ResponseCache {
         self.take_in(now, awaited, &Json::empty_object(), Some(lifetime));
     }
 
-    /// How many seconds old the answer is that is given.
+    /// Returns the age in seconds of the result that is returned.
     fn get(&self, now: Moment, method: &str, params: Option<&'static str>) -> Option<u64> {
         self.fresh(now, &key(method, params)).map(|kept| kept.age.as_secs())
     }

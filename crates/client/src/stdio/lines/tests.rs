@@ -63,7 +63,11 @@ async fn a_line_without_an_end_is_given_up_before_it_fills_the_memory() {
     let end = lines.next().await;
 
     assert_eq!(end, Err(NoLine::WithoutEnd));
-    assert!(lines.unread.capacity() <= 3 * 64 * 1024, "{} bytes", lines.unread.capacity());
+    assert!(
+        lines.buffer.room().capacity() <= 3 * 64 * 1024,
+        "{} bytes",
+        lines.buffer.room().capacity()
+    );
     flood.abort();
 }
 
@@ -144,7 +148,7 @@ async fn messages_that_are_written_at_once_never_mix() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_of_which_the_last_byte_was_not_written_was_certainly_not_sent() {
-    // Of `{"id":1}`, eight bytes, so many fit into the pipe before it breaks.
+    // How many of the eight bytes of `{"id":1}` fit into the pipe before it breaks.
     for (room, expected) in [(1, Unsent::Certainly), (7, Unsent::Certainly), (8, Unsent::Perhaps)] {
         let (there, _, outbox) = writer(room);
         let receipt = send(&outbox, b"{\"id\":1}").await;
@@ -233,7 +237,7 @@ fn writer(room: usize) -> (Pipe, Writing, mpsc::Sender<OutgoingLine>) {
 
 async fn send(outbox: &mpsc::Sender<OutgoingLine>, message: &[u8]) -> Receipt {
     let (letter, receipt) = letter(&Bytes::copy_from_slice(message));
-    // A writer that is gone drops the letter, which the receipt tells.
+    // Without a writer the line is dropped, and its receipt reports that.
     let _ = outbox.send(letter).await;
     receipt
 }

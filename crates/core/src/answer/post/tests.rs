@@ -19,7 +19,7 @@ fn who_stands_before_the_server_is_heard_before_an_error_and_never_before_a_resu
     assert!(matches!(read(425, "wait"), PostReading::Deferred { answer: None, .. }));
     assert!(matches!(read(429, r#"{"id":7,"result":{}}"#), PostReading::Answer(_)));
     let mut head = head(401);
-    head.challenge = Some(Challenge::Credentials);
+    head.challenge = Some(Challenge::credentials());
     let reading = read_with(&head, error, Carried::Session);
     assert!(matches!(reading, PostReading::Unauthorized { answer: Some(_), .. }));
 }
@@ -63,7 +63,7 @@ fn a_server_without_session_ids_loses_a_session_only_by_saying_that_there_was_no
 #[test]
 fn a_401_with_a_challenge_is_never_a_lost_session() {
     let mut head = head(401);
-    head.challenge = Some(Challenge::Credentials);
+    head.challenge = Some(Challenge::credentials());
 
     let reading = read_with(&head, "session expired", Carried::Session);
 

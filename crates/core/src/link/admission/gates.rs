@@ -27,23 +27,24 @@ pub(crate) struct Gates {
     gates: BTreeMap<Key, Gate>,
 }
 
-/// Which calls a gate holds: those of this name, or all.
+/// The calls that a gate holds: those of this name, or all.
 pub(crate) type Key = Option<CallName>;
 
 #[derive(Debug)]
 struct Gate {
     state: GateState,
-    /// What the server said.
+    /// The status that closed the gate.
     status: StatusCode,
-    /// How many calls it takes, if it limits them.
+    /// How many calls the server takes, if it limits them.
     pace: Option<Pace>,
-    /// When the link asks for itself whether the server serves again, and how long after that once more.
+    /// When the link itself asks next whether the server serves again, and the gap to the question after
+    /// that.
     question: Option<(Moment, Duration)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum GateState {
-    /// One call is out to find out; whatever happens, the gate opens then.
+    /// One call is out to find out whether the server serves. At `until` the gate opens whatever happened.
     Canary {
         id: ExchangeId,
         until: Moment,
@@ -51,23 +52,24 @@ enum GateState {
     Closed {
         until: Moment,
     },
-    /// Open for so many as the pace allows.
+    /// Open for as many calls as the pace allows.
     Paced,
 }
 
-/// What is to be done about gates whose time is up.
+/// What has to be done about gates whose time is up.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
-    /// These find out for the others.
+    /// The calls that go out first, as canaries.
     pub(crate) canaries: Vec<ExchangeId>,
-    /// These are open for whoever waits, as far as their pace allows.
+    /// The gates that are open, as far as their pace allows.
     pub(crate) opened: Vec<Key>,
-    /// The link asks whether the server serves again.
+    /// Whether the link asks if the server serves again.
     pub(crate) asks: bool,
 }
 
 impl Gates {
-    /// Which gate a deferral closes; 502, 504 and 408, if the operator declared them harmless, none.
+    /// Returns the gate that a deferral closes. A 502, 504 or 408 that the operator declared harmless closes
+    /// none.
     pub(crate) fn key(status: StatusCode, call: &CallName) -> Option<Key> {
         if status::is_limit(status) {
             return Some(Some(call.clone()));
@@ -75,7 +77,7 @@ impl Gates {
         status::is_unavailable(status).then_some(None)
     }
 
-    /// Row 2 happened: hold new calls for so long.
+    /// Row 2: holds new calls for `wait`.
     pub(crate) fn close(&mut self, now: Moment, key: Key, status: StatusCode, wait: Duration) {
         let (until, is_limit) = (now + wait, key.is_some());
         let question = (!is_limit).then_some((now + FIRST_QUESTION, FIRST_QUESTION));
@@ -86,7 +88,7 @@ impl Gates {
             GateState::Canary { .. } | GateState::Paced => GateState::Closed { until },
         };
         if let Some((at, _)) = &mut gate.question {
-            // What the server asked for last counts.
+            // The latest time that the server asked for counts.
             *at = (*at).max(now + FIRST_QUESTION);
         }
         if is_limit {
@@ -94,7 +96,7 @@ impl Gates {
         }
     }
 
-    /// Lets a call pass, or says until when it must wait at least.
+    /// Lets a call pass, or returns the earliest moment at which it may and the status that closed the gate.
     pub(crate) fn admit(
         &mut self,
         now: Moment,
@@ -105,7 +107,7 @@ impl Gates {
             return Ok(());
         }
         let server = self.gates.get(&None).and_then(|gate| gate.holds(exchange));
-        // Cloning the name to look it up is not worth it: gates are few and rarely there.
+        // A search costs no clone of the name, and gates are few and rarely there.
         let lane = self.gates.iter_mut().find(|(key, _)| key.as_ref() == Some(call));
         let lane = lane.map(|(_, gate)| gate);
         let held = lane.as_ref().and_then(|gate| gate.holds(exchange));
@@ -119,19 +121,19 @@ impl Gates {
         }
     }
 
-    /// Until when a gate holds, and what closed it.
+    /// Returns until when a gate holds calls of this name, and the status that closed it.
     pub(crate) fn held(&self, call: &CallName) -> Option<(Moment, StatusCode)> {
         let is_meant = |key: &Key| key.as_ref().is_none_or(|name| name == call);
         let gates = self.gates.iter().filter(|(key, _)| is_meant(key)).map(|(_, gate)| gate);
         gates.map(|gate| (gate.due(), gate.status)).max_by_key(|(until, _)| *until)
     }
 
-    /// Until when a gate is closed.
+    /// Returns until when a gate is closed.
     pub(crate) fn until(&self, key: &Key) -> Option<Moment> {
         self.gates.get(key).map(Gate::due)
     }
 
-    /// When the next gate needs attention; `is_awaited` says whether somebody waits at it.
+    /// Returns when the next gate needs attention; `is_awaited` says whether a call waits at it.
     pub(crate) fn next_due(&self, is_awaited: impl Fn(&Key) -> bool) -> Option<Moment> {
         let due = |(key, gate): (&Key, &Gate)| match gate.state {
             GateState::Paced if !is_awaited(key) => None,
@@ -143,8 +145,8 @@ impl Gates {
         self.gates.iter().filter_map(due).min()
     }
 
-    /// Takes the gates whose time is up: `oldest` names the waiter that becomes the canary. A gate without
-    /// waiters, or whose canary had its second, is open.
+    /// Takes the gates whose time is up. `oldest` names the waiter that becomes the canary; a gate without
+    /// waiters opens, and so does one whose canary was out for a second.
     pub(crate) fn due(&mut self, now: Moment, oldest: impl Fn(&Key) -> Option<ExchangeId>) -> Due {
         let mut due = Due::default();
         for (key, gate) in &mut self.gates {
@@ -170,7 +172,7 @@ impl Gates {
         due
     }
 
-    /// The canary had an outcome other than row 2. Returns the gates that this opens.
+    /// Notes that the canary had an outcome other than row 2, and returns the gates that this opens.
     pub(crate) fn canary_returned(&mut self, now: Moment, exchange: ExchangeId) -> Vec<Key> {
         if self.gates.is_empty() {
             return Vec::new();
@@ -183,12 +185,12 @@ impl Gates {
         opened
     }
 
-    /// The server serves again, though it asked for more time.
+    /// Opens the gate of the whole server before its time is up, and returns whether it was closed.
     pub(crate) fn served(&mut self) -> bool {
         self.gates.remove(&None).is_some()
     }
 
-    /// Opens a gate: for good, or as far as its pace allows.
+    /// Opens a gate: fully, or as far as its pace allows.
     fn open(&mut self, now: Moment, key: &Key) {
         let Some(gate) = self.gates.get_mut(key) else { return };
         match &mut gate.pace {
@@ -202,7 +204,7 @@ impl Gates {
 }
 
 impl Gate {
-    /// The moment at which something is due.
+    /// Returns the moment at which this gate needs attention.
     fn due(&self) -> Moment {
         match (self.state, &self.pace) {
             (GateState::Canary { until, .. } | GateState::Closed { until }, _) => until,
@@ -211,7 +213,7 @@ impl Gate {
         }
     }
 
-    /// Until when it holds this call, if it is closed.
+    /// Returns until when this gate holds the call, if it is closed for it.
     fn holds(&self, exchange: ExchangeId) -> Option<(Moment, StatusCode)> {
         match self.state {
             GateState::Canary { id, .. } if id == exchange => None,
@@ -224,5 +226,5 @@ impl Gate {
 }
 
 const CANARY_LIMIT: Duration = Duration::from_secs(1);
-/// When the link asks for the first time whether a server serves again that asked for a long time.
+/// How long after a gate closes the link asks for the first time whether the server serves again.
 const FIRST_QUESTION: Duration = Duration::from_secs(60);

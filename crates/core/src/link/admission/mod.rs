@@ -1,16 +1,16 @@
 //! Admission: which calls may go out now.
 //!
 //! ```text
-//!   places   so many calls at once
-//!   gates    none while a busy server wants to be left alone
-//!   pace     and not more in a second than it was seen to take
-//!   flow     what the rest of the link does about it
+//!   places   how many calls are out at once
+//!   gates    no new calls while a busy server asks for time
+//!   pace     no more calls in a period than the server was seen to take
+//!   waiting  what the link does with calls that are held or let out
 //! ```
 
-mod flow;
 mod gates;
 mod pace;
 mod places;
+mod waiting;
 
 use http::StatusCode;
 
@@ -22,7 +22,7 @@ use crate::outcome::CallName;
 use gates::Gates;
 use places::Places;
 
-/// What limits the calls of a link.
+/// The limits on the calls of a link: places in flight, gates and the retry budget.
 #[derive(Debug)]
 pub(crate) struct Admission {
     places: Places,
@@ -35,27 +35,27 @@ impl Admission {
         Self { places: Places::new(), gates: Gates::default(), budget: Budget::new(now) }
     }
 
-    /// How many calls the connection can carry at once.
+    /// Returns how many calls the connection can carry at once.
     pub(crate) const fn capacity(&self) -> usize {
         self.places.capacity()
     }
 
-    /// Calls that hold a place in flight.
+    /// Returns how many calls hold a place in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.places.taken()
     }
 
-    /// A call begins: it pays for repeats, of whichever call.
+    /// Adds to the budget what a new call contributes; any call may use it for a repeat.
     pub(crate) fn deposit(&mut self) {
         self.budget.deposit();
     }
 
-    /// Takes a repeat from the budget: when it may go out, if that is not later than `latest`.
+    /// Takes a repeat from the budget. Returns when it may go out, if that is not later than `latest`.
     pub(crate) fn pay(&mut self, now: Moment, latest: Moment) -> Option<Moment> {
         self.budget.reserve(now, latest).ok()
     }
 
-    /// Takes one of so many places in flight, or says that there is none.
+    /// Takes a place in flight, of `most` at the most. Returns whether there was one.
     pub(crate) fn take_place(&mut self, id: ExchangeId, most: usize) -> bool {
         self.places.take(id, most)
     }
@@ -68,7 +68,8 @@ impl Admission {
         self.places.leave_line(id);
     }
 
-    /// Lets a call pass the gates, or says until when it must wait at least.
+    /// Lets a call pass the gates, or returns the earliest moment at which it may and the status that closed
+    /// the gate.
     pub(crate) fn pass_gates(
         &mut self,
         now: Moment,
@@ -78,7 +79,7 @@ impl Admission {
         self.gates.admit(now, call, id)
     }
 
-    /// Until when a gate holds calls of this name, and what closed it.
+    /// Returns until when a gate holds calls of this name, and the status that closed it.
     pub(crate) fn held(&self, call: &CallName) -> Option<(Moment, StatusCode)> {
         self.gates.held(call)
     }

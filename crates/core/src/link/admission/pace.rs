@@ -1,8 +1,8 @@
-//! How many calls a server takes that limits them: learnt from its refusals, and given back with time.
+//! The pace of calls to a server that limits them: learnt from its refusals, and raised again with time.
 //!
-//! A period is a little longer than the server asks to be left alone. In each, so many calls go out as it took in the
-//! last one that it refused something in. A few to begin with, twice as many each time until it refuses for
-//! the first time, and a few more after some periods without a refusal.
+//! A period is a little longer than the time for which the server asks to be left alone. Each period lets out
+//! as many calls as the server took in the last period in which it refused something. The pace begins with a
+//! few calls, doubles each period until the first refusal, and grows by a few after some periods without one.
 //!
 //! A period may be refused by mistake: calls that were held up on their way arrive together with those of the
 //! next. So most of what the server took before is soon tried again, and a limit that was lowered is learnt
@@ -12,22 +12,22 @@ use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// The pace of one kind of calls.
+/// The pace of calls with one name.
 #[derive(Debug)]
 pub(crate) struct Pace {
     period: Duration,
-    /// When the period in force began.
+    /// When the current period began.
     began: Moment,
-    /// How many may go out in a period.
+    /// How many calls may go out in a period.
     allowance: u32,
-    /// How many the server takes in a period, as far as was seen: up to there the pace grows quickly.
+    /// How many calls the server was seen to take in a period. Up to this number the pace grows quickly.
     taken: u32,
-    /// How many went out in this one, and how many of them were refused.
+    /// How many calls went out in the current period, and how many of them were refused.
     used: u32,
     refused: u32,
-    /// Periods without a refusal.
+    /// How many periods in a row had no refusal.
     clean: u32,
-    /// Whether the limit is not known yet.
+    /// Whether the server's limit is still unknown.
     is_searching: bool,
     last_refusal: Moment,
 }
@@ -47,7 +47,7 @@ impl Pace {
         }
     }
 
-    /// A call was refused, and the server asked for so much time.
+    /// Notes a refused call, after which the server asked to be left alone for `wait`.
     pub(crate) fn refused(&mut self, now: Moment, wait: Duration) {
         self.period = period(wait);
         self.last_refusal = now;
@@ -59,7 +59,7 @@ impl Pace {
         }
     }
 
-    /// A new period begins.
+    /// Begins a new period, and sets its allowance from what the last one showed.
     pub(crate) fn begin(&mut self, now: Moment) {
         match (self.used, self.refused) {
             (0, _) => {}
@@ -73,7 +73,7 @@ impl Pace {
         (self.began, self.used, self.refused) = (now, 0, 0);
     }
 
-    /// A period had so many calls, and no refusal.
+    /// Raises the allowance after a period with `used` calls and no refusal.
     fn grow(&mut self, used: u32) {
         self.clean += 1;
         self.taken = self.taken.max(used);
@@ -88,7 +88,7 @@ impl Pace {
         }
     }
 
-    /// Lets one more call out, or says when the next period begins.
+    /// Lets one more call out, or returns when the next period begins.
     pub(crate) fn take(&mut self, now: Moment) -> Result<(), Moment> {
         if now >= self.next() {
             self.begin(now);
@@ -100,19 +100,19 @@ impl Pace {
         Ok(())
     }
 
-    /// When the next period begins.
+    /// Returns when the next period begins.
     pub(crate) fn next(&self) -> Moment {
         self.began + self.period
     }
 
-    /// Whether the last refusal was so long ago that it says nothing any more.
+    /// Whether the last refusal is too long ago to say anything about the limit.
     pub(crate) fn is_forgotten(&self, now: Moment) -> bool {
         now.since(self.last_refusal) >= self.period.saturating_mul(2).max(MEMORY)
     }
 }
 
-/// Longer than the server asked for: the first calls of a period may be faster than the last ones of the period
-/// before, and would count among them.
+/// Returns the length of a period. It is longer than the server asked for, because the first calls of a
+/// period may overtake the last ones of the period before and would then count among them.
 fn period(wait: Duration) -> Duration {
     let wait = wait.clamp(SHORTEST, LONGEST);
     wait + wait / 20
@@ -120,11 +120,11 @@ fn period(wait: Duration) -> Duration {
 
 /// How many calls go out in the first period.
 const FIRST: u32 = 4;
-/// Periods without a refusal after which more is tried.
+/// How many periods without a refusal pass before more calls are tried.
 const CLEAN: u32 = 5;
-/// A period is never shorter, whatever the server says,
+/// The shortest period, whatever the server says.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// and never longer: then it is a gate.
+/// The longest period. A server that asks for more is held off by its gate alone.
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long a limit is remembered at least.
 const MEMORY: Duration = Duration::from_secs(60);
@@ -162,7 +162,7 @@ mod tests {
         assert!(pace.is_forgotten(now + MEMORY) && !pace.is_forgotten(now));
     }
 
-    /// It was one call a second then, and one more every five seconds.
+    /// Before this was fixed, the pace recovered from one call a second by one more every five seconds.
     #[test]
     fn a_period_that_was_refused_whole_is_made_up_for_in_a_few_periods() {
         let (mut pace, mut now) = (Pace::new(SECOND), Moment::START);
@@ -188,7 +188,7 @@ mod tests {
         assert!(seen[12..].iter().all(|sent| *sent <= 6), "{seen:?}");
     }
 
-    /// One period, to a server that takes so many calls. Returns how many went out.
+    /// Runs one period against a server that takes `limit` calls. Returns how many went out.
     fn live(pace: &mut Pace, now: &mut Moment, limit: u32) -> u32 {
         *now = *now + SECOND;
         pace.begin(*now);

@@ -1,19 +1,19 @@
-//! Places in flight: so many calls may be out at once, and the others stand in line.
+//! Places in flight: a limited number of calls is out at once, and the others wait in line.
 
 use std::collections::BTreeSet;
 
 use crate::ids::ExchangeId;
 
-/// Who holds a place, and who waits for one.
+/// The calls that hold a place, and those that wait for one.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// Calls that the connection can carry.
+    /// How many calls the connection can carry.
     capacity: usize,
-    /// Calls that hold a place.
+    /// The calls that hold a place.
     placed: BTreeSet<ExchangeId>,
-    /// Calls that wait for one, oldest first.
+    /// The calls that wait for a place, oldest first.
     queue: BTreeSet<ExchangeId>,
-    /// Whether places are being given out right now.
+    /// Whether places are being given out at the moment.
     is_filling: bool,
 }
 
@@ -39,7 +39,7 @@ impl Places {
         self.placed.len()
     }
 
-    /// Takes a place, if `most` of them allow it; a call that has one keeps it.
+    /// Takes a place, if fewer than `most` are taken. A call that has a place keeps it.
     pub(super) fn take(&mut self, id: ExchangeId, most: usize) -> bool {
         let has_place = self.placed.contains(&id) || self.has_room(most);
         if has_place {
@@ -48,7 +48,7 @@ impl Places {
         has_place
     }
 
-    /// Returns whether it had one.
+    /// Gives a place back. Returns whether the call had one.
     pub(super) fn give_back(&mut self, id: ExchangeId) -> bool {
         self.placed.remove(&id)
     }
@@ -61,8 +61,8 @@ impl Places {
         self.queue.remove(&id);
     }
 
-    /// Begins to give places out, unless that is under way: a call may end in the very moment it is let out
-    /// and give its place back, and one loop inside the other would be as deep as the line is long.
+    /// Begins to give out places, and returns false if that is under way already. A call may end at the
+    /// moment it is let out and give its place back; nested loops would then be as deep as the line is long.
     pub(super) const fn begin_filling(&mut self) -> bool {
         !std::mem::replace(&mut self.is_filling, true)
     }
@@ -71,7 +71,7 @@ impl Places {
         self.is_filling = false;
     }
 
-    /// Whoever has waited longest, if there is room.
+    /// Takes the call that has waited longest out of the line, if there is room for it.
     pub(super) fn next_in_line(&mut self, most: usize) -> Option<ExchangeId> {
         if self.has_room(most) { self.queue.pop_first() } else { None }
     }

@@ -1,4 +1,4 @@
-//! When an exchange is looked at again: its deadline, the end of its wait, its silence.
+//! The timers of an exchange: its deadline, the end of its wait, and the next look at its silence.
 
 use crate::exchange::{Ending, Exchange, State, Waiting};
 use crate::ids::ExchangeId;
@@ -8,7 +8,7 @@ use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
 impl Link {
-    /// Something of this exchange is due: its deadline, its wait, or a look at its silence.
+    /// Handles an exchange whose timer fired: its deadline passed, its wait ended, or it has been silent.
     pub(crate) fn exchange_due(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get(id) else { return };
         if now >= exchange.deadline.at {
@@ -39,7 +39,7 @@ impl Link {
         }
     }
 
-    /// What a call has waited for in vain.
+    /// Returns what a call was waiting for when its deadline passed.
     fn awaited(&self, exchange: &Exchange) -> Reason {
         match exchange.state {
             State::Waiting(Waiting::Credentials(_)) => Reason::Rule("it waited for credentials"),

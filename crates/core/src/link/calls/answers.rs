@@ -1,7 +1,7 @@
-//! What a call makes of its news: of heads, bodies, events and failures of its own attempts.
+//! News for a call: heads, bodies, events and failures of its own attempts.
 //!
-//! What they mean is read here, by revision and by whatever else stands in the same body; what follows
-//! from it the exchange decides.
+//! This module reads what the news means, by the revision and by what else the body holds. It decides
+//! nothing: what follows is up to the exchange.
 
 use bytes::Bytes;
 
@@ -20,8 +20,8 @@ use crate::moment::Moment;
 use crate::sse;
 
 impl Calls {
-    /// Row 14: an attempt arrived no later than now. It may have stood in line for a connection, so that
-    /// when it was asked for says nothing about how soon the next one may follow it.
+    /// Row 14: notes that a resume has reached the server, now at the latest. It may have waited for a
+    /// connection, so the moment at which it was requested does not say how soon the next one may follow.
     pub(crate) fn note_resume(&mut self, now: Moment, id: ExchangeId, attempt: AttemptId) {
         let is_resume = self.stream_of(id, attempt).is_some_and(|live| live.via == Via::Resume);
         if is_resume && let Some(exchange) = self.get_mut(id) {
@@ -48,7 +48,8 @@ impl Link {
         live.phase = Phase::Stream { opened: now, heard: false, fruitful: false };
         let replaced = live.replaces.take();
         if let Some(exchange) = self.calls.get_mut(id) {
-            // The credentials were good: should they expire under a long call, that is a new story.
+            // The server accepted the credentials. Should they expire during a long call, they may be renewed
+            // again.
             exchange.counters.credentials_renewed = false;
             if replaced.is_some() {
                 exchange.resume_state.stream_ended();
@@ -61,7 +62,7 @@ impl Link {
         self.canary_returned(now, id);
     }
 
-    /// The whole body of an answer, or none if it is a refusal whose body broke off.
+    /// Handles the whole body of an answer, or `None` if the body of a refusal broke off.
     pub(crate) fn exchange_body(
         &mut self,
         now: Moment,
@@ -105,7 +106,7 @@ impl Link {
                 let (reading, others) = read_resume(head, body, asked);
                 self.take_in_all(now, Owner::Exchange(id), sent.generation(), others);
                 if matches!(reading, ResumeReading::Gone { .. }) {
-                    // Row 9: if it is the session that is gone, the others should know.
+                    // Row 9: if the session is gone, the other calls in it must learn that.
                     self.check_generation(now, sent.generation());
                 }
                 self.decide(now, id, |exchange, rules| exchange.resume_answered(rules, reading));
@@ -134,8 +135,8 @@ impl Link {
         });
     }
 
-    /// Row 19: a resume beside an old stream was answered by a body. If that is the answer, it is
-    /// taken; if not, the call goes on with the old stream. Returns false if there is none.
+    /// Row 19: handles a resume beside an old stream that was answered by a body. If that is the answer, it
+    /// is taken; if not, the call goes on with the old stream. Returns false if there is no old stream.
     fn side_stream_answered(
         &mut self,
         now: Moment,
@@ -181,7 +182,7 @@ impl Link {
             |live| matches!(&live.phase, Phase::Body(head) if !head.status.is_success()),
         );
         if is_refused {
-            // The status is known; only the words are missing.
+            // The status is known; only the server's words are missing.
             return self.exchange_body(now, id, attempt, None);
         }
         self.decide(now, id, |exchange, rules| exchange.attempt_failed(rules, failure));
@@ -208,7 +209,7 @@ impl Link {
             Incoming::parse(&event.data).map(Incoming::into_messages)
         };
         let Ok(messages) = messages else {
-            // Row 16: the resume point stays before it.
+            // Row 16: the resume point stays before an event that cannot be read.
             self.set_alarm(id);
             return self.cx.tell(Event::UnreadableEvent);
         };
@@ -221,7 +222,7 @@ impl Link {
         self.exchange_messages(now, attempt, id, novelty, messages);
     }
 
-    /// Hands over what an event carried; the answer comes last, because nothing follows it.
+    /// Hands over the messages of an event. The answer comes last, because it ends the exchange.
     fn exchange_messages(
         &mut self,
         now: Moment,
@@ -247,7 +248,7 @@ impl Link {
         let is_call = exchange.origin.is_application();
         for message in others {
             let is_answer = matches!(message, Message::Response { .. });
-            // A replay is dropped, but never an answer that somebody may still wait for.
+            // A replayed message is dropped, unless it is an answer that another call may still wait for.
             if novelty == Novelty::Fresh || is_answer {
                 let exchange = is_call.then_some(id);
                 let source = Source { generation, exchange, attempt: Some(attempt) };
@@ -282,7 +283,8 @@ impl Link {
         }
     }
 
-    /// Row 19: of two streams, one is over; the call goes on with the other.
+    /// Row 19: whether the attempt that is over was one of two streams of the call, which goes on with the
+    /// other.
     pub(crate) fn is_side_stream(
         &mut self,
         now: Moment,

@@ -1,4 +1,4 @@
-//! The end of an exchange: once, with all that it leaves behind.
+//! The end of an exchange. Every exchange ends here, once, and gives back all that it holds.
 
 use super::Calls;
 use crate::answer::status;
@@ -18,7 +18,7 @@ use crate::outcome::{Kind, Reason};
 use crate::output::Output;
 
 impl Calls {
-    /// Row 15: the stream that brought the answer is drained, anything else is cut.
+    /// Row 15: drains the stream that brought the answer and aborts every other attempt of the exchange.
     pub(crate) fn let_go(
         &mut self,
         cx: &mut Context,
@@ -47,7 +47,8 @@ impl Link {
         }
         let is_refused = matches!(ending.kind, Kind::Rejected { .. } | Kind::Unauthorized);
         if let Some(answer) = exchange.refused_with.take().filter(|_| is_refused) {
-            // It ends where somebody before the server refused it: then the server's word is its answer.
+            // The refusal (a deferral, a 401 or a missing scope) carried a JSON-RPC answer: the call ends
+            // with that.
             return self.finish(now, id, Ok(answer), None);
         }
         let sent = exchange.sent.clone();
@@ -73,7 +74,8 @@ impl Link {
         self.finish(now, id, Err(ending), None);
     }
 
-    /// The one place where an exchange ends. `carrier` is the attempt that brought the answer.
+    /// Ends an exchange with its outcome; the one place that does. `carrier` is the attempt that brought the
+    /// answer.
     pub(crate) fn finish(
         &mut self,
         now: Moment,
@@ -142,7 +144,8 @@ impl Link {
         self.give_place_back(now, id);
     }
 
-    /// Rows 20 and 21: tells the server that nobody waits, in the way of its era.
+    /// Rows 20 and 21: tells the server that no caller waits for the answer. A stateless server learns it
+    /// from the closed stream alone.
     pub(crate) fn tell_cancelled(&mut self, now: Moment, sent: &Sent) {
         if sent.era().cancels_by() == CancelBy::Notification {
             self.send_cancelled(now, sent);
@@ -150,7 +153,7 @@ impl Link {
     }
 }
 
-/// A strike is a call that ended without an answer for a transport reason.
+/// Whether an ending counts as a strike of the breaker: no answer, for a transport reason.
 fn is_strike(ending: &Ending) -> bool {
     match (&ending.kind, &ending.reason) {
         (Kind::Exhausted, reason) => *reason != BUDGET_EMPTY,

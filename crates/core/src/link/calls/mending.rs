@@ -1,11 +1,11 @@
-//! A stateless server refused the form of a request before it looked at what it asks: the form is mended
-//! and the call goes out again, once.
+//! Mending a call whose form a stateless server refused before it looked at what the call asks: the form is
+//! corrected and the call goes out again, once.
 //!
 //! ```text
 //!   -32022 that names our revision ──▶ sent again
-//!   -32020 to a tool ──▶ tools listed anew, so that its headers are right ──▶ sent again
+//!   -32020 to a tool ──▶ tools listed again, to correct its headers ──▶ sent again
 //! ```
-//! Everything else that is wrong with a request (-32021, -32601, -32602) is the server's answer.
+//! Any other error about a request (-32021, -32601, -32602) is the server's answer.
 
 use super::own::OwnRequest;
 use crate::answer::discovery::names_our_revision;
@@ -19,17 +19,17 @@ use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::Reason;
 
-/// Tools that are listed for the link itself, page after page.
+/// The progress of a list of tools that the link reads for itself, page by page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relisting {
-    /// Pages that were read.
+    /// How many pages were read.
     pages: u32,
     /// When the whole list must be there.
     until: Moment,
 }
 
 impl Link {
-    /// Mends a call that was refused for its form. Returns whether it goes on.
+    /// Mends a call that was refused for its form. Returns whether the call goes on.
     pub(crate) fn mend(
         &mut self,
         now: Moment,
@@ -47,7 +47,7 @@ impl Link {
         if !exchange.is_named {
             return false;
         }
-        // A server that has told something of the call, or failed at it, has begun it.
+        // A server that sent something about the call, or failed at it, has begun to run it.
         let has_begun = exchange.live().is_some_and(|live| match &live.phase {
             Phase::Asked => false,
             Phase::Body(head) => head.status.is_server_error(),
@@ -58,7 +58,7 @@ impl Link {
             return false;
         }
         exchange.counters.note(Delivery::Refused);
-        // The server's words may quote what was sent.
+        // The event names a fixed reason, because the server's words may quote what was sent.
         let reason = Reason::Rule("the server refused the form of the request");
         self.hiccup(now, id, reason, Remedy::Resend { at: now });
         self.release(now, id, carrier);
@@ -86,7 +86,7 @@ impl Link {
         self.ask(now, OwnRequest { params, ..request });
     }
 
-    /// A page of our own list, or none.
+    /// Takes in a page of the link's own list; `None` if it could not be had.
     pub(crate) fn tools_page(&mut self, now: Moment, answer: Option<&Answer>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -110,7 +110,7 @@ impl Link {
         }
     }
 
-    /// The list is over, well or not: those who waited for it go out with what is known.
+    /// Ends the link's own list, complete or not, and lets out the calls that waited for it.
     fn tools_listed(&mut self, now: Moment) {
         self.calls.relisting = None;
         let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Tools);
@@ -122,5 +122,5 @@ impl Link {
 }
 
 const LIST: &str = "tools/list";
-/// A server can list without end.
+/// The most pages that the link reads: a server can list without end.
 const MOST_PAGES: u32 = 100;

@@ -1,11 +1,11 @@
 //! Calls: exchanges, from their first attempt to their single end.
 //!
 //! ```text
-//!   steps     letting them out, and carrying out what they decide
-//!   alarms    when they are looked at again
-//!   answers   what they make of heads, bodies, events and failures
-//!   rounds    a call that needs input
-//!   mending   a call refused for its form
+//!   steps     letting exchanges out, and carrying out what they decide
+//!   alarms    their timers
+//!   answers   heads, bodies, events and failures of their attempts
+//!   rounds    a call for which a stateless server needs input
+//!   mending   a call that was refused for its form
 //!   own       what the link asks for itself
 //!   ending    the one place where an exchange ends
 //! ```
@@ -33,20 +33,20 @@ use super::context::Context;
 use super::routing_headers::headers_of;
 use mending::Relisting;
 
-/// Every exchange that has not ended.
+/// All exchanges that have not ended.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Boxed: a map makes room for eleven at once, and most links have none.
+    /// Each is boxed, because a map makes room for eleven values at once and most links have no exchange.
     exchanges: BTreeMap<ExchangeId, Box<Exchange>>,
     last_id: ExchangeId,
-    /// The request ids on the wire that an answer may name.
+    /// The exchanges by the request ids that an answer on the wire may name.
     wires: BTreeMap<u64, ExchangeId>,
     last_wire_id: u64,
-    /// Questions of stateless servers, by the call that they were asked for.
+    /// The questions of stateless servers, by the call that they belong to.
     round_questions: BTreeMap<QuestionId, ExchangeId>,
-    /// What is known of the tools that are called.
+    /// What the server's list says about its tools.
     tools: KnownTools,
-    /// Tools that the link lists for itself.
+    /// The list of tools that the link reads for itself, while it does.
     relisting: Option<Relisting>,
 }
 
@@ -59,17 +59,17 @@ impl Calls {
         self.exchanges.get_mut(&id).map(|exchange| &mut **exchange)
     }
 
-    /// All of them, oldest first.
+    /// Returns all exchanges, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Exchange> {
         self.exchanges.values().map(|exchange| &**exchange)
     }
 
-    /// The ids of those that are meant, oldest first.
+    /// Returns the ids of the exchanges that satisfy `is_meant`, oldest first.
     pub(crate) fn ids_where(&self, is_meant: impl Fn(&Exchange) -> bool) -> Vec<ExchangeId> {
         self.iter().filter(|exchange| is_meant(exchange)).map(|exchange| exchange.id).collect()
     }
 
-    /// The exchange that sent the request with this id.
+    /// Returns the exchange that sent the request with this id.
     pub(crate) fn of_wire(&self, wire_id: u64) -> Option<ExchangeId> {
         self.wires.get(&wire_id).copied()
     }
@@ -79,12 +79,12 @@ impl Calls {
         self.last_wire_id
     }
 
-    /// Learns from a page of the server's tools; the first one replaces what was known.
+    /// Learns from a page of the server's tools; the first page replaces what was known.
     pub(crate) fn learn_tools(&mut self, page: &Json, is_first: bool) -> Learnt {
         self.tools.learn(page, is_first)
     }
 
-    /// The list of tools has changed: none is known any more.
+    /// Forgets all tools, because the server's list has changed.
     pub(crate) fn forget_tools(&mut self) {
         self.tools.forget();
     }
@@ -103,7 +103,8 @@ impl Calls {
         cx.send(NewRequest { owner, verb, to, headers, lane, route })
     }
 
-    /// The stream of an exchange that this attempt is: its own, or the one being replaced.
+    /// Returns the stream of an exchange that belongs to this attempt: the current one, or the one being
+    /// replaced.
     pub(crate) fn stream_of(&mut self, id: ExchangeId, attempt: AttemptId) -> Option<&mut Live> {
         let mut live = self.get_mut(id)?.live_mut()?;
         if live.attempt != attempt {
@@ -112,7 +113,7 @@ impl Calls {
         (live.attempt == attempt).then_some(live)
     }
 
-    /// Whether an attempt is that of an exchange, and has no head yet.
+    /// Whether an attempt belongs to an exchange and has no head yet.
     pub(crate) fn is_headless(&mut self, id: ExchangeId, attempt: AttemptId) -> bool {
         self.stream_of(id, attempt).is_some_and(|live| matches!(live.phase, Phase::Asked))
     }

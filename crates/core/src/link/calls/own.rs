@@ -1,11 +1,11 @@
-//! What the link asks for itself: exchanges whose end is told to the part that asked.
+//! Requests that the link makes for itself: exchanges whose outcome goes to the part that asked.
 //!
 //! ```text
-//!   questions   asked once; whatever comes of them is their end     ──▶ settled: what came of it
+//!   questions   asked once; any result ends them                    ──▶ settled: the reply, or none
 //!   the rest    repeated like a call that only reads                ──▶ settled: answer or error
 //! ```
-//! They stand in no line, wait at no gate and count as no call; that apart they are sent, heard, timed and
-//! ended like every other exchange.
+//! They take no place in flight, wait at no gate and do not count as calls. Otherwise they are sent, read,
+//! timed and ended like every exchange.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,48 +26,48 @@ use crate::outcome::CallName;
 use crate::output::{Address, Route};
 use crate::replay::ReplayRule;
 
-/// A request of the link.
+/// A request that the link makes for itself.
 pub(crate) struct OwnRequest {
     pub(crate) purpose: Purpose,
     pub(crate) method: Arc<str>,
     pub(crate) params: Params,
-    /// Where to, if not to the session in force.
+    /// The address, if it is not that of the session in force.
     pub(crate) to: Option<Address>,
     pub(crate) route: Route,
     pub(crate) within: Duration,
 }
 
 impl OwnRequest {
-    /// A request to the session in force that has no params.
+    /// Returns a request without params to the session in force.
     pub(crate) fn new(purpose: Purpose, method: impl Into<Arc<str>>, within: Duration) -> Self {
         let (method, params) = (method.into(), Params::new(None, false));
         Self { purpose, method, params, to: None, route: Route::Any, within }
     }
 }
 
-/// What came of a question.
+/// What came of a question of the link.
 #[derive(Debug)]
 pub(crate) enum OwnOutcome {
     Answered(Box<OwnReply>),
-    /// Nothing, and why.
+    /// No reply, and why.
     Nothing(Failure),
 }
 
-/// The answer to a question.
+/// The reply to a question of the link.
 #[derive(Debug)]
 pub(crate) struct OwnReply {
     pub(crate) head: AnswerHead,
     pub(crate) reading: PostReading,
-    /// What the body said to this request by its id.
+    /// The answer in the body that names this request by its id.
     pub(crate) named: Option<Answer>,
-    /// Where the question went.
+    /// Where the question was sent.
     pub(crate) to: Address,
-    /// The credentials it went with.
+    /// The credentials that the question was sent with.
     pub(crate) credentials: CredentialsId,
 }
 
 impl OwnReply {
-    /// The connection that the answer came on.
+    /// Returns the connection that carried the reply.
     pub(crate) const fn connection(&self) -> Option<ConnectionId> {
         self.head.connection
     }
@@ -87,7 +87,7 @@ impl Calls {
         self.let_go(cx, exchange, carrier);
     }
 
-    /// Nobody wants to know any more.
+    /// Drops an exchange of the link whose outcome is no longer wanted.
     pub(crate) fn drop_own(&mut self, cx: &mut Context, id: ExchangeId) {
         if let Some(exchange) = self.exchanges.remove(&id) {
             self.clear_away(cx, &exchange, None);
@@ -101,7 +101,7 @@ impl Calls {
 }
 
 impl Link {
-    /// Asks something for the link itself.
+    /// Sends a request for the link itself.
     pub(crate) fn ask(&mut self, now: Moment, request: OwnRequest) -> ExchangeId {
         let OwnRequest { purpose, method, params, to, route, within } = request;
         let within = match route {
@@ -116,14 +116,15 @@ impl Link {
             (exchange.to, exchange.route) = (to, route);
         }
         match Origin::Link(purpose).question() {
-            // Whether it can be sent at all is what some of them want to know.
+            // A request with an address of its own goes out at once: for some, whether it can be sent at all
+            // is the question.
             Some(_) => self.post(now, id),
             None => self.let_out(now, id, Then::Send),
         }
         id
     }
 
-    /// A question was answered by a body.
+    /// Ends a question that was answered by a body.
     pub(crate) fn settle_by_body(
         &mut self,
         now: Moment,
@@ -139,8 +140,8 @@ impl Link {
         self.settle(now, id, OwnOutcome::Answered(Box::new(reply)));
     }
 
-    /// A question could not be asked, or its answer broke off. One about a session or an era does no harm if
-    /// it is asked again, and its answer decides what becomes of calls.
+    /// Handles a question that could not be sent, or whose answer broke off. A question about a session or an
+    /// era is asked again: that does no harm, and its answer decides what becomes of calls.
     pub(crate) fn question_failed(&mut self, now: Moment, id: ExchangeId, failure: Failure) {
         let Some(exchange) = self.calls.get(id) else { return };
         let decides = matches!(exchange.origin, Origin::Link(Purpose::Era | Purpose::Session));
@@ -155,7 +156,7 @@ impl Link {
         }
     }
 
-    /// The end of an exchange that the link made for itself.
+    /// Hands the outcome of an exchange of the link to the part that asked.
     pub(crate) fn own_finished(
         &mut self,
         now: Moment,
@@ -181,8 +182,8 @@ impl Link {
         }
     }
 
-    /// A question met silence on the connection that it was meant for, which may be dead without a sign: it
-    /// is asked once more, on another. Returns whether it was.
+    /// Asks a question again on another connection, after silence on the one that it was meant for: that one
+    /// may be dead without a sign. Returns whether it was asked.
     fn ask_elsewhere(&mut self, now: Moment, purpose: Purpose, exchange: &Exchange) -> bool {
         let Route::Prefer(silent) = exchange.route else { return false };
         let (to, route) = (exchange.to.clone(), Route::Instead(silent));
@@ -201,12 +202,13 @@ impl Link {
         }
     }
 
-    /// Tells the part that asked, and about which session it did.
+    /// Tells the part that asked what came of its question about the session `about`.
     fn settled(&mut self, now: Moment, purpose: Purpose, about: Generation, word: OwnOutcome) {
         if let (Purpose::Era | Purpose::Session, OwnOutcome::Answered(reply)) = (purpose, &word)
             && let PostReading::Unauthorized { challenge, .. } = &reply.reading
         {
-            // No call may ever learn that: a server of the other era refuses it for its form first.
+            // No call would trigger the renewal: a server of the other era refuses a call for its form before
+            // it looks at the credentials.
             self.renew_credentials(now, reply.credentials, challenge.clone());
         }
         match purpose {
@@ -220,12 +222,12 @@ impl Link {
     }
 }
 
-/// The session that an exchange of the link was about.
+/// Returns the session that an exchange of the link was about.
 fn about(exchange: &Exchange) -> Generation {
     exchange.sent.as_ref().map(Sent::generation).unwrap_or_default()
 }
 
-/// What the end of a question says, if its answer came as a message of a stream or not at all.
+/// Returns what came of a question whose answer arrived on a stream, or not at all.
 fn word_of(exchange: &Exchange, outcome: Result<Answer, Ending>) -> OwnOutcome {
     let (Ok(answer), Some(Sent { to, .. })) = (outcome, exchange.sent.clone()) else {
         return OwnOutcome::Nothing(Failure::unknown(Cause::TimedOut));
@@ -238,9 +240,9 @@ fn word_of(exchange: &Exchange, outcome: Result<Answer, Ending>) -> OwnOutcome {
     OwnOutcome::Answered(Box::new(OwnReply { head, reading, named: Some(answer), to, credentials }))
 }
 
-/// How long one connection may be silent after a question.
+/// How long the preferred connection may stay silent after a question.
 const SILENCE_LIMIT: Duration = Duration::from_secs(3);
-/// How long the answer to it may take on another one.
+/// How long the answer may take when the question is asked again on another connection.
 const ELSEWHERE_LIMIT: Duration = Duration::from_secs(7);
-/// How often a question is asked whose answer breaks off.
+/// How often a question is asked in all if its answer breaks off.
 const MOST_QUESTIONS: u32 = 3;

@@ -1,10 +1,10 @@
-//! Rounds of a stateless call: the server answers that it needs input, the application gives it, and
-//! the call goes out again with it.
+//! Rounds of a stateless call: the server answers that it needs input, the application gives it, and the call
+//! is sent again with the input.
 //!
 //! ```text
 //!   Live ──input_required──▶ Waiting for input ──all questions answered──▶ sent again, a new request
 //! ```
-//! To the application these are questions like those that a legacy server asks.
+//! The application sees these requests for input as questions, like those of a legacy server.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::outcome::{Kind, Reason};
 use crate::output::Delivered;
 
 impl Calls {
-    /// The call is over: whoever works on an answer can stop.
+    /// Withdraws the open questions of a call that is over.
     pub(crate) fn withdraw_round(&mut self, cx: &mut Context, exchange: &Exchange) {
         let void: Vec<QuestionId> = exchange.round.questions().collect();
         for question in void {
@@ -33,7 +33,7 @@ impl Calls {
 }
 
 impl Link {
-    /// An exchange was answered. In the stateless era that may be one round of several.
+    /// Handles the answer to an exchange. In the stateless era it may ask for input and begin another round.
     pub(crate) fn answered(
         &mut self,
         now: Moment,
@@ -65,7 +65,7 @@ impl Link {
         }
     }
 
-    /// Answers a question of a round. Returns whether it was one.
+    /// Answers a question of a round. Returns whether `question` was one.
     pub(crate) fn answer_round(
         &mut self,
         now: Moment,
@@ -89,8 +89,9 @@ impl Link {
         true
     }
 
-    /// The call goes to a server that knows no rounds: nothing of them may be left in it. Returns whether it
-    /// goes: there it would begin anew, and what a round has done is not done twice.
+    /// Removes what earlier rounds added to a call that goes to a server without rounds. Returns whether the
+    /// call may go out: it would begin anew there, and a call that is not safe must not do twice what a round
+    /// has done.
     pub(crate) fn leave_rounds(&mut self, now: Moment, id: ExchangeId) -> bool {
         let Some(exchange) = self.calls.exchanges.get_mut(&id) else { return false };
         let Some(params) = exchange.round.leave(exchange.params.text()) else { return true };
@@ -129,13 +130,13 @@ impl Link {
         }
         if let Some(exchange) = self.calls.get_mut(id) {
             exchange.round = round;
-            // It has begun with the call, and nobody knows how far it came.
+            // The server has begun to run the call, and it is unknown how far it came.
             exchange.counters.note(Delivery::Unknown);
         }
         self.go_on_if_complete(now, id);
     }
 
-    /// Sends the call again if nothing is missing any more.
+    /// Sends the call again once all input is there.
     fn go_on_if_complete(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(params) = exchange.round.params() else { return };
@@ -147,7 +148,7 @@ impl Link {
         }
     }
 
-    /// Lets go of what brought the last answer: the next request is a new one.
+    /// Releases the attempt that brought the last answer, because the next request is a new one.
     pub(crate) fn release(&mut self, now: Moment, id: ExchangeId, carrier: Option<AttemptId>) {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let wire_id = exchange.sent.as_ref().map(|sent| sent.wire_id);
@@ -172,5 +173,5 @@ impl Link {
     }
 }
 
-/// A server that sends us away with its state alone sheds load.
+/// How long a call pauses when the server returns its state and asks for no input: such a server sheds load.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! Exchanges: letting them out and carrying out their steps.
+//! Letting exchanges out, and carrying out the steps that they decide on.
 
 use super::Calls;
 use super::ending;
@@ -18,8 +18,8 @@ use crate::output::{Route, Verb};
 use crate::replay::ReplayRule;
 
 impl Calls {
-    /// What the link asks for itself waits and is repeated like a call, but renews nothing: that is for
-    /// calls to do.
+    /// Turns a step that renews the session or the credentials into an ending, if the exchange belongs to the
+    /// link itself: only calls of the application renew.
     pub(crate) fn within_its_rights(&self, id: ExchangeId, step: Step) -> Step {
         let origin = self.get(id).map(|exchange| exchange.origin).unwrap_or_default();
         let kind = match &step {
@@ -33,7 +33,7 @@ impl Calls {
 }
 
 impl Link {
-    /// Takes in a new exchange, which waits to be let out.
+    /// Adds a new exchange, which waits to be let out.
     pub(crate) fn new_exchange(
         &mut self,
         now: Moment,
@@ -63,8 +63,8 @@ impl Link {
         self.drive_dial(now);
     }
 
-    /// Lets an exchange out if it still waits for that: those before it in a line may have changed
-    /// what became of it.
+    /// Lets an exchange out if it still waits for what `is_meant` describes. Exchanges that were let out
+    /// before it may have changed its state.
     pub(crate) fn let_out_if(
         &mut self,
         now: Moment,
@@ -78,7 +78,7 @@ impl Link {
         }
     }
 
-    /// The same, once the link has said that it is this one's turn.
+    /// Lets an exchange out whose turn in the ramp has come, or notes what else it waits for.
     pub(crate) fn let_out_connected(&mut self, now: Moment, id: ExchangeId, then: Then) {
         let Some(exchange) = self.calls.get(id) else { return };
         if !exchange.origin.is_application() {
@@ -97,14 +97,14 @@ impl Link {
             self.admission.stand_in_line(id);
             return self.wait(now, id, Waiting::Place);
         }
-        // Row 5: only a newer session will do for a call that has lost one.
+        // Row 5: a call that has lost a session goes on only in a newer one.
         let ready = self.session.ready().filter(|ready| ready.generation() > newer_than);
         let Some(ready) = ready else {
             self.wait(now, id, Waiting::Session { since: now });
             self.ensure_session(now);
             return self.review_session_waiter(now, id);
         };
-        // A stateless server that was never asked who it is, is asked now.
+        // Without a description of a stateless server, `connect` goes on and asks for one.
         if is_connect && let Some(server) = ready.server.clone() {
             return self.finish(now, id, Ok(Answer::Result(server)), None);
         }
@@ -118,19 +118,19 @@ impl Link {
         }
     }
 
-    /// Moves an exchange into a wait and sets its alarm.
+    /// Moves an exchange into a wait and sets its timer.
     pub(crate) fn wait(&mut self, now: Moment, id: ExchangeId, waiting: Waiting) {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         exchange.enter(now, State::Waiting(waiting));
         self.set_alarm(id);
     }
 
-    /// Sends the request, the first time or again.
+    /// Sends the request, for the first time or again.
     pub(crate) fn post(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get(id) else { return };
         let in_force = || self.session.ready().map(|ready| ready.address.clone());
         let Some(mut to) = exchange.to.clone().or_else(in_force) else {
-            // Only what the link asks for itself can come here without a session.
+            // Only a request of the link itself can come here without a session.
             return self.end(now, id, Ending::new(Kind::SessionLost, Reason::Nothing));
         };
         let wire_id = self.calls.next_wire_id();
@@ -142,7 +142,7 @@ impl Link {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         (exchange.said, exchange.refused_with) = (None, None);
         if exchange.counters.session_renewed && exchange.newer_than.is_some() {
-            // Where the new session was made, it is known.
+            // After a renewal, the connection that made the new session is sure to know it.
             let home = self.session.ready().and_then(|ready| ready.home);
             exchange.route = home.map_or(Route::Any, Route::Prefer);
         }
@@ -165,8 +165,8 @@ impl Link {
         self.go_live(now, id, attempt, Via::Post, None);
     }
 
-    /// Asks for the rest of a broken stream, in the session that it belongs to. A wait for the
-    /// link or for credentials may have led here, so the bounds of row 14 are kept here, too.
+    /// Requests the rest of a broken stream, in the session that it belongs to. The bounds of row 14 are
+    /// checked here too, because a wait for the link or for credentials may have led here.
     fn resume(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get(id) else { return };
         let at = exchange.earliest_resume();
@@ -179,7 +179,7 @@ impl Link {
         }
     }
 
-    /// The same beside a stream that is replaced once the new one is accepted.
+    /// Requests the rest of a stream. `replaces` is a stream that stays open until the new one is accepted.
     pub(crate) fn resume_beside(
         &mut self,
         now: Moment,
@@ -216,7 +216,7 @@ impl Link {
         self.set_alarm(id);
     }
 
-    /// Runs a decision of an exchange and carries it out.
+    /// Runs a decision of an exchange and carries out the step.
     pub(crate) fn decide(
         &mut self,
         now: Moment,
@@ -294,7 +294,7 @@ impl Link {
         }
     }
 
-    /// Row 5: this session is gone; the call needs a newer one.
+    /// Row 5: gives up the session of a call and lets the call wait for a newer one.
     pub(crate) fn renew_for(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
@@ -304,9 +304,9 @@ impl Link {
         self.let_out(now, id, Then::Send);
     }
 
-    /// Rows 3, 7 and 9 take from the budget, which limits how fast calls are repeated: what finds it empty
-    /// waits until there is something in it again. Returns when the call may go out, at that moment at the
-    /// earliest; a call whose time would be over by then ends.
+    /// Rows 3, 7 and 9: takes a repeat from the budget, which limits how fast calls are repeated. Returns
+    /// when the call may go out, `at` at the earliest and later if the budget is empty; a call whose deadline
+    /// passes before that ends.
     pub(crate) fn pay_for_resend(
         &mut self,
         now: Moment,

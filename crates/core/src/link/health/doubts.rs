@@ -1,4 +1,4 @@
-//! Answers that speak of a lost session: asked about before they are believed.
+//! Answers that speak of a lost session: checked by a question before the link believes them.
 //!
 //! ```text
 //!   suspect ──a harmless question, for all suspects──▶ a result: the answer stands
@@ -7,9 +7,9 @@
 //!                                                  │        └──▶ anything else: renewed, and sent once more
 //!                                                  └──▶ anything else: the answer stands, in doubt
 //! ```
-//! Renewing a session and repeating a call are two decisions: a call is repeated only if the server refuses
-//! a harmless request as it refused the call. The question goes out on the connection that carried the
-//! refusal, because replicas behind one address need not know each other's sessions.
+//! Renewing a session and repeating a call are two decisions: a call is repeated only if the server refuses a
+//! harmless request as it refused the call. The question goes out on the connection that carried the refusal,
+//! because replicas behind one address need not know each other's sessions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,14 +29,14 @@ use crate::output::Route;
 /// What is known about sessions that answers called lost.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
-    /// The refusals of which the connection that made the session is asked. A session may be left while its
-    /// question is out, and the next one be asked about.
+    /// The refusals that wait for the reply of the connection that made the session. There may be several,
+    /// because a session may be left while its question is out and the next one be questioned, too.
     refusals: BTreeMap<Generation, Suspicion>,
-    /// The newest session that the server refused to know, asked for something harmless.
+    /// The newest session in which the server refused a harmless request.
     refused: Option<Generation>,
-    /// Answers in a row that called a living session lost.
+    /// How many answers in a row called a session lost that was alive.
     false_alarms: u32,
-    /// What the server has answered by a result before.
+    /// The harmless requests that the server has answered by a result.
     answers: Harmless,
 }
 
@@ -47,7 +47,7 @@ struct Harmless {
     list: Option<&'static str>,
 }
 
-/// What became of a session in question.
+/// What was found out about a session in question.
 enum SessionVerdict<'a> {
     Lives,
     Refused(&'a Suspicion),
@@ -55,7 +55,7 @@ enum SessionVerdict<'a> {
 }
 
 impl Health {
-    /// An answered call is good news of its session, and shows what may be asked.
+    /// Notes an answered call: its session is alive, and its method may be harmless to ask with.
     pub(crate) fn note_success(&mut self, exchange: &Exchange) {
         self.doubts.false_alarms = 0;
         self.doubts.answers.learn(&exchange.call.method);
@@ -63,7 +63,7 @@ impl Health {
 }
 
 impl Link {
-    /// Holds an answer back that speaks of a lost session, until that was asked.
+    /// Holds back an answer that speaks of a lost session until the server was asked.
     pub(crate) fn suspect(&mut self, now: Moment, id: ExchangeId, suspicion: Suspicion) {
         let Some(exchange) = self.calls.get(id) else { return };
         let Some(generation) = exchange.sent.as_ref().map(Sent::generation) else { return };
@@ -71,18 +71,18 @@ impl Link {
         let wants_handshake = suspicion.wants_handshake;
         self.enter(now, id, State::Doubted(Box::new(Doubt::Session(suspicion.clone()))));
         if self.health.doubts.refused >= Some(generation) {
-            // It was asked about before: what it is refused with is known.
+            // The server has already refused a harmless request in this session.
             return self.resolve(now, id, &SessionVerdict::Refused(&suspicion));
         }
         if self.current_generation() == Some(generation) {
             self.ask_about_session(now, connection, wants_handshake);
         } else {
-            // Nobody can ask about a session that was left.
+            // The link cannot ask about a session that it has left.
             self.resolve(now, id, &SessionVerdict::Unknown);
         }
     }
 
-    /// Asks whether the session in force is there, for whoever wonders.
+    /// Asks whether the session in force is alive, unless the era has no sessions.
     pub(crate) fn check_session(&mut self, now: Moment) {
         if self.session.era().has_sessions() {
             self.ask_about_session(now, None, false);
@@ -96,7 +96,8 @@ impl Link {
         }
     }
 
-    /// Row 9: a call whose stream is gone goes out again once it is known whether its session lives.
+    /// Row 9: asks about the session of a call whose stream is gone. The call goes out again once the reply
+    /// is there, or at once if its session was left.
     pub(crate) fn check_session_of(&mut self, now: Moment, id: ExchangeId) {
         let sent = self.calls.get(id).and_then(|exchange| exchange.sent.as_ref());
         if sent.map(Sent::generation) == self.current_generation() {
@@ -132,7 +133,7 @@ impl Link {
         questions.any(|question| question.sent.as_ref().map(Sent::generation) == Some(generation))
     }
 
-    /// What the server says to a harmless request in the session.
+    /// Handles the reply to a harmless request in the session.
     pub(crate) fn session_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let reply = match word {
             OwnOutcome::Answered(reply) => *reply,
@@ -152,7 +153,8 @@ impl Link {
         }
     }
 
-    /// Refused likewise: perhaps by a replica that does not know what another one made.
+    /// Asks again on the connection that made the session, after a refusal on another: replicas behind one
+    /// address need not know each other's sessions.
     fn ask_at_home(
         &mut self,
         now: Moment,
@@ -173,7 +175,7 @@ impl Link {
         }
     }
 
-    /// What the connection that made the session says in it.
+    /// Handles the reply of the connection that made the session.
     pub(crate) fn home_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let Some(refusal) = self.health.doubts.refusals.remove(&generation) else { return };
         let lives_there = matches!(&word, OwnOutcome::Answered(reply) if is_result(reply));
@@ -184,7 +186,7 @@ impl Link {
         }
     }
 
-    /// The session lives where it was made: what was refused elsewhere is sent once more, there.
+    /// Sends refused calls once more on the connection that made the session, where the session is alive.
     fn send_home(
         &mut self,
         now: Moment,
@@ -218,7 +220,7 @@ impl Link {
         let suspects = self.suspects(generation);
         let listener_asked = self.listening.is_checking();
         match verdict {
-            // Calls that have lost two sessions renew nothing: the next call tries this one first.
+            // Calls that have lost two sessions renew nothing: the next call tries this session first.
             SessionVerdict::Refused(_) if self.have_all_renewed(&suspects) => {}
             SessionVerdict::Refused(_) => self.session_refused(now, generation),
             SessionVerdict::Lives if !suspects.is_empty() => self.false_alarm(now, generation),
@@ -230,19 +232,19 @@ impl Link {
         self.release_session_checks(now);
         self.listening.listener_session_checked(&mut self.cx, now);
         if listener_asked && matches!(verdict, SessionVerdict::Refused(_)) {
-            // Whoever listens wants to hear: the session is renewed without waiting for a call.
+            // The standing stream wants its session back without waiting for a call.
             self.ensure_session(now);
         }
     }
 
-    /// The server refused something harmless in this session.
+    /// Gives up a session in which the server refused a harmless request.
     pub(crate) fn session_refused(&mut self, now: Moment, generation: Generation) {
         self.health.doubts.refused = self.health.doubts.refused.max(Some(generation));
         self.lose_session(now, generation);
     }
 
-    /// There are servers that answer a ping in any session: the third time in a row that a call is refused
-    /// and the session seems to live, later calls get a new one. Nothing is repeated for that.
+    /// Counts a refusal in a session that seems alive. Some servers answer a ping in any session: after the
+    /// third such refusal in a row, later calls get a new session. No call is repeated for that.
     fn false_alarm(&mut self, now: Moment, generation: Generation) {
         self.health.doubts.false_alarms += 1;
         if self.health.doubts.false_alarms >= MOST_FALSE_ALARMS {
@@ -251,7 +253,7 @@ impl Link {
         }
     }
 
-    /// One call learns what became of its session.
+    /// Tells one call what was found out about its session.
     fn resolve(&mut self, now: Moment, id: ExchangeId, verdict: &SessionVerdict<'_>) {
         let Some(exchange) = self.calls.get_mut(id) else { return };
         let placeholder = State::Waiting(Waiting::SessionCheck);
@@ -273,7 +275,7 @@ impl Link {
         });
     }
 
-    /// Row 9: the calls that waited for word are sent again, on whichever session is good.
+    /// Row 9: sends the calls that waited for the check again, in whichever session is good.
     fn release_session_checks(&mut self, now: Moment) {
         let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::SessionCheck);
         let waits = |state: &State| matches!(state, State::Waiting(waiting) if is_meant(waiting));
@@ -297,8 +299,8 @@ impl Link {
         !suspects.is_empty() && suspects.iter().all(has_renewed)
     }
 
-    /// The connection that the standing stream leaves free: sessions were lost before, perhaps because replicas
-    /// do not share them, and then calls need the one that made theirs.
+    /// Returns the connection that the standing stream must leave to calls. Where a session was lost before,
+    /// replicas may not share sessions, and calls need the connection that made theirs.
     pub(crate) fn kept_free(&self) -> Option<ConnectionId> {
         let ready = self.session.ready().filter(|_| self.health.doubts.refused.is_some());
         ready.and_then(|ready| ready.home)
@@ -317,8 +319,8 @@ impl Harmless {
         }
     }
 
-    /// The request to ask with: one that was answered before, if there is one. A server may answer `ping`
-    /// before the handshake, so that it says nothing about one.
+    /// Returns the method to ask with: one that the server has answered before, if there is one. A server may
+    /// answer `ping` before the handshake, so a ping says nothing about a missing one.
     fn question(self, wants_handshake: bool) -> &'static str {
         match self.list {
             list if wants_handshake => list.unwrap_or(LISTS[0]),
@@ -337,6 +339,6 @@ const LISTS: [&str; 4] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
 /// How long a question about a session may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The same of the connection that made it, which may be at work.
+/// How long a question may take on the connection that made the session, which may be busy with a call.
 const HOME_LIMIT: Duration = Duration::from_secs(2);
 const MOST_FALSE_ALARMS: u32 = 3;

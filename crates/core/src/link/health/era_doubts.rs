@@ -1,12 +1,13 @@
-//! A call was refused as only a server of the other era would: the server is asked which it is.
+//! Refusals that only a server of the other era gives: the server is asked which era it belongs to.
 //!
 //! ```text
 //!   refusal ──server/discover──▶ as before: the refusal stands
 //!                            ├──▶ changed ──▶ sent again, if it is proven that the call was not carried out
 //!                            └──▶ no evidence: the refusal stands
 //! ```
-//! Proof is a status that means just that, a refusal of the request's form, or a question that is refused
-//! by the same status and code: then the server refuses whatever comes in that era.
+//! Proof is one of three: a status that means that nothing was carried out, a refusal of the request's form,
+//! or a question refused by a status and code equal to the call's, which shows that the server refuses every
+//! request of that era.
 
 use crate::answer::PostReading;
 use crate::answer::discovery::{self, Verdict};
@@ -43,7 +44,7 @@ impl Link {
         let connection = exchange.live().and_then(|live| live.connection);
         self.enter(now, id, State::Doubted(Box::new(Doubt::Era(doubt))));
         if generation != self.current_generation() {
-            // The server was asked since, and another session has taken the place of that one.
+            // The server was asked meanwhile, and another session has taken the place of the call's.
             let (found, asked) = (Some(self.session.era()), self.session.refused_by());
             return self.resolve_era(now, id, found, asked);
         }
@@ -60,7 +61,7 @@ impl Link {
         }
     }
 
-    /// What the server says of its era.
+    /// Handles the reply to a question for the era.
     pub(crate) fn era_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let is_current = self.current_generation() == Some(generation);
         let (found, refusal) = match word {
@@ -73,8 +74,8 @@ impl Link {
         }
     }
 
-    /// Follows a server that changed. Returns the era it is of, if that was told, and how the question was
-    /// refused, if it was.
+    /// Reads the server's era from its reply, and follows a server that changed. Returns the era, if the
+    /// reply tells it, and how the question was refused, if it was.
     fn read_era(
         &mut self,
         now: Moment,
@@ -108,7 +109,7 @@ impl Link {
         self.become_ready(now, Ready::new(version, address, Some(server)));
     }
 
-    /// One call learns what became of the era that it was sent in.
+    /// Tells one call what was found out about the era that it was sent in.
     fn resolve_era(
         &mut self,
         now: Moment,

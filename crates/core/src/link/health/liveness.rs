@@ -1,4 +1,4 @@
-//! What a ping's answer means to those who asked: silent calls, the breaker.
+//! What the answer to a ping means for silent calls and for the breaker.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Health {
         }
     }
 
-    /// A call ended for a transport reason.
+    /// Counts a call that ended for a transport reason.
     pub(crate) fn strike(&mut self, cx: &mut Context, now: Moment, incident: Incident) {
         if self.breaker.strike(now, incident, &mut cx.rng) {
             self.breaker_opened(cx);
@@ -42,20 +42,22 @@ impl Health {
 }
 
 impl Link {
-    /// Row 19: a call has heard nothing for long.
+    /// Row 19: pings the server because a call has heard nothing for long.
     pub(crate) fn ask_about_silence(&mut self, now: Moment) {
         self.health.pulse.askers.silence = true;
         self.send_ping(now);
     }
 
-    /// The breaker's time is up: renew if needed, then ask. Never with a user's call.
+    /// Begins the breaker's probe when its pause is over: renews the session if needed, then pings. A call of
+    /// the application never serves as the probe.
     pub(crate) fn probe_for_breaker(&mut self, now: Moment) {
         self.health.pulse.is_second_probe = false;
         self.health.pulse.probe_awaits_credentials = false;
         self.probe(now);
     }
 
-    /// The probe was refused for its credentials, and there are better ones: ask again at once, this once.
+    /// Repeats a probe that was refused for its credentials, at once and only once, because there are better
+    /// ones.
     pub(crate) fn probe_with_credentials(&mut self, now: Moment) {
         let is_awaited = std::mem::take(&mut self.health.pulse.probe_awaits_credentials);
         if is_awaited && matches!(self.health.breaker.state(), breaker::BreakerState::Open { .. }) {
@@ -77,7 +79,8 @@ impl Link {
         }
     }
 
-    /// The machine slept for so long: what was open may be dead, and is asked at once.
+    /// Checks at once what a sleep of the computer may have broken: the standing stream and calls that are
+    /// out.
     pub(crate) fn woke_up(&mut self, now: Moment, gap: Duration) {
         self.cx.tell(Event::Suspended { gap });
         if self.closing.is_begun() {
@@ -89,7 +92,7 @@ impl Link {
         }
     }
 
-    /// Sends the ping, unless one is out already.
+    /// Sends the ping, unless one is out.
     pub(crate) fn send_ping(&mut self, now: Moment) {
         if self.health.pulse.is_out() {
             return;
@@ -102,7 +105,7 @@ impl Link {
         self.ask(now, OwnRequest { to: Some(to), ..request });
     }
 
-    /// The pause before the next ping is over.
+    /// Handles the end of the pause before the next ping.
     pub(crate) fn pulse_due(&mut self, now: Moment) {
         if !matches!(self.health.pulse.state(), PingState::Resting { .. }) {
             return;
@@ -116,7 +119,7 @@ impl Link {
         }
     }
 
-    /// What came of the ping.
+    /// Handles what came of the ping.
     pub(crate) fn liveness_told(&mut self, now: Moment, generation: Generation, word: OwnOutcome) {
         let sign = match word {
             OwnOutcome::Nothing(failure) if failure.delivery == Delivery::NotSent => {
@@ -138,7 +141,7 @@ impl Link {
             PostReading::Answer(_) => PingResult::Reply,
             PostReading::Suspected(_) => PingResult::Lost,
             PostReading::Unauthorized { challenge, .. } if self.health.pulse.askers.breaker => {
-                // No call can bring better credentials while the breaker refuses calls.
+                // No call can renew the credentials while the breaker refuses calls.
                 self.health.pulse.probe_awaits_credentials = !self.health.pulse.is_second_probe;
                 self.renew_credentials(now, reply.credentials, challenge);
                 PingResult::Http
@@ -147,11 +150,11 @@ impl Link {
         }
     }
 
-    /// Tells everybody who asked.
+    /// Tells silent calls and the breaker what the ping brought.
     fn ping_brought(&mut self, now: Moment, generation: Generation, sign: PingResult) {
         let verdict = self.health.pulse.learn(now, sign, self.health.pulse.askers.silence);
         let askers = std::mem::take(&mut self.health.pulse.askers);
-        // A word about a session that another one has replaced is no word about that one.
+        // A reply about a session that was replaced says nothing about the one in force.
         let is_current = self.current_generation() == Some(generation);
         let sign = if sign == PingResult::Lost && !is_current { PingResult::Http } else { sign };
         if sign == PingResult::Lost {
@@ -183,7 +186,7 @@ impl Link {
         self.watch_live_calls();
     }
 
-    /// Sets the alarms by which calls that are out notice their own silence.
+    /// Sets the timers by which calls that are out notice their own silence.
     fn watch_live_calls(&mut self) {
         for id in self.calls.ids_where(|exchange| exchange.live().is_some()) {
             self.set_alarm(id);
@@ -199,7 +202,7 @@ impl Link {
                 self.health.breaker.probe_answered();
                 self.cx.tell(Event::BreakerClosed);
             }
-            // The pause is for servers that fail; this one wants to be greeted.
+            // The pause is for servers that fail; this one only needs a new session.
             PingResult::Lost if !self.health.pulse.is_second_probe => {
                 self.health.pulse.is_second_probe = true;
                 self.probe(now);
@@ -211,7 +214,7 @@ impl Link {
         }
     }
 
-    /// The breaker's probe came to nothing before a ping could go out.
+    /// Ends a probe of the breaker that failed before a ping could go out.
     pub(crate) fn breaker_probe_failed_unsent(&mut self, now: Moment) {
         if self.health.pulse.askers.breaker && !self.health.pulse.is_out() {
             self.health.pulse.askers.breaker = false;
@@ -219,7 +222,8 @@ impl Link {
         }
     }
 
-    /// Row 19: alive, but silent for long: look whether the stream has more at its other end.
+    /// Row 19: resumes streams that have been silent for long at a live server, in case the rest of a stream
+    /// waits there.
     fn resume_silent_streams(&mut self, now: Moment) {
         let is_stuck = |exchange: &Exchange| {
             let live = exchange.live().filter(|live| live.replaces.is_none());
@@ -240,8 +244,8 @@ impl Link {
         }
     }
 
-    /// Row 19: the server is dead: silent attempts are over. One that says nothing but can be reached may be
-    /// at work: a caller who has set a deadline is the one to say how long that is waited for.
+    /// Row 19: ends the silent attempts at a dead server. A server that can be reached but answers nothing
+    /// may be at work, so a call whose caller has set a deadline waits until then.
     fn end_silent_attempts(&mut self, now: Moment, is_unreachable: bool) {
         let is_over = |exchange: &Exchange| {
             is_silent(exchange, now) && (is_unreachable || !exchange.deadline.is_callers)

@@ -1,7 +1,7 @@
-//! Health: is the server there, does the session live, which era does it belong to.
+//! Health: whether the server is there, whether the session is alive, and which era the server belongs to.
 //!
 //! ```text
-//!   ping         one harmless question, and who waits for its answer
+//!   ping         one harmless question, and what waits for its answer
 //!   liveness     what its answer means to silent calls and to the breaker
 //!   doubts       answers that speak of a lost session
 //!   era_doubts   answers that only a server of the other era gives
@@ -40,22 +40,22 @@ impl Health {
         }
     }
 
-    /// The server spoke, to whomever: no silence before this counts.
+    /// Notes a sign of life from the server. Silence before it no longer counts.
     pub(crate) const fn heard(&mut self) {
         self.pulse.heard();
     }
 
-    /// A call was answered.
+    /// Notes an answered call.
     pub(crate) fn call_answered(&mut self) {
         self.breaker.answered();
     }
 
-    /// Whether new calls go out.
+    /// Returns the state of the breaker, which decides whether new calls go out.
     pub(crate) const fn breaker(&self) -> breaker::BreakerState {
         self.breaker.state()
     }
 
-    /// How long new calls are refused, if they are.
+    /// Returns how long new calls are refused, if they are.
     pub(crate) fn refuses_for(&self, now: Moment) -> Option<Duration> {
         match self.breaker.state() {
             breaker::BreakerState::Closed => None,
@@ -64,13 +64,13 @@ impl Health {
         }
     }
 
-    /// Whether the breaker waits for word from the server.
+    /// Whether the breaker waits for the server to answer.
     pub(crate) const fn is_probing(&self) -> bool {
         self.pulse.askers.breaker
     }
 
-    /// When a call that has last heard something at that moment asks whether the server is there; never while
-    /// somebody asks.
+    /// Returns when a call that last heard something at `last_sign` asks whether the server is there. `None`
+    /// while a ping for a silent call is out.
     pub(crate) fn next_look(&self, last_sign: Moment) -> Option<Moment> {
         (!self.pulse.askers.silence).then(|| last_sign.max(self.alive_at) + ping::INTERVAL)
     }

@@ -1,25 +1,24 @@
-//! One harmless question, asked when somebody must know whether the server is there.
+//! The ping: one harmless question that finds out whether the server is there.
 //!
-//! Two things ask it: a call that has been silent for 30 s (row 19), and an open breaker whose time is
-//! up. They share one ping, because one answer tells both what each wants to know. Nothing here touches a
-//! call of the application.
+//! Two things need it: a call that has been silent for 30 s (row 19), and an open breaker whose time is up.
+//! They share one ping, because one answer serves both. This module never touches a call of the application.
 
 use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// The ping of a link and who waits for it.
+/// The ping of a link, and what waits for it.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     state: PingState,
     pub(crate) askers: Askers,
-    /// What the breaker's probe found was put right, and it asks for the second time.
+    /// Whether the breaker's probe is in its second try, after the cause of the first failure was put right.
     pub(crate) is_second_probe: bool,
-    /// The breaker's probe was refused, and better credentials are on their way.
+    /// Whether the breaker's probe was refused for its credentials, and better ones are on their way.
     pub(crate) probe_awaits_credentials: bool,
-    /// Connects for a ping that failed, in a row.
+    /// How many connects for a ping failed in a row.
     refused: u32,
-    /// Pings in a row that were accepted and not answered.
+    /// How many pings in a row were accepted and not answered.
     unanswered: u32,
 }
 
@@ -28,13 +27,13 @@ pub(crate) enum PingState {
     #[default]
     Idle,
     Out,
-    /// The last one failed; the next follows then.
+    /// The last ping failed; the next one follows at `until`.
     Resting {
         until: Moment,
     },
 }
 
-/// Who waits for the answer.
+/// What waits for the answer to a ping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Askers {
     pub(crate) breaker: bool,
@@ -44,27 +43,27 @@ pub(crate) struct Askers {
 /// What a ping brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PingResult {
-    /// An HTTP answer that is no JSON-RPC reply: alive, and nothing more is known.
+    /// An HTTP answer that is no JSON-RPC reply: the server is alive, and nothing more is known.
     Http,
-    /// The session is gone: alive, too.
+    /// A refusal that speaks of a lost session: the server is alive.
     Lost,
     /// No connection could be made.
     Refused,
     /// A JSON-RPC reply.
     Reply,
-    /// Nothing, or a connection that broke.
+    /// No answer, or a connection that broke.
     Unanswered,
 }
 
-/// What row 19 makes of it.
+/// What row 19 concludes from pings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Liveness {
     Alive,
-    /// Nobody can be reached, or nobody answers.
+    /// The server cannot be reached, or answers nothing.
     Dead {
         is_unreachable: bool,
     },
-    /// Ask again at that moment.
+    /// Undecided: the next ping follows at `again`.
     Unsure {
         again: Moment,
     },
@@ -83,14 +82,14 @@ impl Pulse {
         self.state = PingState::Out;
     }
 
-    /// The pause is over, or the question has no one left who asks it.
+    /// Ends the pause before the next ping.
     pub(crate) const fn rest_over(&mut self) {
         if matches!(self.state, PingState::Resting { .. }) {
             self.state = PingState::Idle;
         }
     }
 
-    /// Books what a ping brought.
+    /// Counts what a ping brought, and returns what follows from it.
     pub(crate) fn learn(&mut self, now: Moment, sign: PingResult, for_silence: bool) -> Liveness {
         self.state = PingState::Idle;
         match sign {
@@ -112,12 +111,12 @@ impl Pulse {
         Liveness::Unsure { again: now + pause }
     }
 
-    /// The server spoke, to whomever: no silence before this counts.
+    /// Notes a sign of life from the server. Silence before it no longer counts.
     pub(crate) const fn heard(&mut self) {
         (self.refused, self.unanswered) = (0, 0);
     }
 
-    /// Row 19 still wants to know: ask again at that moment.
+    /// Row 19: pauses until the next ping.
     pub(crate) const fn rest(&mut self, until: Moment) {
         self.state = PingState::Resting { until };
     }
@@ -125,9 +124,9 @@ impl Pulse {
 
 /// How long a ping may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
-/// Silence after which a call asks, and the pace of asking.
+/// The silence after which a call asks for a ping, and the gap between two pings.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(30);
-/// Silence after which a call whose stream can be resumed is resumed beside it.
+/// The silence after which a stream that can be resumed is resumed beside the open one.
 pub(crate) const RESUME_BESIDE: Duration = Duration::from_secs(120);
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 const DEAD_AFTER_REFUSED: u32 = 2;

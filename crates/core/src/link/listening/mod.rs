@@ -1,8 +1,8 @@
-//! Listening: what the server says that nobody asked for.
+//! Listening: the stream for messages of the server that belong to no call.
 //!
 //! ```text
 //!   standing        the standing stream of a session
-//!   subscriptions   the same of a stateless server
+//!   subscriptions   its counterpart in the stateless era
 //! ```
 
 mod standing;
@@ -11,11 +11,11 @@ mod subscriptions;
 use crate::ids::ConnectionId;
 use crate::listener::Listener;
 
-/// The standing stream, and who wants it.
+/// The standing stream, and whether the application wants it.
 #[derive(Debug, Default)]
 pub(crate) struct Listening {
     listener: Listener,
-    /// Whether the application listens to what nobody asked for.
+    /// Whether the application listens to messages that belong to no call.
     is_wanted: bool,
 }
 
@@ -25,7 +25,7 @@ impl Listening {
         self.listener.holds(connection)
     }
 
-    /// Whether the stream waits for word about its session.
+    /// Whether the stream waits for the result of a question about its session.
     pub(crate) fn is_checking(&self) -> bool {
         self.listener.is_checking()
     }

@@ -1,4 +1,4 @@
-//! The standing stream as part of the link: opened after a handshake, isolated from the calls.
+//! The standing stream as part of the link: opened after a handshake. Its failures never touch calls.
 
 use super::Listening;
 use crate::answer::{get_speaks_of_loss, status};
@@ -18,7 +18,7 @@ use crate::sse;
 use bytes::Bytes;
 
 impl Listening {
-    /// Things are better than they were: a pause that was made long ends soon.
+    /// Shortens a long pause before the next try, because the server has become reachable.
     pub(crate) fn hurry_listener(&mut self, cx: &mut Context, now: Moment) {
         self.listener.link_is_back(now, &mut cx.rng);
         self.set_listener_alarm(cx);
@@ -30,14 +30,15 @@ impl Listening {
         self.set_listener_alarm(cx);
     }
 
-    /// One of its attempts is over: perhaps the one that was being replaced.
+    /// Handles the end of an attempt of the stream, which may be the one that was being replaced.
     pub(crate) fn listener_lost(&mut self, cx: &mut Context, now: Moment, attempt: AttemptId) {
         if !self.listener.lost_replaced(now, attempt) {
             self.listener_ended(cx, now);
         }
     }
 
-    /// Somebody asked whether the session is there, perhaps this stream; it goes on waiting.
+    /// Handles a question about the session that found it alive: the stream goes on waiting, if it waited for
+    /// that.
     pub(crate) fn listener_session_checked(&mut self, cx: &mut Context, now: Moment) {
         if let Some(retry) = self.listener.session_is_alive(now, &mut cx.rng) {
             cx.tell(Event::ListenerLost { retry });
@@ -63,7 +64,7 @@ impl Listening {
 }
 
 impl Link {
-    /// A session is ready: its stream is opened before the first call is sent.
+    /// Opens the stream in a new session, before the first call is sent.
     pub(crate) fn listen_in_new_session(&mut self, now: Moment) {
         for old in self.listening.listener.session_changed(now, self.cx.policy.stable_after) {
             self.cx.abort(old);
@@ -75,7 +76,7 @@ impl Link {
         }
     }
 
-    /// Opens the stream, unless it is open or has no session to be opened in.
+    /// Opens the stream, unless it is open or there is no session for it.
     pub(crate) fn open_listener(&mut self, now: Moment) {
         if !matches!(
             self.listening.listener.state(),
@@ -99,13 +100,13 @@ impl Link {
         self.listening.set_listener_alarm(&mut self.cx);
     }
 
-    /// A request for the standing stream, which leaves the connection free that made the session.
+    /// Returns a request for the standing stream that leaves free the connection that made the session.
     pub(crate) fn standing_request(&self, verb: Verb, to: Address) -> NewRequest {
         let route = self.kept_free().map_or(Route::Any, Route::Except);
         NewRequest { route, ..NewRequest::new(Owner::Listener, verb, to) }
     }
 
-    /// Time jumped: what was open may be dead and nobody can tell.
+    /// Opens the stream again after a sleep of the computer, because the old one may be dead without a sign.
     pub(crate) fn reopen_listener(&mut self, now: Moment) {
         if let Some(attempt) = self.listening.listener.attempt() {
             self.cx.abort(attempt);
@@ -114,7 +115,7 @@ impl Link {
         self.open_listener(now);
     }
 
-    /// A pause is over, or the server took too long to say that it listens.
+    /// Handles the end of a pause, or of the time in which the server must accept the stream.
     pub(crate) fn listener_due(&mut self, now: Moment) {
         match self.listening.listener.attempt() {
             Some(attempt) => {
@@ -144,7 +145,7 @@ impl Link {
         }
     }
 
-    /// Does what an answer to the GET asks for.
+    /// Acts on the answer to the GET.
     fn follow(
         &mut self,
         now: Moment,
@@ -191,7 +192,7 @@ impl Link {
         }
     }
 
-    /// A body in place of a stream.
+    /// Handles a body that came in place of a stream.
     pub(crate) fn listener_body(&mut self, now: Moment, rejected: CredentialsId, body: &Bytes) {
         let Some(head) = self.listening.listener.take_refusal() else { return };
         if self.listening.listener.wire_id().is_some() {
@@ -205,15 +206,15 @@ impl Link {
         self.follow(now, verdict, Some(rejected), &head);
     }
 
-    /// Better credentials are here: the stream is opened that waited for them. One that sits out a pause goes
-    /// on with it, for they may come as often as calls are refused.
+    /// Opens the stream that waited for better credentials. A stream in a pause stays in it, because
+    /// credentials may be renewed as often as calls are refused.
     pub(crate) fn listener_has_credentials(&mut self, now: Moment) {
         if self.listening.listener.state() == ListenerState::Off {
             self.open_listener(now);
         }
     }
 
-    /// No better credentials could be had: perhaps later.
+    /// Schedules another try, because no better credentials could be had.
     pub(crate) fn listener_goes_without_credentials(&mut self, now: Moment) {
         let is_idle = matches!(
             self.listening.listener.state(),
@@ -226,8 +227,8 @@ impl Link {
     }
 }
 
-/// Whether only the body of this answer tells what it means. A lost session is told in many ways, by 401
-/// too; a 404 or 405 needs no words, nor does a challenge.
+/// Whether only the body of this answer tells what it means. Servers report a lost session in many ways, by
+/// 401 too; a 404 or 405 needs no words, nor does a challenge.
 fn has_words(head: &AnswerHead, is_subscription: bool) -> bool {
     if status::is_unauthorized(head.status) {
         return !is_subscription && !status::is_challenged(head);

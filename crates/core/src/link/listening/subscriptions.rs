@@ -1,11 +1,11 @@
-//! `subscriptions/listen`, the standing stream of the stateless era, and the words of the older era that
-//! it stands for.
+//! `subscriptions/listen`, the standing stream of the stateless era, and the requests of the legacy era that
+//! it replaces.
 //!
 //! ```text
-//!   Off ──somebody wants news──▶ asked ──acknowledged──▶ Open ──result, cancelled or cut──▶ Waiting
+//!   Off ──notifications are wanted──▶ asked ──acknowledged──▶ Open ──result, cancelled or cut──▶ Waiting
 //! ```
-//! There is no replay: after a gap, each thing that may have changed unseen is told as if it had. When what
-//! is wanted changes, a new stream is opened beside the old one, which is let go once the new one is
+//! There is no replay: after a gap, everything that may have changed meanwhile is reported as changed. When
+//! the subscriptions change, a new stream is opened beside the old one, which is aborted once the new one is
 //! acknowledged.
 
 use std::collections::BTreeSet;
@@ -23,15 +23,16 @@ use crate::link::attempts::{NewRequest, Owner};
 use crate::link::{HANDSHAKE_LIMIT, Link};
 use crate::listener;
 use crate::message::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::message::notification;
 use crate::message::{Answer, Id, Json, Message, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 use crate::output::{Address, Verb};
 
-/// What is listened for, as it is asked and as it is granted.
+/// The notifications that the stream asks for, or that the server grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct News {
+struct ListenFilter {
     tools_list_changed: bool,
     prompts_list_changed: bool,
     resources_list_changed: bool,
@@ -41,27 +42,27 @@ struct News {
 
 /// What a message on the stream means for the stream itself.
 enum StreamWord {
-    Granted(News),
+    Granted(ListenFilter),
     Nothing,
     Over,
     Refused(Answer),
 }
 
 impl Link {
-    /// The application wants to hear what nobody asked for.
+    /// Subscribes the application to messages of the server that belong to no call.
     pub fn listen(&mut self, now: Moment) {
         self.listening.is_wanted = true;
         self.open_listener(now);
     }
 
-    /// Whether a stateless server is to be listened to; an older one always is.
+    /// Whether a stateless server should be listened to; a legacy server always is.
     pub(crate) fn wants_news(&self) -> bool {
         self.listening.is_wanted
             || self.reach.keeps_connected()
             || self.session.subscribed().next().is_some()
     }
 
-    /// Answers a request of the older era that a stateless server does not know. Returns whether it was one.
+    /// Answers a request of the legacy era that a stateless server does not know. Returns whether it was one.
     pub(crate) fn stand_in(&mut self, now: Moment, id: ExchangeId) -> bool {
         let Some(exchange) = self.calls.get(id) else { return false };
         let done = || Ok(Answer::Result(Json::empty_object()));
@@ -70,7 +71,7 @@ impl Link {
                 let answer = Answer::refusal(INVALID_PARAMS, "there is no such log level");
                 self.finish(now, id, Ok(answer), None);
             }
-            // From now on each request says it.
+            // Each later request carries the level.
             "logging/setLevel" => self.finish(now, id, done(), None),
             "resources/unsubscribe" => {
                 self.finish(now, id, done(), None);
@@ -86,7 +87,7 @@ impl Link {
         true
     }
 
-    /// Asks for the stream.
+    /// Requests the stream.
     pub(crate) fn send_listen(&mut self, now: Moment, to: Address) {
         let wanted = self.wanted_news();
         let asked = wanted.resource_subscriptions.clone();
@@ -107,8 +108,8 @@ impl Link {
         self.listening.set_listener_alarm(&mut self.cx);
     }
 
-    fn wanted_news(&self) -> News {
-        News {
+    fn wanted_news(&self) -> ListenFilter {
+        ListenFilter {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
@@ -116,7 +117,7 @@ impl Link {
         }
     }
 
-    /// What is wanted has changed.
+    /// Opens the stream again, because the subscriptions have changed.
     fn listen_anew(&mut self, now: Moment) {
         if !self.wants_news() {
             return self.listening.stop_listener(&mut self.cx, now);
@@ -126,7 +127,7 @@ impl Link {
                 return self.refuse_subscribers(now, &no_subscriptions(), |_| true);
             }
             listener::ListenerState::Waiting { .. } => {
-                // Somebody waits for it now.
+                // A subscriber waits for the stream, so the pause is cut short.
                 self.listening.listener.link_is_back(now, &mut self.cx.rng);
                 return self.listening.set_listener_alarm(&mut self.cx);
             }
@@ -138,7 +139,7 @@ impl Link {
         self.open_listener(now);
     }
 
-    /// A message on the stream.
+    /// Handles the messages of an event on the stream.
     pub(crate) fn subscription_event(
         &mut self,
         now: Moment,
@@ -167,13 +168,13 @@ impl Link {
         }
     }
 
-    /// An answer that is no stream.
+    /// Handles an answer to the request for the stream that is no stream.
     pub(crate) fn subscription_refused(&mut self, now: Moment, head: &AnswerHead, body: &Bytes) {
         let Some(wire_id) = self.listening.listener.wire_id() else { return };
         let Some(to) = self.session.ready().map(|ready| ready.address.clone()) else { return };
         let asked = Asked { wire_id, carried: to.carried(), assume_unexecuted: &[] };
         let reading = read_post(head, body, asked).reading;
-        // A server that was never good here may be anything; calls will find out.
+        // A server that has never accepted the stream may be anything; calls will find out.
         let is_other = self.listening.listener.is_trusted()
             && self.session.met_the_other_era(&to, head, &reading);
         match reading {
@@ -195,7 +196,8 @@ impl Link {
         }
     }
 
-    /// The server says no, in words. What was wanted for the first time is not wanted again.
+    /// Handles a JSON-RPC error in answer to the request for the stream. Subscriptions that were new in it
+    /// are dropped.
     fn listening_is_refused(&mut self, now: Moment, answer: &Answer) {
         if answer.error().is_some_and(|error| error.code == METHOD_NOT_FOUND) {
             self.listening.listener.is_unsupported();
@@ -219,10 +221,10 @@ impl Link {
                 "notifications/subscriptions/acknowledged" => {
                     let granted = params.as_ref().and_then(|it| it.member("notifications"));
                     StreamWord::Granted(
-                        granted.map_or_else(|| self.wanted_news(), |it| News::read(&it)),
+                        granted.map_or_else(|| self.wanted_news(), |it| ListenFilter::read(&it)),
                     )
                 }
-                "notifications/cancelled" if names(params.as_ref(), ours) => StreamWord::Over,
+                notification::CANCELLED if names(params.as_ref(), ours) => StreamWord::Over,
                 _ => StreamWord::Nothing,
             },
             Message::Response { id: Some(id), answer } if id.number() == ours => match answer {
@@ -233,8 +235,8 @@ impl Link {
         }
     }
 
-    /// The server listens to what we listen for.
-    fn acknowledged(&mut self, now: Moment, granted: &News) {
+    /// Handles the server's acknowledgement, which names the notifications it grants.
+    fn acknowledged(&mut self, now: Moment, granted: &ListenFilter) {
         let is_outdated = self.listening.listener.is_outdated();
         let Some((old, gap)) = self.listening.listener.acknowledged(now) else { return };
         if let Some(old) = old {
@@ -259,8 +261,10 @@ impl Link {
         self.refuse_subscribers(now, &no_subscriptions(), |uri| {
             refused.iter().any(|it| **it == *uri)
         });
-        for uri in refused {
-            self.session.forget_subscription(&uri);
+        // A call that asked for one has just been refused; the others are earlier subscriptions, now lost.
+        let is_remembered = |link: &Self, uri: &str| link.session.subscribed().any(|it| it == uri);
+        for uri in refused.iter().filter(|uri| is_remembered(self, uri)).collect::<Vec<_>>() {
+            self.session.forget_subscription(uri);
             let call = CallName { method: "resources/subscribe".into(), tool: None };
             self.session.restore_failed(&mut self.cx, call);
         }
@@ -269,12 +273,13 @@ impl Link {
         }
     }
 
-    /// Nobody saw what changed in the gap: whoever cares looks again.
-    fn tell_what_may_have_been_missed(&mut self, now: Moment, granted: &News) {
+    /// Reports every list and resource that may have changed in the gap, so that the application reads it
+    /// again.
+    fn tell_what_may_have_been_missed(&mut self, now: Moment, granted: &ListenFilter) {
         let lists = [
-            (granted.tools_list_changed, "notifications/tools/list_changed"),
-            (granted.prompts_list_changed, "notifications/prompts/list_changed"),
-            (granted.resources_list_changed, "notifications/resources/list_changed"),
+            (granted.tools_list_changed, notification::TOOLS_CHANGED),
+            (granted.prompts_list_changed, notification::PROMPTS_CHANGED),
+            (granted.resources_list_changed, notification::RESOURCES_CHANGED),
         ];
         let lists = lists.into_iter().filter(|(is_granted, _)| *is_granted);
         let mut missed: Vec<(Box<str>, Option<Json>)> =
@@ -282,7 +287,7 @@ impl Link {
         for uri in &granted.resource_subscriptions {
             let uri = Json::of(uri).expect("a string is JSON");
             let params = Json::empty_object().with_members([("uri".to_owned(), uri)]);
-            missed.push(("notifications/resources/updated".into(), Some(params)));
+            missed.push((notification::RESOURCE_UPDATED.into(), Some(params)));
         }
         let generation = self.session.ready().map(|ready| ready.generation()).unwrap_or_default();
         for (method, params) in missed {
@@ -291,7 +296,7 @@ impl Link {
         }
     }
 
-    /// The session is gone: whoever waits for word from it waits for the next one.
+    /// Lets subscribers that waited for the lost session wait for the next one.
     pub(crate) fn release_subscribers(&mut self, now: Moment) {
         for id in self.calls.ids_where(waits_for_acknowledgement) {
             let is_meant = |waiting: &Waiting| matches!(waiting, Waiting::Acknowledgement);
@@ -299,7 +304,7 @@ impl Link {
         }
     }
 
-    /// These subscriptions will not be.
+    /// Ends the subscribers that satisfy `is_meant` with the server's refusal.
     fn refuse_subscribers(
         &mut self,
         now: Moment,
@@ -317,7 +322,7 @@ impl Link {
         }
     }
 
-    /// A subscription ended without word from the server: it is not asked for again.
+    /// Drops a subscription whose call ended without the server's acknowledgement.
     pub(crate) fn forget_subscriber(&mut self, exchange: &Exchange) {
         if waits_for_acknowledgement(exchange)
             && let Some(uri) = subject(exchange)
@@ -326,7 +331,8 @@ impl Link {
         }
     }
 
-    /// Without credentials there is no word to wait for.
+    /// Ends the calls that wait for an acknowledgement, because there are no credentials to open the stream
+    /// with.
     pub(crate) fn end_subscribers(&mut self, now: Moment, ending: &Ending) {
         for id in self.calls.ids_where(waits_for_acknowledgement) {
             self.end(now, id, ending.clone());
@@ -338,14 +344,14 @@ impl Link {
         waiting.filter_map(subject)
     }
 
-    /// A request of a stateless server stands against its own rules: it gets no answer.
+    /// Ignores a request of a stateless server: the specification allows it none.
     pub(crate) fn ignore_question(&mut self, method: Box<str>) {
         self.cx.tell(Event::QuestionIgnored { method: method.into() });
     }
 }
 
-impl News {
-    /// Reads what is granted; what cannot be read is not.
+impl ListenFilter {
+    /// Reads what the server grants; what cannot be read is not granted.
     fn read(granted: &Json) -> Self {
         let is_granted = |name: &str| granted.member(name).and_then(|it| it.read::<bool>());
         let list = |name: &str| is_granted(name).unwrap_or_default();
@@ -363,15 +369,14 @@ fn no_subscriptions() -> Answer {
     Answer::refusal(METHOD_NOT_FOUND, "the server does not offer this subscription")
 }
 
-/// Whether a `logging/setLevel` names a level that there is: a stateless server would be told of it with
-/// every request.
+/// Whether a `logging/setLevel` names a level that exists: each request to a stateless server would carry it.
 fn is_level(exchange: &Exchange) -> bool {
     let level = exchange.params.text().and_then(|params| params.member("level"));
     let level = level.and_then(|level| level.read::<String>());
     level.is_some_and(|level| LEVELS.contains(&level.as_str()))
 }
 
-/// Whether a `notifications/cancelled` means this request.
+/// Whether a `notifications/cancelled` names this request.
 fn names(params: Option<&Json>, wire_id: Option<u64>) -> bool {
     let named = params.and_then(|params| params.member("requestId"));
     named.and_then(|id| Id::new(id).number()).is_some_and(|id| Some(id) == wire_id)
@@ -381,7 +386,7 @@ fn waits_for_acknowledgement(exchange: &Exchange) -> bool {
     matches!(exchange.state, State::Waiting(Waiting::Acknowledgement))
 }
 
-/// The resource that a subscription is about.
+/// Returns the resource that a subscription is about.
 fn subject(exchange: &Exchange) -> Option<Box<str>> {
     let uri = exchange.params.text()?.member("uri")?;
     uri.read::<String>().map(Into::into)

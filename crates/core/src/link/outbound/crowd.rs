@@ -1,4 +1,4 @@
-//! What becomes of all messages that we owe when the link, the session or the credentials change.
+//! What becomes of all notices when the link, the session or the credentials change.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
 impl Outbound {
-    /// The link is closed under all of them, but for the word that a call is not wanted: the server
-    /// may be at work for nobody.
+    /// Ends all notices because the link closes, except cancellations: without them the server would go on
+    /// working for no caller.
     pub(crate) fn close_notices(&mut self, cx: &mut Context, now: Moment) {
         for id in self.notices_where(|notice| !matches!(notice.kind, NoticeKind::Cancelled { .. }))
         {
@@ -22,7 +22,7 @@ impl Outbound {
         }
     }
 
-    /// Answers are for the session, and the exchange, that asked.
+    /// Ends the answers whose session or exchange is gone, because only the one that asked can use them.
     pub(crate) fn drop_answers(
         &mut self,
         cx: &mut Context,
@@ -44,21 +44,21 @@ impl Outbound {
         }
     }
 
-    /// There will be no connection: nothing can be told to anybody.
+    /// Ends the notices that wait for a connection, because there will be none.
     pub(crate) fn drop_link_notices(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
         for id in self.notices_where(Notice::waits_for_link) {
             self.end_notice(cx, now, id, Err(ending.clone()));
         }
     }
 
-    /// There will be no session: nothing can be told to it.
+    /// Ends the notices that wait for a session, because there will be none.
     pub(crate) fn drop_session_notices(&mut self, cx: &mut Context, now: Moment, ending: &Ending) {
         for id in self.notices_where(Notice::waits_for_session) {
             self.end_notice(cx, now, id, Err(ending.clone()));
         }
     }
 
-    /// What is left of them while the link closes has little time.
+    /// Limits the time of all notices that are left while the link closes.
     pub(crate) fn hurry_notices(&mut self, cx: &mut Context, now: Moment) {
         for id in self.notices_where(|_| true) {
             cx.timers.set(Timer::Notice(id), Some(now + LAST_WORD));
@@ -71,14 +71,14 @@ impl Outbound {
 }
 
 impl Link {
-    /// One notification less is out: the next ones in line go.
+    /// Sends the next notifications in line, as far as there is room.
     pub(crate) fn fill_turns(&mut self, now: Moment) {
         while let Some(next) = self.outbound.turns.next(self.admission.capacity()) {
             self.send_notice(now, next);
         }
     }
 
-    /// The connection is back: what waited for it goes out.
+    /// Sends the notices that waited for a connection.
     pub(crate) fn release_link_notices(&mut self, now: Moment) {
         for id in self.outbound.notices_where(Notice::waits_for_link) {
             self.send_notice(now, id);
@@ -100,5 +100,6 @@ impl Link {
     }
 }
 
-/// Enough for a round trip; whoever closes waits for it.
+/// How long a notice may take while the link closes: enough for a round trip, because the caller of `close`
+/// waits for it.
 const LAST_WORD: Duration = Duration::from_millis(250);

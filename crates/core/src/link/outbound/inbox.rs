@@ -1,5 +1,4 @@
-//! Messages from the server: answers to their calls, questions and notifications to the
-//! application.
+//! Messages from the server: answers go to their calls, questions and notifications to the application.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +10,8 @@ use crate::ids::{AttemptId, ExchangeId, Generation, QuestionId};
 use crate::link::Link;
 use crate::link::attempts::Owner;
 use crate::link::context::Context;
+use crate::message::code;
+use crate::message::notification;
 use crate::message::{Answer, Id, Json, Message, with_caller_token};
 use crate::moment::Moment;
 use crate::output::Delivered;
@@ -32,7 +33,7 @@ pub(crate) struct Source {
 }
 
 impl Outbound {
-    /// The server takes a question back.
+    /// Withdraws a question that the server has cancelled.
     pub(crate) fn question_cancelled(
         &mut self,
         cx: &mut Context,
@@ -45,7 +46,7 @@ impl Outbound {
         });
     }
 
-    /// Nobody wants these answers any more: whoever works on them can stop.
+    /// Withdraws questions whose answers are no longer wanted.
     pub(crate) fn withdraw_questions(
         &mut self,
         cx: &mut Context,
@@ -61,7 +62,7 @@ impl Outbound {
 }
 
 impl Link {
-    /// Answers a question of the server. A question that was withdrawn needs none.
+    /// Answers a question of the server. An answer to a withdrawn question is ignored.
     pub fn answer(&mut self, now: Moment, question: QuestionId, answer: &Answer) {
         if self.answer_round(now, question, answer) {
             return;
@@ -71,7 +72,7 @@ impl Link {
         }
     }
 
-    /// Takes in messages that came beside an answer, or on a stream that is no exchange's.
+    /// Takes in messages that came beside an answer, or on a stream that belongs to no exchange.
     pub(crate) fn take_in_all(
         &mut self,
         now: Moment,
@@ -100,7 +101,8 @@ impl Link {
         }
     }
 
-    /// Row 17: every stream of a generation may carry any exchange's answer.
+    /// Row 17: gives an answer to its exchange. Any stream of a generation may carry the answer of any
+    /// exchange.
     fn route(&mut self, now: Moment, source: Source, wire_id: Option<u64>, answer: Answer) {
         let exchange = wire_id.and_then(|wire_id| self.calls.of_wire(wire_id));
         let is_same_session = |exchange: &Exchange| {
@@ -114,18 +116,18 @@ impl Link {
 
     fn notified(&mut self, now: Moment, source: Source, method: Box<str>, params: Option<Json>) {
         match &*method {
-            "notifications/progress" => return self.progressed(now, method, params),
-            "notifications/cancelled" => {
+            notification::PROGRESS => return self.progressed(now, method, params),
+            notification::CANCELLED => {
                 self.outbound.question_cancelled(&mut self.cx, source.generation, params.as_ref())
             }
-            "notifications/tools/list_changed" => self.calls.forget_tools(),
+            notification::TOOLS_CHANGED => self.calls.forget_tools(),
             _ => {}
         }
         let exchange = source.exchange;
         self.cx.deliver(Delivered::Notification { exchange, method, params });
     }
 
-    /// Progress goes to the call whose token it names, with the caller's own token in it.
+    /// Gives progress to the call whose token it names, with the caller's own token in it.
     fn progressed(&mut self, now: Moment, method: Box<str>, params: Option<Json>) {
         let Some(params) = params else { return };
         let token = params.member("progressToken").and_then(|token| Id::new(token).number());
@@ -161,9 +163,9 @@ impl Link {
         if self.outbound.questions.values().any(is_known) {
             return;
         }
-        // Whoever is asked is promised that the answer goes out: those on their way count too.
+        // An answer to every question that the application gets must go out, so those on their way count too.
         if self.outbound.questions.len() + self.outbound.answers >= MOST_QUESTIONS {
-            let busy = Answer::refusal(-32000, "too many requests at once");
+            let busy = Answer::refusal(code::SERVER_ERROR, "too many requests at once");
             return self.send_own_answer(now, &question, &busy);
         }
         let number = self.outbound.next_question();
@@ -172,8 +174,7 @@ impl Link {
         self.cx.deliver(Delivered::Question { question: number, exchange, method, params });
     }
 
-    /// What an answered call teaches the link. Returns what is to be handed over in place of the answer,
-    /// if that is not the answer itself.
+    /// Learns from the result of a call. Returns a result to hand over in its place, if it must be changed.
     pub(crate) fn learn_from(&mut self, exchange: &Exchange, answer: &Answer) -> Option<Answer> {
         #[derive(serde::Deserialize)]
         struct Cursor {
@@ -204,7 +205,7 @@ impl Link {
     }
 }
 
-/// A page without the tools of these names; everything else is as it was.
+/// Returns a page without the tools of these names; everything else is kept as it was.
 fn without_tools(page: &Json, names: &BTreeSet<&str>) -> Json {
     let name = |tool: &Json| tool.member("name").and_then(|name| name.read::<String>());
     let is_kept = |tool: &Json| name(tool).is_none_or(|name| !names.contains(name.as_str()));
@@ -218,5 +219,5 @@ fn without_tools(page: &Json, names: &BTreeSet<&str>) -> Json {
     Json::empty_object().with_members(members)
 }
 
-/// A server that asks more than this at once is told so.
+/// The most questions that may be open at once. A server that asks more is told so.
 const MOST_QUESTIONS: usize = 1000;

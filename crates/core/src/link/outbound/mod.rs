@@ -1,9 +1,10 @@
-//! Messages that get no answer of their own: notifications, cancellations, answers to what the server asks.
+//! Outbound messages without an answer of their own, called notices: notifications, cancellations, answers to
+//! the server's questions.
 //!
 //! ```text
-//!   notices   each on its way, to its single end
+//!   notices   each notice, from its first attempt to its single end
 //!   turns     the application's notifications go out a few at a time
-//!   crowd     what becomes of all of them when the link, the session or the credentials change
+//!   crowd     what becomes of all notices when the link, the session or the credentials change
 //!   inbox     messages from the server, and the questions among them that wait for an answer
 //! ```
 
@@ -22,22 +23,22 @@ use inbox::Question;
 use notices::Notice;
 use turns::Turns;
 
-/// What is on its way to the server, and what the server waits for.
+/// The notices that are on their way to the server, and the server's open questions.
 #[derive(Debug, Default)]
 pub(crate) struct Outbound {
     notices: BTreeMap<NoticeId, Notice>,
-    /// How many of them are answers to the server.
+    /// How many of the notices are answers to the server.
     answers: usize,
-    /// Which notifications are out, and which wait for that.
+    /// The notifications that are out, and those that wait for their turn.
     turns: Turns,
-    /// What the server asked and the application has yet to answer.
+    /// The questions that the application has yet to answer.
     questions: BTreeMap<QuestionId, Question>,
     last_notice: NoticeId,
     last_question: QuestionId,
 }
 
 impl Outbound {
-    /// A number for the server's next question.
+    /// Returns a number for the server's next question.
     pub(crate) fn next_question(&mut self) -> QuestionId {
         self.last_question = self.last_question.next();
         self.last_question
@@ -52,7 +53,7 @@ impl Outbound {
         self.notices.is_empty()
     }
 
-    /// Whether something waits for the server to be reached.
+    /// Whether a notice waits for the server to be reached.
     pub(crate) fn awaits_link(&self) -> bool {
         self.notices.values().any(|it| it.waits_for_link() || it.waits_for_session())
     }

@@ -1,9 +1,9 @@
-//! Messages we owe: answers to the server, cancellations, notifications of the application.
+//! Notices: answers to the server, cancellations, and notifications of the application.
 //!
-//! None of them has an answer of its own, so each is bounded by what it belongs to: an answer by
-//! the exchange or session that asked, a cancellation by 5 s, a notification by the patience that
-//! runs from its start. They bypass gates and the limit of calls in flight. Notifications take turns
-//! (`turns.rs`): there is no end to what an application may have to tell.
+//! None of them has an answer of its own, so each is bounded by what it belongs to: an answer by the exchange
+//! or session that asked, a cancellation by 5 s, a notification by its patience, counted from its start. They
+//! bypass gates and the limit of calls in flight. Notifications take turns (`turns.rs`), because an
+//! application may send any number of them.
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::link::Link;
 use crate::link::attempts::{NewRequest, Owner};
 use crate::link::context::Context;
 use crate::link::timers::Timer;
+use crate::message::notification;
 use crate::message::{Answer, Json, answer_body, notification_body};
 use crate::moment::Moment;
 use crate::outcome::{CallError, CallName, Kind, Reason};
@@ -39,7 +40,7 @@ pub(crate) struct Notice {
     state: NoticeState,
 }
 
-/// What is notice, and to which session.
+/// What a notice says, and to which session.
 #[derive(Clone, Debug)]
 pub(super) enum NoticeKind {
     Answer {
@@ -51,7 +52,7 @@ pub(super) enum NoticeKind {
         to: Address,
         body: Bytes,
     },
-    /// To whichever session there is, in the form of its era.
+    /// A notification to whichever session is in force, in the form of its era.
     Notification {
         params: Option<Json>,
     },
@@ -100,7 +101,7 @@ impl Outbound {
         id
     }
 
-    /// The one place where a message that we owe ends.
+    /// Ends a notice; the one place that does.
     pub(super) fn end_notice(
         &mut self,
         cx: &mut Context,
@@ -138,7 +139,7 @@ impl Outbound {
 }
 
 impl Link {
-    /// Tells the server something. Ends by exactly one [`Output::Noticed`].
+    /// Sends a notification. It ends with exactly one [`Output::Noticed`].
     pub fn notify(
         &mut self,
         now: Moment,
@@ -164,8 +165,8 @@ impl Link {
         id
     }
 
-    /// Answers a question that the application was not asked. A server that asks faster than it listens is not
-    /// notice everything.
+    /// Answers a question that the application does not get to see. Beyond a limit such answers are dropped:
+    /// the server asks faster than it reads.
     pub(crate) fn send_own_answer(&mut self, now: Moment, question: &Question, answer: &Answer) {
         if self.outbound.answers >= MOST_ANSWERS {
             self.cx.tell(Event::ServerFloods)
@@ -179,7 +180,7 @@ impl Link {
         let ready = self.session.ready().map(|ready| &ready.address);
         let sent = exchange.and_then(|id| self.calls.get(id)?.sent.as_ref()).map(|it| &it.to);
         let asked_by = ready.into_iter().chain(sent).find(|to| to.generation == generation);
-        // Without a session to send it to, nobody is left who asked.
+        // Without its session, the question has no one to answer.
         let Some(to) = asked_by.cloned() else { return };
         let call = CallName { method: "answer".into(), tool: None };
         let body = answer_body(&question.id, answer);
@@ -190,7 +191,7 @@ impl Link {
     pub(crate) fn send_cancelled(&mut self, now: Moment, sent: &Sent) {
         let params = format!(r#"{{"requestId":{}}}"#, sent.wire_id);
         let params = Json::new(params).expect("made of valid JSON");
-        let call = CallName { method: "notifications/cancelled".into(), tool: None };
+        let call = CallName { method: notification::CANCELLED.into(), tool: None };
         let body = notification_body(&call.method, Some(&params));
         let id = self.outbound.add_notice(
             now,
@@ -249,7 +250,7 @@ impl Link {
         }
         let alarm = match state {
             NoticeState::Out { until, .. } | NoticeState::Paused { until } => Some(until),
-            // An answer waits for as long as somebody waits for it.
+            // An answer waits for as long as its exchange or session does.
             _ if notice.is_answer() => None,
             _ => Some(notice.began + patience),
         };
@@ -283,7 +284,7 @@ impl Link {
         }
     }
 
-    /// The server answered the POST that was sent to this session with these credentials.
+    /// Handles the server's answer to a notice that was sent to this session with these credentials.
     pub(crate) fn notice_answered(
         &mut self,
         now: Moment,
@@ -304,7 +305,7 @@ impl Link {
             && notice.is_answer()
             && notice.resends < self.cx.policy.resends
         {
-            // The server still waits for this answer; it only wants to know us better.
+            // The server still waits for this answer; it only refused the credentials.
             notice.resends += 1;
             self.notice_waits(id, NoticeState::AwaitCredentials);
             return self.renew_credentials(now, credentials, head.challenge.clone());
@@ -347,7 +348,7 @@ impl Link {
                 self.outbound.end_notice(&mut self.cx, now, id, Ok(()))
             }
             (_, Delivery::NotSent) if failure.cause.is_lasting(self.reach.connected_before()) => {
-                // Nothing will be dialed for it: it ends, like the calls that meet such a fault.
+                // No connect will be made for it: it ends, like the calls that meet such a failure.
                 let ending = Ending::new(Kind::Unreachable, Reason::Transport(failure));
                 self.outbound.end_notice(&mut self.cx, now, id, Err(ending));
             }

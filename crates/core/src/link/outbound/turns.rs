@@ -1,51 +1,52 @@
-//! Whose turn it is: the application's notifications go out a few at a time, in the order in which they came.
+//! The line of notifications: they go out a few at a time, in the order in which the application sent them.
 //!
-//! Whoever tells the server more than it takes waits in a line of its own, so that nothing else stands behind
-//! it: not calls, not cancellations, not answers.
+//! Notifications that the server takes slowly wait in a line of their own, so that calls, cancellations and
+//! answers never wait behind them.
 
 use std::collections::BTreeSet;
 
 use crate::ids::NoticeId;
 
-/// Notifications that are out, and those that wait for their turn.
+/// The notifications that are out, and those that wait for their turn.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     out: BTreeSet<NoticeId>,
-    /// Oldest first.
+    /// The notifications that wait, oldest first.
     waiting: BTreeSet<NoticeId>,
 }
 
 impl Turns {
-    /// Stands in line.
+    /// Puts a notification into the line.
     pub(crate) fn wait(&mut self, id: NoticeId) {
         self.out.remove(&id);
         self.waiting.insert(id);
     }
 
-    /// Goes out.
+    /// Notes that a notification goes out.
     pub(crate) fn go(&mut self, id: NoticeId) {
         self.waiting.remove(&id);
         self.out.insert(id);
     }
 
-    /// Neither is out nor stands in line.
+    /// Removes a notification from the line and from those that are out.
     pub(crate) fn leave(&mut self, id: NoticeId) {
         self.waiting.remove(&id);
         self.out.remove(&id);
     }
 
-    /// The next one in line, if there is room for it.
+    /// Returns the next notification in line, if there is room for it.
     pub(crate) fn next(&self, capacity: usize) -> Option<NoticeId> {
         self.waiting.first().copied().filter(|_| self.has_room(capacity))
     }
 
-    /// Half of what the connection carries is for calls, whatever is told meanwhile.
+    /// Whether another notification may go out. Half of what the connection carries is always left to calls.
     fn has_room(&self, capacity: usize) -> bool {
         self.out.len() < MOST_OUT.min(capacity.div_ceil(2))
     }
 }
 
-/// Enough to hide the way there and back, few enough to leave connections to calls.
+/// The most notifications that are out at once: enough to hide the round trip, few enough to leave
+/// connections to calls.
 const MOST_OUT: usize = 8;
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //!   ▲                        │ connected
 //!   └──all released── Ramping (1, 2, 4, … calls each 50 ms)
 //! ```
-//! An outage lasts from the first failed connect to the next response head, not to the next
-//! successful connect: a server that accepts and answers nothing is not back. The first redial is
-//! immediate; within an outage the gaps grow with its age.
+//! An outage lasts from the first failed connect to the next response head, not to the next successful
+//! connect: a server that accepts connections and answers nothing is not back. The first connect of an outage
+//! is immediate; then the gaps grow with its age.
 
 use std::time::Duration;
 
@@ -29,12 +29,12 @@ pub(crate) enum DialState {
     Dialing {
         attempt: AttemptId,
     },
-    /// The next connect is due then, if somebody waits for it.
+    /// The next connect is due at `until`, if a call or notice waits for it.
     Pausing {
         until: Moment,
     },
-    /// Connected: waiting calls go out in growing groups, so that a server that has just come
-    /// back is not met by all of them at once.
+    /// Connected. Waiting calls go out in growing groups, so that a server that has just come back does not
+    /// get all of them at once.
     Ramping {
         next: Moment,
         group: usize,
@@ -45,11 +45,11 @@ pub(crate) enum DialState {
 #[derive(Clone, Copy, Debug)]
 struct Outage {
     since: Moment,
-    /// The last attempt made before the server was lost: an answer to a later one ends it.
+    /// The last attempt made before the server was lost. An answer to a later one ends the outage.
     last_attempt: AttemptId,
     /// When the last connect failed.
     tried: Moment,
-    /// Connects that failed after its first seconds.
+    /// How many connects failed after the first seconds of the outage.
     late: u32,
 }
 
@@ -67,7 +67,7 @@ impl Dial {
         matches!(self.state, DialState::Up)
     }
 
-    /// Whether a control message may go out: those do not queue behind the ramp.
+    /// Whether a control message may go out: those do not wait for the ramp.
     pub(crate) const fn is_connected(&self) -> bool {
         matches!(self.state, DialState::Up | DialState::Ramping { .. })
     }
@@ -76,7 +76,7 @@ impl Dial {
         self.connected_before
     }
 
-    /// A request could not be sent, or its connection carried no response.
+    /// Begins or prolongs an outage: a request could not be sent, or its connection carried no response.
     pub(crate) fn lost(&mut self, now: Moment, last_attempt: AttemptId, rng: &mut Rng) {
         if !self.is_connected() {
             return;
@@ -94,7 +94,7 @@ impl Dial {
         self.state = DialState::Pausing { until };
     }
 
-    /// Since when there is an outage, if there is one.
+    /// Returns when the current outage began, if there is one.
     pub(crate) fn outage(&self) -> Option<Moment> {
         self.outage.map(|outage| outage.since)
     }
@@ -108,13 +108,13 @@ impl Dial {
         self.state = DialState::Dialing { attempt };
     }
 
-    /// The connect succeeded: the first waiting call may go.
+    /// Begins the ramp after a connect: the first waiting call may go out.
     pub(crate) const fn connected(&mut self, now: Moment) {
         self.connected_before = true;
         self.state = DialState::Ramping { next: now, group: 1 };
     }
 
-    /// The connect failed. Returns when the next one is due.
+    /// Notes a failed connect. Returns when the next one is due.
     pub(crate) fn failed(&mut self, now: Moment, rng: &mut Rng) -> Moment {
         let last_attempt = AttemptId::default();
         let outage = Outage { since: now, last_attempt, tried: now, late: 0 };
@@ -124,15 +124,15 @@ impl Dial {
         until
     }
 
-    /// Somebody is about to give up: the next connect is not put off any longer, unless the last one has
-    /// just been.
+    /// Brings the next connect forward because a call is about to give up, but keeps `HURRIED` after the last
+    /// one.
     pub(crate) fn hurry(&mut self, now: Moment) {
         if let (DialState::Pausing { until }, Some(outage)) = (&mut self.state, &self.outage) {
             *until = (*until).min(now.max(outage.tried + HURRIED));
         }
     }
 
-    /// The connect failed for good: the next call may try for itself.
+    /// Ends the connect loop after a lasting failure. The next call may try again.
     pub(crate) const fn gave_up(&mut self) {
         self.state = DialState::Up;
     }
@@ -149,25 +149,25 @@ impl Dial {
         }
     }
 
-    /// Nobody waits any more.
+    /// Ends the ramp, because no call waits any more.
     pub(crate) const fn ramp_done(&mut self) {
         if matches!(self.state, DialState::Ramping { .. }) {
             self.state = DialState::Up;
         }
     }
 
-    /// A response head arrived. Returns the length of the outage that this ended.
+    /// Notes a response head. Returns the length of the outage that it ended.
     pub(crate) fn answered(&mut self, now: Moment, attempt: AttemptId) -> Option<Duration> {
         self.connected_before = true;
         let outage = self.outage?;
         if let DialState::Pausing { .. } = self.state
             && attempt > outage.last_attempt
         {
-            // Not from the connect loop, but from a request that was made after the loss.
+            // This answers a request that was made after the loss, and not the connect loop.
             self.connected(now);
         }
         if !self.is_connected() {
-            // From a connection of before: says nothing about new ones.
+            // A connection made before the loss says nothing about new ones.
             return None;
         }
         self.outage = None;
@@ -186,5 +186,5 @@ impl Dial {
 }
 
 const STEP: Duration = Duration::from_millis(50);
-/// However many are about to give up, connects keep so far from each other.
+/// The shortest gap between connects, however many calls are about to give up.
 const HURRIED: Duration = Duration::from_secs(1);

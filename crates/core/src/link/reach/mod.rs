@@ -1,8 +1,8 @@
 //! Reaching the server: one connect loop, however many calls wait.
 //!
 //! ```text
-//!   dial    the connect loop: what is believed, and when to try again
-//!   steer   what the rest of the link does about it
+//!   dial    the connect loop: its state, and when to try again
+//!   steer   what the link does when the server is lost or found
 //! ```
 
 mod dial;
@@ -21,7 +21,7 @@ use dial::{Dial, DialState};
 #[derive(Debug)]
 pub(crate) struct Reach {
     dial: Dial,
-    /// Counts transport failures between response heads, so that one outage is one strike.
+    /// Counts outages, from a transport failure to the next response head, so that one outage is one strike.
     outages: u64,
     in_outage: bool,
     last_failure: Option<(Moment, Reason)>,
@@ -39,7 +39,7 @@ impl Reach {
         }
     }
 
-    /// From now on the link stays connected though no call waits.
+    /// Keeps the link connected from now on, even if no call waits.
     pub(crate) const fn keep_connected(&mut self) {
         self.keeps_connected = true;
     }
@@ -53,7 +53,7 @@ impl Reach {
         self.dial.is_up()
     }
 
-    /// Whether a control message may go out: those do not queue behind the ramp.
+    /// Whether a control message may go out: those do not wait for the ramp.
     pub(crate) const fn is_connected(&self) -> bool {
         self.dial.is_connected()
     }
@@ -62,17 +62,17 @@ impl Reach {
         self.dial.connected_before()
     }
 
-    /// How long a call may wait for a connection or a session, in all.
+    /// Returns how long a call may wait for a connection or a session, in all.
     pub(crate) const fn patience(&self, policy: &RetryPolicy) -> Duration {
         if self.connected_before() { policy.patience } else { policy.first_patience }
     }
 
-    /// Since when there is an outage, if there is one.
+    /// Returns when the current outage began, if there is one.
     pub(crate) fn outage(&self) -> Option<Moment> {
         self.dial.outage()
     }
 
-    /// When the next connect is due, if somebody waits for it.
+    /// Returns when the next connect is due, if there is a pause before it.
     pub(crate) const fn next_connect(&self) -> Option<Moment> {
         match self.dial.state() {
             DialState::Pausing { until } => Some(until),
@@ -80,7 +80,7 @@ impl Reach {
         }
     }
 
-    /// What a call that ends now for a transport reason counts as.
+    /// Returns what a call that ends now for a transport reason counts as.
     pub(crate) const fn incident(&self) -> Incident {
         if self.in_outage { Incident::Outage(self.outages) } else { Incident::Alone }
     }

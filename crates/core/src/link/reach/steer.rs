@@ -1,4 +1,4 @@
-//! Acting on what is believed about reaching the server.
+//! What the link does when the server is lost or can be reached again.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Reach {
 }
 
 impl Link {
-    /// The connect loop has come back with a connection, or without.
+    /// Handles the result of a connect.
     pub(crate) fn connect_ended(
         &mut self,
         now: Moment,
@@ -60,7 +60,7 @@ impl Link {
         }
     }
 
-    /// What a failed attempt says about reaching the server.
+    /// Notes what a failed attempt says about reaching the server.
     pub(crate) fn note_transport_failure(
         &mut self,
         now: Moment,
@@ -82,7 +82,7 @@ impl Link {
         }
     }
 
-    /// A response head arrived: the server is there.
+    /// Notes a response head, which shows that the server can be reached.
     pub(crate) fn note_answered(&mut self, now: Moment, attempt: AttemptId) {
         self.reach.in_outage = false;
         self.health.heard();
@@ -94,7 +94,7 @@ impl Link {
         }
     }
 
-    /// Dials if somebody waits and the pause is over, or sets the alarm for it.
+    /// Dials if something waits and the pause is over, or sets the timer for it.
     pub(crate) fn drive_dial(&mut self, now: Moment) {
         if self.closing.is_begun() {
             return;
@@ -114,7 +114,7 @@ impl Link {
         self.cx.timers.set(Timer::Dial, alarm);
     }
 
-    /// A pause is over, or the next group of the ramp may go.
+    /// Handles the end of a pause, or the next group of the ramp.
     pub(crate) fn dial_due(&mut self, now: Moment) {
         if let Some(group) = self.reach.dial.next_group(now) {
             let waiters = self.link_waiters();
@@ -152,7 +152,7 @@ impl Link {
             || self.outbound.awaits_link()
     }
 
-    /// Row 1p: waiting cannot help anybody.
+    /// Row 1p: ends everything that waits for a connection, because waiting cannot help.
     pub(crate) fn fail_unreachable(&mut self, now: Moment, failure: &Failure) {
         let reason = Reason::Transport(failure.clone());
         for (id, _) in self.link_waiters() {
@@ -163,14 +163,14 @@ impl Link {
         self.fail_session_waiters(now, &ending);
     }
 
-    /// A call has waited for a connection long enough. An outage that ended in the last pause of the connect
-    /// loop was shorter than its patience, so that one more connect decides; if that takes too long, time
-    /// does.
+    /// Gives a call that is out of patience one last connect. An outage that ended during the last pause of
+    /// the connect loop was shorter than the call's patience. The call ends if that connect takes longer than
+    /// `LAST_TRY`.
     pub(crate) fn try_once_more(&mut self, now: Moment, id: ExchangeId) {
         let Some(exchange) = self.calls.get(id) else { return };
         let left =
             (self.reach.patience(&self.cx.policy) + LAST_TRY).saturating_sub(exchange.waited(now));
-        // Whoever comes to wait without any patience left has had its last connect.
+        // A call that begins to wait without any patience left has had its last connect.
         let has_tried = exchange.counters.waited >= self.reach.patience(&self.cx.policy);
         if has_tried || left.is_zero() {
             let ending = self.out_of_patience(id);
@@ -182,7 +182,7 @@ impl Link {
         self.drive_dial(now);
     }
 
-    /// A connect failed: whoever has waited long enough waits no longer.
+    /// Ends the calls that are out of patience, after a failed connect.
     fn end_impatient(&mut self, now: Moment) {
         let awaits_link = self.session.awaits_link();
         let impatient = self.calls.ids_where(|exchange| match exchange.state {
@@ -200,7 +200,7 @@ impl Link {
         }
     }
 
-    /// What a call that has waited long enough is told.
+    /// Returns the ending of a call that is out of patience.
     pub(crate) fn out_of_patience(&self, id: ExchangeId) -> Ending {
         let state = self.calls.get(id).map(|exchange| &exchange.state);
         let waits_for_session = matches!(state, Some(State::Waiting(Waiting::Session { .. })));
@@ -214,7 +214,7 @@ impl Link {
         Ending::new(kind, reason.cloned().unwrap_or(Reason::Nothing))
     }
 
-    /// The server can be reached again: a handshake that waited for that goes on.
+    /// Continues a handshake that waited for the server to be reached.
     fn resume_renewal(&mut self, now: Moment) {
         if self.session.awaits_link() {
             self.try_handshake(now);

@@ -1,4 +1,4 @@
-//! Which era the server belongs to, as far as it is known, and what makes the link ask again.
+//! The era that the server belongs to, as far as it is known, and what makes the link ask again.
 //!
 //! ```text
 //!   unknown ──server/discover──▶ modern ──refused as by a legacy server───────▶ unknown
@@ -6,17 +6,17 @@
 //! ```
 //! A legacy server may also be one of 2024-11-05 (see `last_resort`); that is forgotten with its era.
 //!
-//! A link that prefers sessions asks for one first, since a server may speak both eras, and asks for the era
-//! only where that is refused:
+//! A server may speak both eras, so a link that prefers sessions sends `initialize` first and asks for the
+//! era only if that is refused:
 //!
 //! ```text
 //!   unknown ──initialize──▶ a session
-//!      └─────refused──▶ server/discover, as above
+//!      └─────refused──▶ server/discover
 //! ```
 //!
 //! A link that is pinned to one era never asks. The era is a property of the server: a refusal that only the
-//! other era gives makes the link ask, and stands if the server is what it was. If the server did change, a
-//! call goes out again where it is proven that it was not carried out.
+//! other era gives makes the link ask, and stands if the era has not changed. If it has, a call is sent again
+//! where it is proven that it was not carried out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,24 +45,24 @@ use crate::output::Address;
 pub(crate) struct KnownEra {
     allowed: Eras,
     found: Option<Found>,
-    /// What is spoken to a server that speaks both.
+    /// The era to use with a server that speaks both.
     preferred: Era,
     /// Whether the server refused a session since it last gave one.
     refuses_sessions: bool,
-    /// What it was when it was last found, in doubt now or not.
+    /// The era that was found last, even if it is in doubt.
     last: Option<Era>,
-    /// How the last question for it was refused, while a session stood.
+    /// How the server refused the last question for its era that was asked in a session.
     pub(crate) refused_by: Option<RefusedBy>,
-    /// What is known of the oldest way to speak.
+    /// What is known of HTTP+SSE at this server.
     pub(crate) last_resort: LastResort,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Found {
     era: Era,
-    /// A legacy verdict is believed until then.
+    /// Until when a legacy verdict is believed.
     until: Moment,
-    /// Whether the server has not said so.
+    /// Whether the era was assumed without evidence from the server.
     is_guess: bool,
 }
 
@@ -79,7 +79,8 @@ impl KnownEra {
         }
     }
 
-    /// The session to begin with: one era needs none, if it is the only one.
+    /// Returns the state that a link begins in: ready if it is pinned to the stateless era, else without a
+    /// session.
     pub(crate) fn first_session(&self) -> Session {
         match self.allowed {
             Eras::Only(era) => Session::new(era),
@@ -87,7 +88,7 @@ impl KnownEra {
         }
     }
 
-    /// What the next handshake begins with.
+    /// Returns the first request of the next handshake.
     pub(crate) fn opens(&self, now: Moment) -> Opens {
         if self.last_resort.is_spoken(now) {
             return Opens::Initialize(Carrier::HttpSse);
@@ -104,30 +105,30 @@ impl KnownEra {
         }
     }
 
-    /// Whether a session is asked for before the era is.
+    /// Whether the link asks for a session before it asks for the era.
     const fn asks_for_a_session(&self) -> bool {
         self.preferred.has_sessions() && !self.refuses_sessions
     }
 
-    /// The server gave a session.
+    /// Notes that the server gave a session.
     pub(crate) const fn gave_a_session(&mut self) {
         self.refuses_sessions = false;
     }
 
-    /// What is known is in doubt: the server is asked again.
+    /// Forgets the era, so that the server is asked again.
     pub(crate) const fn forget(&mut self) {
         self.found = None;
         self.last_resort.forget();
     }
 
-    /// The era was found by a question that was asked while a session stood.
+    /// Notes the era that a question in a session found. Returns the era found before.
     pub(crate) fn found(&mut self, now: Moment, era: Era) -> Option<Era> {
         self.last_resort.forget();
         self.found = Some(Found { era, until: now + Era::LEGACY_LASTS, is_guess: false });
         self.last.replace(era)
     }
 
-    /// Whether sessions are made for lack of evidence.
+    /// Whether the legacy era was assumed without evidence.
     pub(crate) fn is_guessed(&self) -> bool {
         self.found.is_some_and(|found| found.is_guess)
     }
@@ -141,17 +142,18 @@ impl KnownEra {
 }
 
 impl Sessions {
-    /// Whether there may be another session than the one in force.
+    /// Whether another session can take the place of the one in force.
     pub(crate) fn can_lose_session(&self) -> bool {
         self.era.allowed == Eras::Either || self.era().has_sessions()
     }
 
-    /// The era of the session in force, or of the one that is expected.
+    /// Returns the era of the session in force, or of the one that is expected.
     pub(crate) fn era(&self) -> Era {
         self.ready().map_or_else(|| self.era.era(), |ready| ready.version.era())
     }
 
-    /// What to ask about a refusal that only a server of the other era would give.
+    /// Returns the doubt about the era that a refusal raises, if only a server of the other era would give
+    /// it.
     pub(crate) fn era_doubt(
         &self,
         sent: &Sent,
@@ -163,7 +165,7 @@ impl Sessions {
             return None;
         }
         let refusal = RefusedBy::new(head, reading);
-        // These refuse the form of a request, before anybody looked at what it asks.
+        // These codes refuse the form of a request, before the server looks at what it asks.
         let is_form = answer.named.is_some()
             && matches!(refusal.code, Some(HEADER_MISMATCH | UNSUPPORTED_VERSION));
         let is_proof = is_form || status::is_not_carried_out(head.status);
@@ -225,22 +227,22 @@ impl Sessions {
 }
 
 impl Link {
-    /// What to speak to a server that speaks both eras, from the next handshake on; [`Era::Modern`] unless
-    /// this is said. A server that has no sessions is spoken to without, and one that knows nothing else with
-    /// them, whatever is preferred. A pinned link keeps to its era.
+    /// Sets the era to use with a server that speaks both, from the next handshake on; the default is
+    /// [`Era::Modern`]. A server that speaks only one era is spoken to in that one. A pinned link keeps to
+    /// its era.
     pub const fn prefer_era(&mut self, era: Era) {
         self.session.era.preferred = era;
     }
 
-    /// Takes over what was found of this server's era in an earlier life, so long ago. What turns out to
-    /// be wrong is corrected like everything that a link found itself. A pinned link keeps to its era.
+    /// Takes over what an earlier process found out about the server's era, `age` ago. If it is wrong, it is
+    /// corrected like everything that the link finds out itself. A pinned link keeps to its era.
     pub fn remember_era(&mut self, now: Moment, era: Era, age: Duration) {
         let until = now + Era::LEGACY_LASTS.saturating_sub(age);
         self.session.era.last = Some(era);
         self.session.era.found = Some(Found { era, until, is_guess: false });
     }
 
-    /// The session in force, if it was made on a guess that does not hold any more, and if it owes no call its
+    /// Returns the session in force if it was made on a guess that no longer holds and owes no call an
     /// answer.
     pub(crate) fn guessed_in_vain(&self) -> Option<Address> {
         let ready = self.session.ready().filter(|ready| ready.is_guessed)?;
@@ -253,7 +255,7 @@ impl Link {
         (!is_used && !self.session.era.is_guessed()).then(|| ready.address.clone())
     }
 
-    /// Makes of an answer to `server/discover` what it means.
+    /// Acts on the answer to `server/discover`.
     pub(crate) fn discovered(
         &mut self,
         now: Moment,
@@ -285,15 +287,16 @@ impl Link {
         }
     }
 
-    /// An answer that says nothing about the era. After a few of them `initialize` is tried: there are
-    /// servers that answer anything but that in useless ways. Never if credentials or time are wanted.
+    /// Handles an answer to `server/discover` that says nothing about the era. After a few of them
+    /// `initialize` is tried, because some servers answer every other request in useless ways. Never if the
+    /// server asks for credentials or for time.
     fn discovered_nothing(&mut self, now: Moment, head: &AnswerHead, reading: PostReading) {
         let is_useless = !status::wants_to_be_asked_again(head.status);
         if is_useless && self.guess_era(now) {
             return;
         }
         match reading {
-            // A guard that speaks JSON-RPC is still a guard.
+            // A guard, such as a proxy or a firewall, may answer in JSON-RPC, too.
             PostReading::Answer(_) | PostReading::Rejected(_) if is_useless => {
                 self.handshake_failed(now, head.retry_after, Reason::Status(head.status));
             }
@@ -304,8 +307,8 @@ impl Link {
         }
     }
 
-    /// Takes the server for one of the older era, for a minute, if it was asked in vain often and long
-    /// enough. Returns whether it does.
+    /// Assumes the legacy era for a minute, if the server was asked in vain often and long enough. Returns
+    /// whether it does.
     pub(crate) fn guess_era(&mut self, now: Moment) -> bool {
         let Some(renewal) = self.session.renewal() else { return false };
         let since = *renewal.asked_in_vain_since.get_or_insert(now);
@@ -319,8 +322,8 @@ impl Link {
         true
     }
 
-    /// `initialize` was refused: perhaps the server has left its era. Returns whether it is asked again:
-    /// not if it has just been asked.
+    /// Asks for the era again after a refused `initialize`, because the server may have left its era. Returns
+    /// whether it asks: not if it has just done so.
     pub(crate) fn doubts_era(&mut self, now: Moment, reading: &PostReading) -> bool {
         let Some(renewal) = self.session.state.renewal() else { return false };
         let is_new = renewal.is_discovered;
@@ -333,7 +336,7 @@ impl Link {
             return false;
         }
         if renewal.asked_in_vain >= USELESS_ANSWERS {
-            // What was guessed is asked once more, and not for ever.
+            // A guess is checked once more, and not for ever.
             renewal.is_discovered = true;
         }
         self.session.era.forget();
@@ -342,8 +345,8 @@ impl Link {
         true
     }
 
-    /// `initialize` was answered by a result that begins no session that we know, though nobody has said that
-    /// the server has any. Returns whether it is asked for its era.
+    /// Asks for the era after a result of `initialize` that begins no session of a known revision, if nothing
+    /// else has shown that the server has sessions. Returns whether it asks.
     pub(crate) fn agreed_on_no_session(&mut self, now: Moment, answer: &Answer) -> bool {
         let is_first =
             self.session.era.found.is_none() && self.session.era.preferred.has_sessions();
@@ -357,7 +360,8 @@ impl Link {
         true
     }
 
-    /// A modern server refused the revision that it names itself: perhaps it was in passing.
+    /// Asks a modern server again, once, after it refused the revision that it names itself: the refusal may
+    /// have been temporary.
     fn ask_once_more(&mut self, now: Moment, answer: Option<Answer>) {
         let Some(renewal) = self.session.renewal() else { return };
         if std::mem::replace(&mut renewal.is_asked_again, true) {
@@ -374,9 +378,9 @@ impl Link {
     }
 }
 
-/// Useless answers to `server/discover` before `initialize` is tried,
+/// How many useless answers to `server/discover` there must be before `initialize` is tried.
 const USELESS_ANSWERS: u32 = 3;
-/// for so long at least.
+/// How long `server/discover` must have been useless before `initialize` is tried.
 const USELESS_FOR: Duration = Duration::from_millis(1500);
-/// What was only guessed is asked again soon.
+/// How long a guessed era is believed.
 const GUESS_LASTS: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Making a session for all who wait: `initialize`, `initialized`, restore, release.
+//! The handshake, made once for all calls that wait: `initialize`, `initialized`, restore, release.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::output::Address;
 use crate::session::Carried;
 
 impl Sessions {
-    /// The revision agreed on, as far as a handshake has come.
+    /// Returns the revision agreed on, as far as the handshake has come.
     pub(crate) fn agreed_version(&self) -> Option<Version> {
         match &self.state {
             Session::Absent => None,
@@ -47,14 +47,14 @@ impl Sessions {
         Params::new(Some(params), false).request_body(wire_id, "initialize")
     }
 
-    /// The server made a session that we will not use.
+    /// Deletes a session that the server made and that will not be used.
     pub(crate) fn leave_unused(&mut self, cx: &mut Context, now: Moment, session: Address) {
         if session.session.is_some() {
             self.say_goodbye(cx, now, session);
         }
     }
 
-    /// A session that the server made and that will not be used, for `initialized` did not get through.
+    /// Deletes the session of a handshake whose `initialized` did not get through.
     pub(crate) fn leave_half_made(&mut self, cx: &mut Context, now: Moment) {
         let stage = self.renewal().map(|renewal| &renewal.stage);
         if let Some(Stage::Initialized { ready, .. }) = stage {
@@ -76,7 +76,7 @@ impl Link {
                     Session::Renewing(Box::new(Renewal::new(now, self.session.had_session)));
                 self.try_handshake(now);
             }
-            // The connect loop may rest because nobody waited until now.
+            // The connect loop may have stopped because nothing waited for it.
             Session::Renewing(_) => self.drive_dial(now),
             Session::Ready(_) => {}
         }
@@ -129,7 +129,7 @@ impl Link {
         self.drive_dial(now);
     }
 
-    /// The head of a handshake's answer.
+    /// Handles the head of an answer to a handshake.
     pub(crate) fn handshake_head(&mut self, now: Moment, head: AnswerHead) {
         let Some(renewal) = self.session.renewal() else { return };
         match &mut renewal.stage {
@@ -157,7 +157,7 @@ impl Link {
         }
     }
 
-    /// The body of the first answer.
+    /// Handles the body of the answer to the first request.
     pub(crate) fn handshake_body(&mut self, now: Moment, body: &Bytes) {
         let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return;
@@ -178,7 +178,7 @@ impl Link {
         self.opening_answered(now, &head, answer.reading, answer.named);
     }
 
-    /// A message on the stream of the first answer. Returns whether it was the answer.
+    /// Handles a message on the stream that answers the first request. Returns whether it was the answer.
     pub(crate) fn handshake_heard(&mut self, now: Moment, message: &Message) -> bool {
         let Some(Stage::Opening(opening)) = self.session.renewal().map(|it| &it.stage) else {
             return false;
@@ -227,7 +227,7 @@ impl Link {
         self.enter_stage(now, Stage::Initialized { attempt, until, ready });
     }
 
-    /// A handshake's attempt failed below HTTP, or ended without an answer.
+    /// Handles an attempt of a handshake that failed below HTTP or ended without an answer.
     pub(crate) fn handshake_broke(&mut self, now: Moment, failure: Failure) {
         let is_lasting = failure.cause.is_lasting(self.reach.connected_before());
         self.session.leave_half_made(&mut self.cx, now);
@@ -254,15 +254,16 @@ impl Link {
         }
     }
 
-    /// A question for the era that was not answered is as good as a useless answer. Returns whether the
-    /// handshake goes on without one.
+    /// Counts a question for the era that was not answered as a useless answer. Returns whether the handshake
+    /// goes on with `initialize`.
     fn asked_in_vain(&mut self, now: Moment) -> bool {
         let stage = self.session.renewal().map(|renewal| &renewal.stage);
         matches!(stage, Some(Stage::Opening(opening)) if opening.opens == Opens::Discover)
             && self.guess_era(now)
     }
 
-    /// A try failed in a way that time may heal: again, for as long as somebody waits.
+    /// Pauses after a failure that may pass. The handshake is tried again for as long as something waits for
+    /// it.
     pub(crate) fn handshake_failed(&mut self, now: Moment, hint: Option<Duration>, reason: Reason) {
         let Some(renewal) = self.session.renewal() else { return };
         let next = renewal.pause(now, hint, reason.clone(), &mut self.cx.rng);
@@ -272,7 +273,7 @@ impl Link {
         self.enter_stage(now, Stage::Paused { until: next });
     }
 
-    /// A handshake took too long, or its pause is over.
+    /// Handles a handshake that took too long, or whose pause is over.
     pub(crate) fn renewal_due(&mut self, now: Moment) {
         let is_wanted = self.session_is_wanted();
         let Some(renewal) = self.session.renewal() else { return };

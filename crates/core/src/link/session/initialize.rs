@@ -1,4 +1,4 @@
-//! What `initialize` may be answered with, and what follows from it.
+//! The answers that `initialize` may get, and what follows from each.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::outcome::{Kind, Reason};
 use crate::output::Address;
 
 impl Sessions {
-    /// Whether a refused `initialize` is worth another try. A server that was here comes back; where none
-    /// ever was, the path is wrong.
+    /// Whether a refused `initialize` is worth another try. A server that has answered before may come back;
+    /// where none ever did, the path is wrong.
     pub(crate) fn may_pass(&self, status: StatusCode) -> bool {
         let has_spoken = matches!(&self.state, Session::Renewing(renewal) if renewal.has_spoken);
         if status::is_no_server_here(status) {
@@ -29,7 +29,7 @@ impl Sessions {
 }
 
 impl Link {
-    /// What `initialize` may meet.
+    /// Acts on the answer to `initialize`.
     pub(crate) fn initialize_answered(
         &mut self,
         now: Moment,
@@ -57,7 +57,7 @@ impl Link {
             }
             PostReading::Rejected(status) if self.session.may_pass(status) => {
                 if status::is_not_found(status) {
-                    // Nobody knows who says so: the next try begins with the era.
+                    // A 404 may come from something other than the server: the next try begins with the era.
                     self.session.era.forget();
                 }
                 self.handshake_failed(now, head.retry_after, Reason::Status(status));

@@ -1,11 +1,12 @@
-//! The last resort: a server that refuses `initialize` may be one of 2024-11-05, which speaks HTTP+SSE.
+//! HTTP+SSE as the last resort: a server that refuses `initialize` may be one of 2024-11-05.
 //!
 //! ```text
-//!   initialize refused by a 4xx ──the same on a stream──▶ answered: HTTP+SSE, for an hour
+//!   initialize refused by a 4xx ──initialize over SSE───▶ answered: HTTP+SSE, for an hour
 //!                                                     └──▶ refused too: the first refusal counts
 //! ```
-//! A server that is down, busy or guarded has not refused: it is never taken for an old one. A stream
-//! that was good and is refused is forgotten, and the server asked as if it had never been met.
+//! A server that is down, busy or behind a guard has not refused: it is never taken for an old one. If a
+//! stream is refused where it was good before, the link forgets what it knows and begins with Streamable HTTP
+//! again.
 
 use http::StatusCode;
 
@@ -22,9 +23,9 @@ use crate::moment::Moment;
 /// What is known of HTTP+SSE at this server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastResort {
-    /// Whether the transport can carry it.
+    /// Whether the transport can carry HTTP+SSE.
     is_possible: bool,
-    /// When the server was found to speak nothing else.
+    /// When the server was found to speak nothing but HTTP+SSE.
     found: Option<Moment>,
 }
 
@@ -47,7 +48,7 @@ impl LastResort {
 }
 
 impl Sessions {
-    /// What the next handshake begins with.
+    /// Returns the first request of the next handshake.
     pub(crate) fn opens(&mut self, now: Moment) -> Opens {
         let is_last_resort = self.renewal().is_some_and(|it| it.refusal.is_some());
         if is_last_resort { Opens::Initialize(Carrier::HttpSse) } else { self.era.opens(now) }
@@ -55,7 +56,7 @@ impl Sessions {
 }
 
 impl Link {
-    /// `initialize` over Streamable HTTP was answered.
+    /// Handles the answer to `initialize` over Streamable HTTP.
     pub(crate) fn first_try_answered(
         &mut self,
         now: Moment,
@@ -74,14 +75,14 @@ impl Link {
         }
     }
 
-    /// `initialize` over HTTP+SSE was answered, or the stream for it was refused.
+    /// Handles the answer to `initialize` over HTTP+SSE, or a refusal of the stream for it.
     pub(crate) fn last_resort_answered(
         &mut self,
         now: Moment,
         head: &AnswerHead,
         reading: PostReading,
     ) {
-        // A server of Streamable HTTP asks a GET for the session that it does not name.
+        // A server of Streamable HTTP refuses a GET that names no session.
         let wants_session =
             matches!(reading, PostReading::Suspected(_)) && head.status.is_client_error();
         if wants_session || is_refused(head.status, &reading) {
@@ -106,14 +107,15 @@ impl Link {
                 self.initialize_answered(now, &head, reading);
             }
             None => {
-                // It was spoken once: perhaps the server was upgraded.
+                // The server spoke HTTP+SSE before; it may have been upgraded.
                 self.session.era.last_resort.forget();
                 self.try_handshake(now);
             }
         }
     }
 
-    /// Row 19: a server that takes what is sent and says nothing on its stream has lost the stream.
+    /// Row 19: gives up the session of a server that accepts requests and sends nothing on its HTTP+SSE
+    /// stream, because that stream is lost.
     pub(crate) fn leave_dead_stream(&mut self, now: Moment) {
         let on_stream =
             self.session.ready().filter(|ready| ready.address.carrier == Carrier::HttpSse);
@@ -123,8 +125,8 @@ impl Link {
     }
 }
 
-/// Whether an answer to `initialize` says that the server takes none by this way, in no words of the
-/// stateless revision. What a guard or a limit may have said is no such answer.
+/// Whether an answer to `initialize` says that the server does not accept it over this carrier, and is not in
+/// the words of the stateless revision. A status that a guard or a limit may have sent does not count.
 fn is_refused(status: StatusCode, reading: &PostReading) -> bool {
     if !status.is_client_error() || discovery::is_no_evidence(status) {
         return false;

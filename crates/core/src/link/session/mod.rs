@@ -1,14 +1,14 @@
 //! The session: making it, keeping it, and replacing it when it is lost.
 //!
 //! ```text
-//!   renewal       what a session is, and one that is being made
-//!   handshake     making one for all who wait
-//!   initialize    what its first request may be answered with
-//!   turnover      one begins, one is lost, one cannot be had
-//!   restore       what the next one must be told again
+//!   renewal       the session's states, and the handshake under way
+//!   handshake     making a session for all calls that wait
+//!   initialize    the answers to its first request
+//!   turnover      a session begins, is lost, or cannot be had
+//!   restore       what the next session must be told again
 //!   eras          which era the server belongs to
 //!   last_resort   HTTP+SSE, for a server that refuses everything else
-//!   stateless     what each request says itself where there is no session
+//!   stateless     what each request carries where there is no session
 //! ```
 
 mod eras;
@@ -49,15 +49,15 @@ pub(crate) struct Sessions {
     era: KnownEra,
     restore: Restore,
     identity: Identity,
-    /// What `initialize` offers.
+    /// The revision that `initialize` offers.
     offered: Version,
     /// How long `initialize` may take.
     start_limit: Duration,
-    /// Whether there was one before.
+    /// Whether there was a session before.
     had_session: bool,
-    /// The newest one that was asked for.
+    /// The generation of the newest session that was requested.
     generation: Generation,
-    /// Requests that were made for the sake of a session.
+    /// How many requests were made for handshakes.
     handshakes: u32,
 }
 
@@ -72,7 +72,7 @@ impl Sessions {
             offered: Version::LATEST_LEGACY,
             start_limit: HANDSHAKE_LIMIT,
             had_session: false,
-            // The stateless era is born with its only generation.
+            // A link pinned to the stateless era has this generation from the start.
             generation: Generation::new(1),
             handshakes: 0,
         }
@@ -99,29 +99,29 @@ impl Sessions {
         self.generation
     }
 
-    /// How many requests were made for the sake of a session.
+    /// Returns how many requests were made for handshakes.
     pub(crate) const fn handshakes(&self) -> u32 {
         self.handshakes
     }
 
-    /// Sends a request for the sake of a session.
+    /// Sends a request of a handshake.
     fn send(&mut self, cx: &mut Context, body: Bytes, to: Address, headers: Headers) -> AttemptId {
         self.handshakes = self.handshakes.saturating_add(1);
         let request = NewRequest::new(Owner::Handshake, Verb::Post { body }, to);
         cx.send(NewRequest { headers, ..request })
     }
 
-    /// One of them was not sent after all.
+    /// Uncounts a request of a handshake that was not sent after all.
     const fn uncount_handshake(&mut self) {
         self.handshakes = self.handshakes.saturating_sub(1);
     }
 
-    /// What the application can do, as it tells the server.
+    /// Returns the capabilities that the application declares to the server.
     pub(crate) const fn capabilities(&self) -> &Json {
         &self.identity.capabilities
     }
 
-    /// The session in force.
+    /// Returns the session in force.
     pub(crate) const fn ready(&self) -> Option<&Ready> {
         self.state.ready()
     }
@@ -135,7 +135,7 @@ impl Sessions {
         self.pending().is_some_and(Renewal::is_under_way)
     }
 
-    /// Whether a handshake is being made, and not paused.
+    /// Whether a handshake is being made and is not paused.
     pub(crate) fn is_renewing(&self) -> bool {
         self.pending().is_some_and(|it| !matches!(it.stage, Stage::Paused { .. }))
     }
@@ -153,22 +153,22 @@ impl Sessions {
         self.pending().is_some_and(|it| matches!(it.stage, Stage::AwaitCredentials))
     }
 
-    /// Whether the server asked not to be bothered with a handshake now.
+    /// Whether the server asked for time before the next handshake.
     pub(crate) fn is_deferred(&self, now: Moment) -> bool {
         self.pending().is_some_and(|it| !it.is_under_way() && it.asked_until > now)
     }
 
-    /// When the next handshake follows, if none is under way.
+    /// Returns when the next handshake follows, if none is under way.
     pub(crate) fn next_try(&self) -> Option<Moment> {
         self.pending().and_then(Renewal::next_try)
     }
 
-    /// Why the last handshake failed, while the next one is being made.
+    /// Returns why the last handshake failed, while the next one is being made.
     pub(crate) fn last_refusal(&self) -> Option<&Reason> {
         self.pending().map(|it| &it.last).filter(|last| **last != Reason::Nothing)
     }
 
-    /// How the last question for the era was refused, while a session stood.
+    /// Returns how the server refused the last question for its era that was asked in a session.
     pub(crate) const fn refused_by(&self) -> Option<RefusedBy> {
         self.era.refused_by
     }
@@ -177,17 +177,17 @@ impl Sessions {
         self.era.refused_by = refused_by;
     }
 
-    /// Remembers of an answered call what a new session would have to be told again.
+    /// Remembers, from an answered call, what a new session must be told again.
     pub(crate) fn remember(&mut self, exchange: &Exchange) {
         self.restore.remember(exchange);
     }
 
-    /// The resources that the application wants to hear of.
+    /// Returns the resources that the application has subscribed to.
     pub(crate) fn subscribed(&self) -> impl Iterator<Item = &str> {
         self.restore.subscribed()
     }
 
-    /// The server does not want to tell of this resource.
+    /// Drops a subscription that the server refuses.
     pub(crate) fn forget_subscription(&mut self, uri: &str) {
         self.restore.forget(uri);
     }

@@ -1,14 +1,14 @@
 //! Sessions and their renewal: one handshake at a time, however many calls wait for it.
 //!
 //! ```text
-//!   Absent ──somebody needs it──▶ Renewing: initialize ▶ initialized ──▶ Ready (generation + 1)
+//!   Absent ───a call needs it───▶ Renewing: initialize ▶ initialized ──▶ Ready (generation + 1)
 //!     ▲                              │    ▲                                │
 //!     │                       failed ▼    │ time is up                     │
 //!     │                            Paused ┘                                │
 //!     └─────────────────────────── lost ◀──────────────────────────────────┘
 //! ```
-//! Each handshake takes a new generation, so "newer than the one I lost" is a comparison. The
-//! loop is bounded by the patience of those who wait, never by a count of its own.
+//! Each handshake takes a new generation, so "newer than the one I lost" is a comparison. The loop ends with
+//! the patience of the calls that wait, never after a number of tries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,18 +39,18 @@ pub(crate) enum Session {
 pub(crate) struct Ready {
     pub(crate) address: Address,
     pub(crate) version: Version,
-    /// The whole result of `initialize`.
+    /// The result of `initialize` or `server/discover`, in full.
     pub(crate) server: Option<Json>,
-    /// When it began.
+    /// When the session began.
     pub(crate) since: Moment,
-    /// The connection that it was made on.
+    /// The connection that the session was made on.
     pub(crate) home: Option<ConnectionId>,
-    /// Whether it was made for lack of evidence that the server has none.
+    /// Whether the session was made without evidence that the server has sessions.
     pub(crate) is_guessed: bool,
 }
 
 impl Ready {
-    /// A session in which requests name the revision, if it has a header for that.
+    /// Creates a session whose requests name the revision, if the revision has a header for it.
     pub(crate) fn new(version: Version, address: Address, server: Option<Json>) -> Self {
         let header = Some(version).filter(|version| version.has_version_header());
         let address = Address { version: header, ..address };
@@ -67,37 +67,37 @@ impl Ready {
 pub(crate) struct Renewal {
     pub(crate) stage: Stage,
     began: Moment,
-    /// Whether there was a session before, so that there is a server to come back.
+    /// Whether there was a session before, so that a server is known to exist.
     had_session: bool,
     late: u32,
-    /// Answers that were no good.
+    /// How many answers were refusals or errors.
     refusals: u32,
-    /// Times the server asked to come back later.
+    /// How many times the server asked for time.
     pub(crate) deferrals: u32,
-    /// Times that the credentials were renewed for it.
+    /// How many times the credentials were renewed for this handshake.
     pub(crate) credential_rounds: u32,
-    /// The server asked to be left alone until then.
+    /// The moment until which the server asked to be left alone.
     pub(crate) asked_until: Moment,
     pub(crate) redirects: u32,
     pub(crate) target: Option<Arc<str>>,
-    /// Whether the server answered something in JSON-RPC, by our id.
+    /// Whether the server answered something in JSON-RPC that names our request.
     pub(crate) has_spoken: bool,
-    /// Whether the era was found on the way.
+    /// Whether the era was found during this handshake.
     pub(crate) is_discovered: bool,
-    /// Whether a modern server was asked again for a revision that it refused.
+    /// Whether a modern server was asked again after it refused the revision that it names itself.
     pub(crate) is_asked_again: bool,
-    /// How `initialize` was refused, while an older way is tried.
+    /// How `initialize` was refused, while HTTP+SSE is tried.
     pub(crate) refusal: Option<Box<RefusedInitialize>>,
-    /// Answers to the question for the era that said nothing, and since when.
+    /// How many answers to `server/discover` said nothing about the era, and since when.
     pub(crate) asked_in_vain: u32,
     pub(crate) asked_in_vain_since: Option<Moment>,
     /// Why the last try failed.
     pub(crate) last: Reason,
-    /// What the server said then.
+    /// What the server said in the last failed try.
     pub(crate) said: Option<Arc<str>>,
 }
 
-/// A refused `initialize`, kept until it is known whether the server speaks an older way.
+/// A refused `initialize`, kept until it is known whether the server speaks HTTP+SSE.
 #[derive(Debug)]
 pub(crate) struct RefusedInitialize {
     pub(crate) head: AnswerHead,
@@ -109,7 +109,7 @@ pub(crate) enum Stage {
     AwaitCredentials,
     AwaitLink,
     Opening(Opening),
-    /// The server knows us; it must also accept that we know it.
+    /// The server has answered `initialize`, and must still accept `initialized`.
     Initialized {
         attempt: AttemptId,
         until: Moment,
@@ -120,7 +120,7 @@ pub(crate) enum Stage {
     },
 }
 
-/// The first request of a handshake, which is out.
+/// The first request of a handshake, while it is out.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) opens: Opens,
@@ -132,10 +132,10 @@ pub(crate) struct Opening {
     pub(crate) head: Option<AnswerHead>,
 }
 
-/// What a handshake begins with.
+/// The first request of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opens {
-    /// `server/discover`: the era is not known.
+    /// `server/discover`, because the era is not known.
     Discover,
     Initialize(Carrier),
 }
@@ -150,7 +150,8 @@ impl Opens {
 }
 
 impl Session {
-    /// Before the first call: sessions are made when needed; the stateless era needs none.
+    /// Returns the state before the first call: legacy sessions are made when needed; the stateless era is
+    /// ready.
     pub(crate) fn new(era: Era) -> Self {
         match era {
             Era::Legacy => Self::Absent,
@@ -200,7 +201,7 @@ impl Renewal {
         }
     }
 
-    /// The attempt that is out, if one is.
+    /// Returns the attempt that is out, if one is.
     pub(crate) const fn attempt(&self) -> Option<AttemptId> {
         match &self.stage {
             Stage::Opening(Opening { attempt, .. }) | Stage::Initialized { attempt, .. } => {
@@ -210,13 +211,13 @@ impl Renewal {
         }
     }
 
-    /// Whether word of the server, or of the credentials hook, is on its way and worth waiting for
-    /// whatever patience says: each has a limit of its own.
+    /// Whether a reply of the server or of the credentials hook is on its way. Calls wait for it even beyond
+    /// their patience, because each reply has a time limit of its own.
     pub(crate) const fn is_under_way(&self) -> bool {
         self.attempt().is_some() || matches!(self.stage, Stage::AwaitCredentials)
     }
 
-    /// When the next try follows, if none is under way.
+    /// Returns when the next try follows, if none is under way.
     pub(crate) const fn next_try(&self) -> Option<Moment> {
         match &self.stage {
             Stage::Paused { until } => Some(*until),
@@ -224,7 +225,7 @@ impl Renewal {
         }
     }
 
-    /// The moment at which something is due.
+    /// Returns the moment at which the handshake needs attention.
     pub(crate) const fn due(&self) -> Option<Moment> {
         match &self.stage {
             Stage::Opening(Opening { until, .. })
@@ -234,7 +235,7 @@ impl Renewal {
         }
     }
 
-    /// A try failed in a way that time may heal. Returns when the next one is due.
+    /// Notes a failure that may pass. Returns when the next try is due.
     pub(crate) fn pause(
         &mut self,
         now: Moment,
@@ -244,8 +245,8 @@ impl Renewal {
     ) -> Moment {
         let age = now.since(self.began);
         let gap = match reason {
-            // A server that answers, or takes a question and gives none, is there: it is not asked as often as
-            // one that may come back.
+            // A server that answers, or accepts a question without answering it, is there. It is asked less
+            // often than one that may come back.
             _ if self.asked_in_vain > 0 || matches!(reason, Reason::Status(_)) => {
                 self.refusals = self.refusals.saturating_add(1);
                 let most = if self.had_session { COMES_BACK } else { STRANGER };
@@ -262,7 +263,7 @@ impl Renewal {
     }
 }
 
-/// Reads the result of `initialize`; an error names what cannot be spoken.
+/// Reads the revision from the result of `initialize`. The error holds what the server said instead.
 pub(crate) fn agreed_version(answer: &Answer) -> Result<Version, Arc<str>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -274,21 +275,22 @@ pub(crate) fn agreed_version(answer: &Answer) -> Result<Version, Arc<str>> {
         return Err(answer.error().unwrap_or_default().message.into());
     };
     let Some(agreed) = result.read::<Agreed>() else { return Err("no protocol version".into()) };
-    // A server that echoes whatever it is offered is still one that answered `initialize`.
+    // A server that echoes any revision it is offered has still answered `initialize`: only a legacy revision
+    // can be agreed on.
     Version::parse(&agreed.protocol_version)
         .filter(|version| version.era() == Era::Legacy)
         .ok_or_else(|| agreed.protocol_version.into())
 }
 
-/// The first pause after an answer that was no good.
+/// The first pause after a refusal or an error.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// The longest, where a session was before.
+/// The longest pause, where a session was before.
 const COMES_BACK: Duration = Duration::from_secs(5);
-/// The longest, where none ever was.
+/// The longest pause, where no session ever was.
 const STRANGER: Duration = Duration::from_secs(10);
-/// How long the question for the era may take: there is another way to find out.
+/// How long `server/discover` may take. It is short because `initialize` is another way to find out.
 pub(crate) const DISCOVER_LIMIT: Duration = Duration::from_secs(3);
-/// How long an abandoned `initialize` is listened to, so that its session can be deleted.
+/// How long the link waits for an abandoned `initialize`, so that its session can be deleted.
 pub(crate) const ABANDONED_LIMIT: Duration = Duration::from_secs(45);
-/// Row 2 for the handshake.
+/// Row 2: how many times a handshake may be deferred.
 pub(crate) const MOST_DEFERRALS: u32 = 3;

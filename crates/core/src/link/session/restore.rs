@@ -1,7 +1,7 @@
-//! What a new session is told again: log level and resource subscriptions.
+//! Restoring a new session: it is told the log level and resource subscriptions of the old one.
 //!
-//! A few at a time, and so many a second: a server that has just come back is not met by all of them at
-//! once. Each is repeated like a call that only reads.
+//! Only a few requests are out at once, and their rate is limited, so that a server that has just come back
+//! does not get all of them together. Each is repeated like a call that only reads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,41 +17,41 @@ use crate::message::{Answer, Json, Params};
 use crate::moment::Moment;
 use crate::outcome::CallName;
 
-/// What the old session knew, as the application said it.
+/// What the old session was told, in the application's words.
 #[derive(Debug, Default)]
 pub(crate) struct Restore {
     log_level: Option<Json>,
-    /// By URI, with the params that subscribed to it.
+    /// The subscriptions by URI, with the params of each.
     subscriptions: BTreeMap<Box<str>, Json>,
-    /// The last description of the server.
+    /// The server's last description of itself.
     server: Option<Json>,
     /// What the session in force has yet to be told.
     pending: VecDeque<(&'static str, Json)>,
 }
 
 impl Restore {
-    /// Takes in how the server describes itself; says whether that differs from before.
+    /// Takes in how the server describes itself, and returns whether that has changed.
     pub(crate) fn is_another_server(&mut self, server: Option<&Json>) -> bool {
         let old = std::mem::replace(&mut self.server, server.cloned());
         old.is_some() && old.as_ref() != server
     }
 
-    /// The log level that the application wants, as JSON.
+    /// Returns the log level that the application has set, as JSON.
     pub(crate) fn log_level(&self) -> Option<Json> {
         self.log_level.as_ref()?.member("level")
     }
 
-    /// The resources that the application wants to hear of.
+    /// Returns the resources that the application has subscribed to.
     pub(crate) fn subscribed(&self) -> impl Iterator<Item = &str> {
         self.subscriptions.keys().map(|uri| &**uri)
     }
 
-    /// The server does not want to tell of this one.
+    /// Drops a subscription that the server refuses.
     pub(crate) fn forget(&mut self, uri: &str) {
         self.subscriptions.remove(uri);
     }
 
-    /// Remembers what a new session would have to be told again.
+    /// Remembers, from an answered call, what a new session must be told again.
     pub(crate) fn remember(&mut self, exchange: &Exchange) {
         #[derive(serde::Deserialize)]
         struct Resource {
@@ -85,7 +85,7 @@ impl Sessions {
 }
 
 impl Link {
-    /// Tells the new session what the old one knew. Nobody waits for it and nothing fails by it.
+    /// Tells the new session what the old one was told. No call waits for it, and none fails by it.
     pub(crate) fn restore_session(&mut self, now: Moment) {
         self.stop_restoring();
         let Some(ready) = self.session.ready() else { return };
@@ -105,7 +105,7 @@ impl Link {
         self.restore_more(now);
     }
 
-    /// The next few, and the alarm for those after them.
+    /// Sends the next few requests, and sets the timer for those after them.
     pub(crate) fn restore_more(&mut self, now: Moment) {
         let mut free = AT_ONCE.saturating_sub(self.calls.ids_where(is_restoring).len());
         while free > 0
@@ -120,14 +120,14 @@ impl Link {
         self.cx.timers.set(Timer::Restore, is_more.then_some(now + STEP));
     }
 
-    /// One of them is over.
+    /// Handles the end of a restoring request.
     pub(crate) fn restored(&mut self, _: Moment, exchange: &Exchange, answer: Option<&Answer>) {
         if !matches!(answer, Some(Answer::Result(_))) {
             self.session.restore_failed(&mut self.cx, exchange.call.clone());
         }
     }
 
-    /// The session is gone: the next one is told from the start.
+    /// Stops restoring, because the session is gone. The next session is told from the start.
     pub(crate) fn stop_restoring(&mut self) {
         self.session.restore.pending.clear();
         self.cx.timers.set(Timer::Restore, None);
@@ -141,9 +141,9 @@ fn is_restoring(exchange: &Exchange) -> bool {
     exchange.origin == Origin::Link(Purpose::Restore)
 }
 
-/// How many are out at once,
+/// How many restoring requests are out at once.
 const AT_ONCE: usize = 8;
-/// and how soon the next ones may follow: a hundred a second.
+/// The pause before the next requests may follow: with eight at once, a hundred a second.
 const STEP: Duration = Duration::from_millis(80);
 /// How long one of them may take, with all its repetitions.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -1,5 +1,5 @@
-//! What the body of every request of the stateless era carries, because the server remembers nothing: who asks
-//! and in which revision.
+//! The form of requests in the stateless era: each names the client and the revision, because the server
+//! remembers nothing.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -15,7 +15,7 @@ use crate::message::{Json, Meta, Params, notification_body, stateless_notificati
 use crate::output::Address;
 
 impl Sessions {
-    /// A request in the form of the era.
+    /// Returns the body of a request, in the form of the era.
     pub(crate) fn body(&self, era: Era, params: &Params, wire_id: u64, method: &str) -> Bytes {
         match era {
             Era::Legacy => params.request_body(wire_id, method),
@@ -23,8 +23,8 @@ impl Sessions {
         }
     }
 
-    /// The members of `_meta` that a stateless server wants with every request, and the log level that the
-    /// application asked for.
+    /// Returns the members of `_meta` that every request to a stateless server must carry, and the log level
+    /// that the application has set.
     pub(crate) fn meta(&self) -> Meta {
         let Identity { info, capabilities } = &self.identity;
         let version = Version::V2026_07_28;
@@ -36,7 +36,7 @@ impl Sessions {
         Meta { always, log_level: self.restore.log_level() }
     }
 
-    /// A notification in the form of the era.
+    /// Returns the body of a notification, in the form of the era.
     pub(crate) fn notification(&self, method: &str, params: Option<&Json>) -> Bytes {
         match self.era() {
             Era::Legacy => notification_body(method, params),
@@ -44,7 +44,7 @@ impl Sessions {
         }
     }
 
-    /// The headers of a request that the link makes for itself.
+    /// Returns the headers of a request that the link makes for itself.
     pub(crate) fn own_headers(&self, method: &str) -> Headers {
         if self.era() == Era::Legacy {
             return Headers::default();
@@ -54,7 +54,7 @@ impl Sessions {
         headers.into()
     }
 
-    /// Asks the server what it speaks, in the words of the stateless era.
+    /// Sends `server/discover`, in the form of the stateless era.
     pub(crate) fn send_discover(
         &mut self,
         cx: &mut Context,

@@ -1,4 +1,4 @@
-//! The turnover of sessions: one begins, one is lost, one cannot be had.
+//! The turnover of sessions: a session begins, is lost, or cannot be had.
 
 use super::Sessions;
 use super::renewal::{self, Opening, Ready, Session, Stage};
@@ -17,14 +17,14 @@ use crate::output::{Address, Verb};
 use crate::session::SessionId;
 
 impl Sessions {
-    /// What a stateless server said of itself, which needed no handshake.
+    /// Keeps the description of a stateless server, which `connect` brought without a handshake.
     pub(crate) fn note_server(&mut self, answer: Option<&Answer>) {
         if let (Session::Ready(ready), Some(Answer::Result(server))) = (&mut self.state, answer) {
             ready.server.get_or_insert_with(|| server.clone());
         }
     }
 
-    /// Stops listening to those who had time enough, and sets the alarm for the others.
+    /// Aborts abandoned handshakes and deletions whose time is up, and sets the timer for the others.
     pub(crate) fn forget_abandoned(&mut self, cx: &mut Context, now: Moment) {
         let patience = |owner: &Owner| match owner {
             Owner::Abandoned { until, .. } | Owner::Delete { until } => Some(*until),
@@ -39,7 +39,8 @@ impl Sessions {
         cx.timers.set(Timer::Abandoned, next);
     }
 
-    /// A handshake took too long. Its session may come into being after all; then it is deleted.
+    /// Abandons a handshake that took too long. If the server makes a session after all, that session is
+    /// deleted.
     pub(crate) fn abandon(
         &mut self,
         cx: &mut Context,
@@ -52,14 +53,14 @@ impl Sessions {
         self.forget_abandoned(cx, now);
     }
 
-    /// The session that is to be deleted, if there is one.
+    /// Ends the session in force and returns its address, if it must be deleted.
     pub(crate) fn end_session(&mut self, cx: &mut Context, now: Moment) -> Option<Address> {
         let ready = match std::mem::replace(&mut self.state, Session::Absent) {
             Session::Absent => return None,
             Session::Ready(ready) => ready,
             Session::Renewing(renewal) => match renewal.stage {
                 Stage::Initialized { ready, .. } => ready,
-                // The session may come into being while we leave: then it is deleted, too.
+                // The server may still make the session while the link closes. Then it is deleted, too.
                 Stage::Opening(Opening { attempt, opens, .. }) => {
                     self.abandon(cx, now, attempt, opens.carrier());
                     return None;
@@ -70,7 +71,7 @@ impl Sessions {
         Some(ready.address).filter(|to| to.session.is_some())
     }
 
-    /// An `initialize` that was given up on is answered after all.
+    /// Deletes the session of an abandoned `initialize` that was answered after all.
     pub(crate) fn abandoned_answered(
         &mut self,
         cx: &mut Context,
@@ -85,7 +86,7 @@ impl Sessions {
         }
     }
 
-    /// Deletes a session, without waiting for long.
+    /// Deletes a session, without waiting for the answer for long.
     pub(crate) fn say_goodbye(&mut self, cx: &mut Context, now: Moment, to: Address) {
         let until = now + HANDSHAKE_LIMIT;
         cx.send(NewRequest::new(Owner::Delete { until }, Verb::Delete, to));
@@ -101,7 +102,7 @@ impl Link {
             || self.outbound.awaits_session()
     }
 
-    /// Those who wait for a session learn that they wait in vain, or when to look again.
+    /// Ends the calls that wait for a session in vain, and sets the timers of the others.
     pub(crate) fn review_session_waiters(&mut self, now: Moment) {
         for id in self.calls.ids_where(waits_for_session) {
             self.review_session_waiter(now, id);
@@ -119,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Ends a call; one that waited for a session has what the server said last to the handshake.
+    /// Ends a call. One that waited for a session reports what the server last said to the handshake.
     pub(crate) fn end_waiter(&mut self, now: Moment, id: ExchangeId, ending: Ending) {
         if let Session::Renewing(renewal) = &self.session.state
             && let Some(exchange) = self.calls.get_mut(id)
@@ -130,7 +131,7 @@ impl Link {
         self.end(now, id, ending);
     }
 
-    /// Why a call that waits for a session need not wait any longer.
+    /// Returns why a call need not wait for a session any longer, if so.
     fn waits_in_vain(&self, now: Moment, exchange: &Exchange) -> Option<Ending> {
         let Session::Renewing(renewal) = &self.session.state else { return None };
         if !waits_for_session(exchange) || renewal.is_under_way() {
@@ -148,7 +149,7 @@ impl Link {
         left.is_zero().then(|| self.out_of_patience(exchange.id))
     }
 
-    /// The handshake cannot succeed: everybody who waits for it learns why.
+    /// Ends all calls that wait for a handshake that cannot succeed.
     pub(crate) fn fail_session_waiters(&mut self, now: Moment, ending: &Ending) {
         let mut said = None;
         if let Session::Renewing(renewal) = &mut self.session.state {
@@ -192,7 +193,7 @@ impl Link {
         }
     }
 
-    /// This session is gone; a late word about an older one changes nothing.
+    /// Gives up this session. News about an older session changes nothing.
     pub(crate) fn lose_session(&mut self, now: Moment, generation: Generation) {
         let is_current = self.session.ready().is_some_and(|ready| ready.generation() == generation);
         if !is_current || !self.session.can_lose_session() {
@@ -216,7 +217,7 @@ impl Link {
     }
 }
 
-/// Whether a call can only go on with a session.
+/// Whether a call waits for a session.
 pub(crate) fn waits_for_session(exchange: &Exchange) -> bool {
     matches!(exchange.state, State::Waiting(Waiting::Session { .. }))
 }

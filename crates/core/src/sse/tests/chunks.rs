@@ -1,4 +1,4 @@
-//! However a stream is cut, and whenever its items are taken: the items are the same.
+//! Every cut of a stream into chunks, and every pace of taking items, must give equal items.
 
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ proptest! {
     }
 }
 
-/// What the property test builds its streams from: line ends and fields most of all, then trouble.
+/// The pieces of the property test's streams: mostly line ends and fields, then invalid input.
 const PIECES: &[&[u8]] = &[
     b"\n",
     b"\r",

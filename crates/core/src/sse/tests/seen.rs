@@ -1,4 +1,4 @@
-//! What comes out of a decoder, in a form that a failed assertion can show.
+//! The items of a decoder, in a form that a failed assertion can show.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::sse::{Decoder, Item, TooLarge};
 
-/// How the feeding of chunks and the asking for items take turns.
+/// How feeding chunks and taking items alternate.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
     /// Every item is taken before the next chunk is fed.

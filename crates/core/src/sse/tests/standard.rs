@@ -1,10 +1,10 @@
-//! The standard once more, written for its reader: what the decoder is compared with.
+//! A second implementation of the standard, written for readability, to compare the decoder with.
 
 use std::time::Duration;
 
 use super::seen::{Fields, Seen};
 
-/// The steps of the standard on the whole stream as text, with no thought for speed.
+/// Follows the steps of the standard on the whole stream as text, without regard for speed.
 pub(super) fn by_the_standard(stream: &[u8]) -> Vec<Seen> {
     let text = String::from_utf8_lossy(stream);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

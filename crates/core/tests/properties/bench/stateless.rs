@@ -8,7 +8,7 @@ use ridethrough_core::{AttemptId, Era, ExchangeId, QuestionId};
 use super::{Bench, What, event, head, pick, result_text};
 
 impl Bench {
-    /// The server says which era it belongs to.
+    /// Lets the server name its era.
     pub(super) fn say_era(&mut self, attempt: AttemptId, wire_id: u64) {
         match self.speaks {
             Era::Legacy => self.refuse(attempt, 404, &error_text(wire_id, -32601, "")),
@@ -19,7 +19,7 @@ impl Bench {
         }
     }
 
-    /// A stateless server says that it listens to what is listened for.
+    /// Lets a stateless server acknowledge the standing stream.
     pub(super) fn acknowledge(&mut self, attempt: AttemptId, wire_id: u64) {
         let text = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{wire_id}}},"notifications":{{"toolsListChanged":true}}}}}}"#
@@ -27,7 +27,7 @@ impl Bench {
         self.link.handle_event(self.now, attempt, &event(None, &text, None));
     }
 
-    /// The request meets a server of the other era, which runs nothing.
+    /// Lets a server of the other era refuse the request, without running anything.
     pub(super) fn meet_other_era(&mut self, attempt: AttemptId, era: Era, wire_id: u64) {
         let (code, data) = match era {
             Era::Legacy => (-32022, r#","data":{"supported":["2026-07-28"]}"#),
@@ -36,7 +36,7 @@ impl Bench {
         self.refuse(attempt, 400, &error_text(wire_id, code, data));
     }
 
-    /// The request is refused with a code of the stateless era.
+    /// Refuses the request with a code of the stateless era.
     pub(super) fn refuse_with(&mut self, attempt: AttemptId, wire_id: u64, code: i64) {
         let data = match code {
             -32022 => r#","data":{"supported":["2027-01-01","2026-07-28"]}"#,
@@ -51,7 +51,7 @@ impl Bench {
         self.whole(attempt, head, body.to_owned());
     }
 
-    /// A stateless call needs input; `state` and questions are as the script says.
+    /// Asks for input for a stateless call; the script decides on `state` and the number of questions.
     pub(super) fn need_input(&mut self, attempt: AttemptId, state: Option<u8>, questions: u8) {
         let Some(out) = self.out.get(&attempt) else { return };
         let (What::Call(number), Era::Modern) = (out.what, out.era) else { return };
@@ -81,7 +81,7 @@ impl Bench {
         }
     }
 
-    /// The application gives what was asked for, or refuses to.
+    /// Lets the application give the input that was asked for, or refuse to.
     pub(super) fn give_input(&mut self, which: u8, is_given: bool) {
         let open: Vec<QuestionId> = self.questions.iter().copied().collect();
         let Some(question) = pick(&open, which) else { return };
@@ -94,7 +94,7 @@ impl Bench {
         self.link.answer(self.now, question, &answer);
     }
 
-    /// The application gives one of its calls up: it ends, and what is out for it is closed.
+    /// Lets the application cancel a call: it ends, and what is out for it is closed.
     pub(super) fn cancel(&mut self, id: ExchangeId) {
         let Some(number) = self.by_exchange.get(&id).copied() else { return };
         if let Some(call) = self.calls.get_mut(&number) {

@@ -1,4 +1,4 @@
-//! How many calls go out: places in flight, and the gates that a busy server closes.
+//! Letting calls out within the places in flight, and holding them at the gates that a busy server closes.
 
 use std::time::Duration;
 
@@ -16,9 +16,10 @@ use crate::message::Answer;
 use crate::moment::Moment;
 use crate::outcome::{Kind, Reason};
 
-/// How long the link's own question at a gate may take.
+/// How long the link waits for an answer when it asks whether a server that closed a gate serves again.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
-/// One absurd hint must not shut a client out for ever: later calls may ask once an hour.
+/// The longest time that a gate stays closed. One absurd `Retry-After` must not shut a client out for ever:
+/// later calls may ask once an hour.
 const LONGEST_GATE: Duration = Duration::from_secs(3600);
 
 impl Link {
@@ -28,14 +29,14 @@ impl Link {
         }
     }
 
-    /// The connection can carry so many calls at once.
+    /// Sets how many calls the connection can carry at once.
     pub(crate) fn capacity_changed(&mut self, now: Moment, calls: usize) {
         self.admission.places.set_capacity(calls);
         self.fill_places(now);
     }
 
-    /// Lets out those who have waited longest for a place. The loop that is running takes the places that
-    /// are given back meanwhile, too.
+    /// Lets out the calls that have waited longest for a place. A call that gives its place back meanwhile is
+    /// served by the loop that is already running.
     pub(crate) fn fill_places(&mut self, now: Moment) {
         if !self.admission.places.begin_filling() {
             return;
@@ -46,7 +47,7 @@ impl Link {
         self.admission.places.end_filling();
     }
 
-    /// Row 2: waits for the time that the server asked for, and lets others wait with it.
+    /// Row 2: lets a call wait for the time that the server asked for, and later calls of its kind with it.
     pub(crate) fn wait_as_asked(
         &mut self,
         now: Moment,
@@ -61,7 +62,7 @@ impl Link {
         }
     }
 
-    /// Row 2 happened to a call: others of its kind wait with it, whatever becomes of that call.
+    /// Row 2: closes the gate for calls of this kind, whatever becomes of the call that was deferred.
     pub(crate) fn close_gate(
         &mut self,
         now: Moment,
@@ -86,7 +87,7 @@ impl Link {
         self.set_gate_alarm();
     }
 
-    /// Waits at a gate, unless the call's own time is over before the gate can open.
+    /// Lets a call wait at a gate, or ends it if its deadline comes before the gate can open.
     pub(crate) fn wait_at_gate(
         &mut self,
         now: Moment,
@@ -98,7 +99,7 @@ impl Link {
         if until < exchange.deadline.at {
             self.wait(now, id, Waiting::Gate);
             self.set_gate_alarm();
-            // A call that waits for its time is not in flight: others may have its place.
+            // A call that waits at a gate is not in flight: another call may have its place.
             return self.give_place_back(now, id);
         }
         let reason =
@@ -129,7 +130,8 @@ impl Link {
         self.set_gate_alarm();
     }
 
-    /// A server that asked for a long time may serve sooner: the link asks now and then, for all.
+    /// Asks the server, for all calls that wait, whether it serves again: one that asked for a long time may
+    /// serve sooner.
     fn ask_at_gate(&mut self, now: Moment) {
         let is_asked = |exchange: &Exchange| exchange.origin.question() == Some(Purpose::Gate);
         if self.session.ready().is_some() && self.calls.ids_where(is_asked).is_empty() {
@@ -138,7 +140,7 @@ impl Link {
         }
     }
 
-    /// What a server says that asked for a long time.
+    /// Opens the gate of the whole server if it answered the link's own question by a result.
     pub(crate) fn gate_told(&mut self, now: Moment, word: OwnOutcome) {
         let serves = matches!(&word, OwnOutcome::Answered(reply)
             if matches!(reply.reading, PostReading::Answer(Answer::Result(_))));
@@ -147,7 +149,7 @@ impl Link {
         }
     }
 
-    /// A canary had an outcome other than row 2.
+    /// Opens the gates whose canary had an outcome other than row 2.
     pub(crate) fn canary_returned(&mut self, now: Moment, id: ExchangeId) {
         let opened = self.admission.gates.canary_returned(now, id);
         self.gates_opened(now, opened);

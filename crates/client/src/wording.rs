@@ -1,38 +1,38 @@
-//! What happens on the link, in words for people.
+//! Events of the link, in words for people.
 //!
-//! An [`Event`] has fields and no sentences. Whoever shows events to a person finds the sentences here.
+//! An [`Event`] has fields and no sentences; this module has the sentences.
 
 use std::time::Duration;
 
 use ridethrough_core::event::Remedy;
 use ridethrough_core::{CallName, Era, Event, Moment, Reason};
 
-/// How much a piece of news matters.
+/// The importance of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Everything else, for whoever wants to know it all.
+    /// Any other event, for a complete record.
     Detail,
-    /// It goes well again.
+    /// Something works again.
     Recovery,
     /// Something went wrong.
     Trouble,
-    /// Nothing went wrong, and everybody should know it.
+    /// Nothing went wrong, but people should know it.
     Warning,
 }
 
-/// A piece of news.
+/// An event in words.
 #[derive(Clone, Debug)]
-pub struct News {
-    /// How much it matters.
+pub struct Wording {
+    /// Its importance.
     pub weight: Weight,
-    /// The name of the event, for machines.
+    /// The name of the event, for programs.
     pub name: &'static str,
-    /// What happened, in one line. It may quote a server: a terminal must not be shown it as it is.
+    /// What happened, in one line. It may quote a server, and must be made safe before a terminal shows it.
     pub words: String,
 }
 
-/// Says what an event means; `now` is the moment it was seen. The words may be those of a server.
-pub fn of(event: &Event, now: Moment) -> News {
+/// Returns the wording of an event; `now` is the moment it was seen. The words may be those of a server.
+pub fn of(event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble};
 
     let (weight, name, words) = match event {
@@ -42,7 +42,7 @@ pub fn of(event: &Event, now: Moment) -> News {
                 format!("the server keeps failing: calls are held back {}", within(*until, now));
             (Trouble, "breakerOpened", words)
         }
-        // The handshake is nobody's call, and its first request has another name in each era.
+        // The handshake belongs to no call, and its first request has another name in each era.
         Event::CallEnded { kind: None, attempts: 0, elapsed, .. } => {
             (Detail, "callEnded", format!("the handshake took {}", time(*elapsed)))
         }
@@ -88,11 +88,11 @@ pub fn of(event: &Event, now: Moment) -> News {
         }
         other => return of_the_link(other, now),
     };
-    News { weight, name, words }
+    Wording { weight, name, words }
 }
 
-/// What concerns sessions, the standing stream and the server as a whole.
-fn of_the_link(event: &Event, now: Moment) -> News {
+/// Returns the wording of events about sessions, the standing stream and the server as a whole.
+fn of_the_link(event: &Event, now: Moment) -> Wording {
     use Weight::{Detail, Recovery, Trouble, Warning};
 
     let (weight, name, words) = match event {
@@ -174,10 +174,10 @@ fn of_the_link(event: &Event, now: Moment) -> News {
             "unreadableEvent",
             "an event was no JSON-RPC message; it was skipped".to_owned(),
         ),
-        // The library may learn new kinds before there are words for them here.
+        // The core may have new kinds of events before there are words for them here.
         _ => (Detail, "other", "something for which there are no words here".to_owned()),
     };
-    News { weight, name, words }
+    Wording { weight, name, words }
 }
 
 fn remedied(remedy: Remedy, now: Moment) -> String {
@@ -201,7 +201,7 @@ fn within(at: Moment, now: Moment) -> String {
     format!("in {}", time(at.since(now)))
 }
 
-/// A time with as many digits as people want.
+/// Returns a time with as many digits as people want.
 pub fn time(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1e3),

@@ -1,0 +1,58 @@
+//! When a refresh token may be sent again after a refresh that brought nothing.
+
+use std::time::Duration;
+
+use crate::timestamp::Timestamp;
+
+/// Waits longer after each failure, and counts refusals that are equal.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    failures: u32,
+    /// Whether the one repetition without a wait was used.
+    has_repeated: bool,
+    wait: Option<Wait>,
+    refusals: Vec<(Timestamp, String)>,
+}
+
+#[derive(Debug)]
+struct Wait {
+    from: Timestamp,
+    length: Duration,
+}
+
+impl Backoff {
+    /// Until when to wait; `None` if it is over. A clock that was set back does not make it longer.
+    pub(super) fn until(&self, now: Timestamp) -> Option<Timestamp> {
+        let wait = self.wait.as_ref()?;
+        let end = wait.from + wait.length;
+        (wait.from <= now && now < end).then_some(end)
+    }
+
+    /// Waits from now on, at least as long as the server asks for.
+    pub(super) fn wait(&mut self, now: Timestamp, retry_after: Option<Duration>) {
+        let length = FIRST.saturating_mul(1 << self.failures.min(10)).min(LONGEST);
+        let asked = retry_after.unwrap_or_default().min(LONGEST_ASKED);
+        self.failures = self.failures.saturating_add(1);
+        self.wait = Some(Wait { from: now, length: length.max(asked) });
+    }
+
+    /// Whether the one repetition without a wait is still to be had; it is not after this.
+    pub(super) const fn take_repetition(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_repeated, true)
+    }
+
+    /// Counts a refusal; whether there were three of them with this code within ten minutes.
+    pub(super) fn count_refusal(&mut self, now: Timestamp, code: &str) -> bool {
+        self.refusals.retain(|(at, _)| now.since(*at) < WINDOW);
+        self.refusals.push((now, code.to_owned()));
+        let equal = self.refusals.iter().filter(|(_, known)| known == code).count();
+        equal >= MOST_EQUAL
+    }
+}
+
+const FIRST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(5 * 60);
+/// A server that asks for more is asked again all the same: its mind may change.
+const LONGEST_ASKED: Duration = Duration::from_secs(60 * 60);
+const WINDOW: Duration = Duration::from_secs(10 * 60);
+const MOST_EQUAL: usize = 3;

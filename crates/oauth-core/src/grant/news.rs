@@ -1,0 +1,190 @@
+//! What happened in the world: answers of the store and the token endpoint, refusals of a server.
+
+use std::time::Duration;
+
+use super::{
+    AccessRefusal, Effect, Grant, Held, LoginReason, RefreshOutcome, RepeatScope, Then, Work,
+};
+use crate::secret::Secret;
+use crate::timestamp::Timestamp;
+use crate::token_answer::TokenError;
+use crate::tokens::Tokens;
+
+impl Grant {
+    /// The server did not accept this access token. `None` if that asks nothing of us.
+    pub fn token_refused(
+        &mut self,
+        now: Timestamp,
+        token: &Secret,
+        refusal: AccessRefusal,
+    ) -> Option<Effect> {
+        let Some(held) = self.held.as_mut().filter(|held| held.tokens.access == *token) else {
+            // An older token: there are newer ones, or none.
+            return (refusal == AccessRefusal::Token).then(|| self.decide(now));
+        };
+        if refusal == AccessRefusal::OtherClientError && held.is_live(now) {
+            return None;
+        }
+        // Of a token that has ended nothing else is to be expected.
+        if !held.is_refused && held.is_live(now) {
+            let is_too_often = self.refused.count(now);
+            if is_too_often || held.is_fresh(now) {
+                held.stopped.get_or_insert(LoginReason::FreshTokenRefused);
+            }
+        }
+        held.is_refused = true;
+        Some(self.decide(now))
+    }
+
+    /// What the store holds. `None` if nobody asked for it, or not any more.
+    pub fn handle_store(
+        &mut self,
+        now: Timestamp,
+        id: u64,
+        stored: Option<Tokens>,
+    ) -> Option<Effect> {
+        let Work::AskingStore { id: asked, then } = &self.work else { return None };
+        if *asked != id {
+            return None;
+        }
+        let then = then.clone();
+        self.work = Work::Idle;
+        let is_adopted = stored.is_some_and(|stored| self.adopt(stored));
+        let usable = self.held.as_ref().filter(|held| held.is_usable(now));
+        Some(match (is_adopted, then, usable) {
+            (true, _, Some(held)) => Effect::UseToken(held.tokens.access.clone()),
+            // Expired, but newer: its refresh token is the one to send. The lock may not be ours yet.
+            (true, Then::Login(_), None) => self.decide(now),
+            (_, Then::Refresh, _) => self.refresh(now),
+            (false, Then::Login(why), _) => Effect::LoginNeeded(why),
+        })
+    }
+
+    /// The store could not be read, or its lock not be had: nothing is sent.
+    pub fn handle_store_failure(&mut self, now: Timestamp, id: u64) -> Option<Effect> {
+        let Work::AskingStore { id: asked, then } = &self.work else { return None };
+        if *asked != id {
+            return None;
+        }
+        let then = then.clone();
+        self.work = Work::Idle;
+        Some(match then {
+            Then::Login(why) => Effect::LoginNeeded(why),
+            Then::Refresh => self.wait_and_decide(now, None),
+        })
+    }
+
+    /// What became of a refresh. `None` if it is not under way any more.
+    pub fn handle_refresh(
+        &mut self,
+        now: Timestamp,
+        id: u64,
+        outcome: RefreshOutcome,
+    ) -> Option<Effect> {
+        let Work::Refreshing { id: asked, scope } = &self.work else { return None };
+        if *asked != id {
+            return None;
+        }
+        let had_scope = scope.is_some();
+        self.work = Work::Idle;
+        Some(match outcome {
+            RefreshOutcome::Answered(Ok(tokens)) => self.renewed(tokens),
+            RefreshOutcome::Answered(Err(error)) => self.refresh_failed(now, error, had_scope),
+            RefreshOutcome::Lost => self.at_once_or_later(now),
+        })
+    }
+
+    fn renewed(&mut self, tokens: Tokens) -> Effect {
+        let tokens = match &self.held {
+            Some(held) => tokens.renewing(&held.tokens),
+            None => tokens,
+        };
+        self.held = Some(Held::new(tokens.clone()));
+        Effect::StoreAndUse(tokens)
+    }
+
+    fn refresh_failed(&mut self, now: Timestamp, error: TokenError, had_scope: bool) -> Effect {
+        match error {
+            TokenError::GrantDead { words } => self.stop(now, LoginReason::GrantDead(words)),
+            TokenError::ClientDead { words } => self.stop(now, LoginReason::ClientDead(words)),
+            TokenError::InvalidScope { .. } if had_scope => {
+                // The server does not want what it granted itself; without it, it may.
+                self.repeat_scope = RepeatScope::No;
+                self.refresh(now)
+            }
+            TokenError::InvalidScope { words } => self.refresh_refused(now, "invalid_scope", words),
+            TokenError::InvalidTarget { words } => {
+                self.refresh_refused(now, "invalid_target", words)
+            }
+            TokenError::Refused { code, words, .. } => {
+                self.refresh_refused(now, code.as_deref().unwrap_or_default(), words)
+            }
+            TokenError::Transient { retry_after, .. } => self.wait_and_decide(now, retry_after),
+            // The request was refused for its form; the next one has the nonce.
+            TokenError::UseDpopNonce(_) => self.at_once_or_later(now),
+            // No answers to a refresh.
+            TokenError::AuthorizationPending | TokenError::SlowDown => {
+                self.wait_and_decide(now, None)
+            }
+        }
+    }
+
+    /// One refusal may be a mistake of the server's; three equal ones are its mind. The refresh token is
+    /// kept, because it may still be good.
+    fn refresh_refused(&mut self, now: Timestamp, code: &str, words: String) -> Effect {
+        let is_enough =
+            self.held.as_mut().is_some_and(|held| held.backoff.count_refusal(now, code));
+        if is_enough {
+            return self.stop(now, LoginReason::RefreshRefused(words));
+        }
+        self.wait_and_decide(now, None)
+    }
+
+    fn stop(&mut self, now: Timestamp, why: LoginReason) -> Effect {
+        if let Some(held) = &mut self.held {
+            held.stopped = Some(why);
+        }
+        self.decide(now)
+    }
+
+    /// Servers that replace refresh tokens forgive the old one for a short time only, so that the first
+    /// repetition does not wait.
+    fn at_once_or_later(&mut self, now: Timestamp) -> Effect {
+        let is_first = self.held.as_mut().is_some_and(|held| held.backoff.take_repetition());
+        if is_first { self.refresh(now) } else { self.wait_and_decide(now, None) }
+    }
+
+    fn wait_and_decide(&mut self, now: Timestamp, retry_after: Option<Duration>) -> Effect {
+        if let Some(held) = &mut self.held {
+            held.backoff.wait(now, retry_after);
+        }
+        self.decide(now)
+    }
+
+    /// Takes tokens that another process has stored, if they are newer than ours.
+    fn adopt(&mut self, stored: Tokens) -> bool {
+        let is_newer = self.held.as_ref().is_none_or(|held| {
+            let is_other = held.tokens.access != stored.access
+                || (stored.refresh.is_some() && held.tokens.refresh != stored.refresh);
+            is_other && stored.received_at >= held.tokens.received_at
+        });
+        if is_newer {
+            let old = self.held.replace(Held::new(stored));
+            if let (Some(old), Some(new)) = (old, &mut self.held) {
+                new.keep_experience_of(old);
+            }
+        }
+        is_newer
+    }
+}
+
+impl Held {
+    /// What a server said about a refresh token holds for it in whatever company it is found.
+    fn keep_experience_of(&mut self, old: Self) {
+        if self.tokens.refresh != old.tokens.refresh {
+            return;
+        }
+        self.backoff = old.backoff;
+        self.stopped = old.stopped.filter(|why| *why != LoginReason::FreshTokenRefused);
+    }
+}

@@ -1,0 +1,37 @@
+//! The two documents of discovery as they are read: the protected resource (RFC 9728) and the
+//! authorization server (RFC 8414, OpenID Connect Discovery).
+//!
+//! Only what we use is kept. A member of the wrong type counts as absent, because servers are careless
+//! with members that few read; a required member that is absent makes it no such document.
+
+mod authorization_server;
+mod pins;
+mod protected_resource;
+#[cfg(test)]
+mod tests;
+
+pub use authorization_server::{AuthorizationServer, MetadataSource};
+pub use pins::{PinnedEndpoints, Swapped};
+pub use protected_resource::ProtectedResource;
+
+use crate::address::AddressError;
+
+/// Why a body is not the document that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// A URL that must not be used.
+    #[error("its `{member}` cannot be used: {why}")]
+    Address {
+        /// The member.
+        member: &'static str,
+        /// What is wrong with it.
+        why: AddressError,
+    },
+    /// A required member is absent, empty or of the wrong type.
+    #[error("it has no `{0}`")]
+    Missing(&'static str),
+    /// No JSON object: a page of a web application, most of the time.
+    #[error("it is no JSON object")]
+    NotAnObject,
+}

@@ -1,0 +1,58 @@
+//! What is stored of a grant, and under which name.
+//!
+//! A grant belongs to a resource, an issuer, a client and a profile, so that tokens of one server are
+//! never found for another. Records carry a version of the layout only: an update of the program must
+//! not log people out. Members that a newer program wrote are kept.
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::address::HttpUrl;
+
+pub use record::{GrantRecord, RecordError};
+
+/// What a grant belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GrantKey {
+    /// The MCP server: `resource` as it is sent, or its URL without query.
+    pub resource: String,
+    /// The issuer.
+    pub issuer: String,
+    /// The client.
+    pub client_id: String,
+    /// The person's name for one of several accounts; empty is the usual one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub profile: String,
+}
+
+impl GrantKey {
+    /// The name of the grant's file: the host for people, and a digest of everything.
+    ///
+    /// It holds no secret, is the same on every platform, and is safe on file systems that ignore case.
+    pub fn file_name(&self) -> String {
+        format!("{}-{}.json", self.host(), self.digest())
+    }
+
+    fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for part in [&self.resource, &self.issuer, &self.client_id, &self.profile] {
+            // With its length in front, no part can be taken for the end of another.
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part.as_bytes());
+        }
+        digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn host(&self) -> String {
+        let url = HttpUrl::parse(&self.resource).ok();
+        let host = url.as_ref().map_or("server", HttpUrl::host);
+        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-.".contains(*letter);
+        host.chars().filter(is_plain).take(LONGEST_HOST).collect()
+    }
+}
+
+const LONGEST_HOST: usize = 60;

@@ -1,0 +1,108 @@
+//! The record of a grant.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::GrantKey;
+use crate::client::Client;
+use crate::metadata::{AuthorizationServer, DocumentError, PinnedEndpoints};
+use crate::scope::ScopeSet;
+use crate::secret::Secret;
+use crate::tokens::Tokens;
+
+/// Everything that is stored of one grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GrantRecord {
+    version: u32,
+    /// What it belongs to.
+    #[serde(flatten)]
+    pub key: GrantKey,
+    /// The URL of the MCP server, without its query: what a record is looked for by.
+    pub server_url: String,
+    /// What to send as `resource`; `None` if the parameter is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_parameter: Option<String>,
+    /// The client.
+    pub client: Client,
+    /// The scopes that were requested, to which a demand for more is added.
+    #[serde(default)]
+    pub requested: ScopeSet,
+    /// The tokens; `None` after a logout that kept the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// Where the endpoints were at the login.
+    pub endpoints: PinnedEndpoints,
+    /// The metadata of the authorization server, so that a restart guesses nothing.
+    metadata: Value,
+    /// What a newer program wrote.
+    #[serde(flatten)]
+    unknown: Map<String, Value>,
+}
+
+impl GrantRecord {
+    /// A record of a login at this server by this client.
+    pub fn new(
+        key: GrantKey,
+        server_url: &str,
+        client: Client,
+        server: &AuthorizationServer,
+    ) -> Self {
+        Self {
+            version: VERSION,
+            key,
+            server_url: server_url.to_owned(),
+            resource_parameter: None,
+            client,
+            requested: ScopeSet::default(),
+            tokens: None,
+            endpoints: PinnedEndpoints::of(server),
+            metadata: server.to_json(),
+            unknown: Map::new(),
+        }
+    }
+
+    /// Reads a record.
+    pub fn read(text: &str) -> Result<Self, RecordError> {
+        let value: Value = serde_json::from_str(text).map_err(|_| RecordError::Unreadable)?;
+        let version = value.get("version").and_then(Value::as_u64).unwrap_or_default();
+        if version > u64::from(VERSION) {
+            return Err(RecordError::Newer(version));
+        }
+        serde_json::from_value(value).map_err(|_| RecordError::Unreadable)
+    }
+
+    /// The text to store, in a file that only its owner can read.
+    pub fn write(&self) -> Secret {
+        // Names are texts and nothing in it can fail to be written.
+        Secret::new(serde_json::to_string_pretty(self).unwrap_or_default())
+    }
+
+    /// The authorization server as it was at the login.
+    pub fn server(&self) -> Result<AuthorizationServer, DocumentError> {
+        AuthorizationServer::from_json(&self.metadata.to_string())
+    }
+
+    /// Whether exactly these tokens are stored: the condition for deleting or replacing them.
+    ///
+    /// Another process may have stored newer ones, which a loser must not delete.
+    pub fn holds(&self, tokens: &Tokens) -> bool {
+        self.tokens.as_ref().is_some_and(|stored| {
+            stored.access == tokens.access && stored.refresh == tokens.refresh
+        })
+    }
+}
+
+/// Why a record cannot be used. It is left as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// A newer program wrote it.
+    #[error("it was written by a newer version (layout {0}); update this program")]
+    Newer(u64),
+    /// It is no record. The text is not shown: it may hold secrets.
+    #[error("it is no record of a login; log in again")]
+    Unreadable,
+}
+
+const VERSION: u32 = 1;

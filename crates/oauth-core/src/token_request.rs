@@ -1,0 +1,101 @@
+//! Requests to the token endpoint and its neighbours: what is sent, and to whom.
+//!
+//! A request is a POST of a form, without following redirects. It holds secrets, so that `Debug` shows
+//! where it goes and what it is about, and nothing else. A client, a code or an assertion goes to the
+//! issuer that it belongs to, or no request is made.
+
+mod requests;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::address::HttpUrl;
+use crate::form;
+use crate::secret::Secret;
+
+pub use requests::{ClientAuthentication, IdJagExchange, TokenRequests};
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Tokens for a code.
+    AuthorizationCode,
+    /// Tokens for the client itself.
+    ClientCredentials,
+    /// A code for a device.
+    DeviceAuthorization,
+    /// Tokens for a device.
+    DeviceCode,
+    /// Tokens for an assertion.
+    JwtBearer,
+    /// New tokens for old.
+    RefreshToken,
+    /// The end of a token.
+    Revocation,
+    /// One kind of token for another.
+    TokenExchange,
+}
+
+/// A request to an endpoint of an authorization server.
+#[derive(Clone)]
+pub struct TokenRequest {
+    url: HttpUrl,
+    asked: Asked,
+    form: Vec<(&'static str, Secret)>,
+    authorization: Option<Secret>,
+    dpop: Option<Secret>,
+}
+
+impl TokenRequest {
+    /// Where to POST; without following redirects.
+    pub const fn url(&self) -> &HttpUrl {
+        &self.url
+    }
+
+    /// What it is about, which decides how its answer is read.
+    pub const fn asked(&self) -> Asked {
+        self.asked
+    }
+
+    /// The headers. `Authorization` and `DPoP` are marked so that lower layers do not print them.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        // Without it some servers answer in a form (GitHub).
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert(CONTENT_TYPE, form);
+        let secrets =
+            [(AUTHORIZATION, &self.authorization), (HeaderName::from_static("dpop"), &self.dpop)];
+        for (name, secret) in secrets {
+            let Some(secret) = secret else { continue };
+            // Both are base64 with a few signs, which a header can carry.
+            if let Ok(mut value) = HeaderValue::from_str(secret.expose()) {
+                value.set_sensitive(true);
+                headers.insert(name, value);
+            }
+        }
+        headers
+    }
+
+    /// The body, `application/x-www-form-urlencoded`.
+    pub fn body(&self) -> Secret {
+        Secret::new(form::write(self.form.iter().map(|(name, value)| (*name, value.expose()))))
+    }
+
+    /// The same request with a DPoP proof.
+    #[must_use]
+    pub fn with_dpop(mut self, proof: Secret) -> Self {
+        self.dpop = Some(proof);
+        self
+    }
+}
+
+impl fmt::Debug for TokenRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenRequest({:?}, {})", self.asked, self.url)
+    }
+}
