@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 pub(crate) struct Lines<R> {
     source: R,
     buffer: LineBuffer,
-    /// The beginning of this line was thrown away.
+    /// Whether the beginning of this line was dropped.
     is_skipping: bool,
     limit: usize,
 }

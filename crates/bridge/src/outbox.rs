@@ -132,7 +132,7 @@ fn behind(params: Option<&Json>) -> String {
     params.map(|params| format!(",\"params\":{}", params.as_str())).unwrap_or_default()
 }
 
-/// More than the largest message that is passed on, several times.
+/// The bound on unread messages; several times the largest message that is passed on.
 const ROOM: usize = 64 << 20;
 /// The size of one write: as much as a pipe holds, so that a slow reader is seen to read.
 const PART: usize = 64 << 10;

@@ -26,7 +26,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// line without an end is incomplete and is dropped. Nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, TooLong> {
         loop {
-            // Lines are kept for long: one must not hold what was read with it.
+            // Lines are kept for long, so a line must not keep the bytes in memory that were read with it.
             while let Some(line) = self.buffer.cut_alone() {
                 if !is_blank(&line) {
                     return Ok(Some(line));

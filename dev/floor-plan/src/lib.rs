@@ -1,9 +1,9 @@
 //! Checks that the workspace matches `floor-plan.toml`: imports point down only, and platforms are named in
 //! one place.
 //!
-//! Nothing below may know anything above, neither between crates nor between the modules of one;
-//! a new file must be given a floor before it passes, and modules do not import each other in a circle. The
-//! rules are in [`modules`], [`circles`], [`names`], [`crates`] and [`platforms`], and look at data; [`workspace`] is the
+//! No lower floor may know anything of an upper one, neither between crates nor between the modules of one. A
+//! new file fails until it has a floor, and modules do not import each other in a circle. The rules are in
+//! [`modules`], [`circles`], [`names`], [`crates`] and [`platforms`], and look at data; [`workspace`] is the
 //! only part that touches the disk.
 
 pub mod breach;

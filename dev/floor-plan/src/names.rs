@@ -1,7 +1,7 @@
-//! The rule on names: within a crate no two types have the same one.
+//! The rule on names: within a crate every type has a name of its own.
 //!
-//! A search for a type finds that type. Files that take the place of others in some builds are left out, and
-//! so is everything inside a function, a block or an inline module.
+//! A search for a type then finds only that type. Files that take the place of others in some builds are left
+//! out, and so is everything inside a function, a block or an inline module.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub fn check(crate_name: &str, stand_ins: &[String], sources: &[Source]) -> Vec<
     told.collect()
 }
 
-/// The names of the types that stand at the top of a file.
+/// The names of the types at the top level of a file.
 fn types<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let (mut depth, mut found) = (0_usize, Vec::new());
     for (at, token) in tokens.iter().enumerate() {

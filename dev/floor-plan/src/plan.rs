@@ -35,7 +35,7 @@ pub struct CratePlan {
     /// Modules of one folder, by their paths, that are one idea in several files and may import each other.
     #[serde(default)]
     pub together: Vec<Vec<String>>,
-    /// Files below its `src` that take the place of others in some builds, and so have the same names.
+    /// Files below its `src` that take the place of others in some builds, and therefore repeat their names.
     #[serde(default)]
     pub stand_ins: Vec<String>,
 }

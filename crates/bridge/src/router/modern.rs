@@ -280,7 +280,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
                 self.announce(method, params.as_ref());
             }
             notification::LOG if is_modern && self.modern.level.is_none() => {}
-            // What the revision does not have, or has for those who listen only.
+            // The revision does not have these, or has them on `subscriptions/listen` only.
             notification::ELICITATION_COMPLETE
             | "notifications/tasks"
             | "notifications/tasks/status"

@@ -124,9 +124,9 @@ impl<W: AsyncWrite + Unpin> Router<W> {
         match method {
             // The client itself sends it, in each of its sessions.
             "notifications/initialized" => false,
-            // The client knows by which id the upstream knows the request, and whether it does.
+            // The client knows the id of the request at the upstream, and whether it was sent.
             notification::CANCELLED => false,
-            // Such an upstream asks for them when a call needs them.
+            // A stateless upstream asks for roots when a call needs them.
             "notifications/roots/list_changed" => !self.is_stateless,
             _ => true,
         }
@@ -240,7 +240,7 @@ impl<W: AsyncWrite + Unpin> Router<W> {
     /// Handles a message of the upstream that is not an answer.
     pub(super) fn hand_over(&mut self, delivered: Delivered) {
         match delivered {
-            // It names the upstream's id of a question. `Withdrawn` says the same in ours.
+            // It names the upstream's id of a question. `Withdrawn` says it by the bridge's id.
             Delivered::Notification { method, .. } if &*method == notification::CANCELLED => {}
             Delivered::Notification { exchange, method, params } => {
                 self.tell_host(exchange, &method, params);
