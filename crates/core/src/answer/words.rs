@@ -21,7 +21,7 @@ pub fn names_no_handshake(words: &str) -> bool {
 }
 
 /// The words of a refusal, without markup. `None` if it says nothing.
-pub(crate) fn of_refusal(content: Content, body: &[u8]) -> Option<String> {
+pub fn of_refusal(content: Content, body: &[u8]) -> Option<String> {
     // Whatever is cut off here would be cut off below.
     let start = &body[..body.len().min(LONGEST_READ)];
     if let Ok(Incoming::One(Message::Response { answer, .. })) =
