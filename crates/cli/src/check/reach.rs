@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 
 use ridethrough::probe::Line;
-use ridethrough::{Advice, Cause, Endpoint, Failure};
+use ridethrough::{Cause, Endpoint, Failure};
 
 use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
 use crate::exit::Exit;
+use crate::in_flags;
 use crate::target::is_safe_from_listeners;
 
 /// Connects; if that fails, the finding says why and what to do.
@@ -64,7 +65,11 @@ fn connected(line: &Line, has_name: bool) -> Finding {
 
 fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     let at = endpoint.authority();
-    let said = failure.advice.map(Advice::words);
+    if let Some(what) = in_flags::of_proxy(failure) {
+        return Subject::Reach.bad("proxy", what).advise(in_flags::PROXY);
+    }
+    let said = failure.advice.map(|it| in_flags::told(it.words()));
+    let said = said.as_deref();
     let (what, advice) = match failure.cause {
         Cause::NameUnknown => (
             format!("the name `{}` is not known", endpoint.host_to_resolve()),

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::near;
 use crate::out::{Colour, painted};
+use crate::secrets;
 
 /// What `prompt` is asked for.
 #[derive(clap::Args)]
@@ -38,7 +39,8 @@ impl Args {
         let pairs =
             arguments::texts(&self.arguments).map_err(|fault| self.misuse(talk, &[fault]))?;
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.name)).transpose()?;
-        let prompts = talk.timed(talk.client.prompts()).await?;
+        let prompts = talk.timed(talk.client.prompts()).await;
+        let prompts = talk.listed("prompts", prompts).await?;
         let faults = self.faults(&pairs, &prompts);
         if !faults.is_empty() {
             return Err(self.misuse(talk, &faults).into());
@@ -61,11 +63,15 @@ impl Args {
     fn faults(&self, pairs: &[(String, String)], prompts: &[Prompt]) -> Vec<String> {
         let Some(prompt) = prompts.iter().find(|prompt| prompt.name == self.name) else {
             let names: Vec<_> = prompts.iter().map(|it| it.name.as_str()).collect();
+            if names.is_empty() {
+                return vec!["the server has no prompts".to_owned()];
+            }
             let meant = near::question(&self.name, names.iter().copied());
             let meant = meant.map(|it| format!("; {it}")).unwrap_or_default();
+            let told = format!("{}{meant}", names.join(", "));
             return vec![format!(
-                "the server lists no such prompt, but {}{meant}",
-                names.join(", ")
+                "the server lists no such prompt, but {}",
+                secrets::masked(&told)
             )];
         };
         let known = |key: &str| prompt.arguments.iter().any(|it| it.name == key);
@@ -73,14 +79,14 @@ impl Args {
         let missing = prompt.arguments.iter().filter(|it| it.required && !is_given(&it.name));
         let missing = missing.map(|it| {
             let about = it.description.as_deref().map(|it| format!(" ({it})")).unwrap_or_default();
-            format!("`{}` is missing{about}", it.name)
+            secrets::masked(&format!("`{}` is missing{about}", it.name))
         });
         let unknown = pairs.iter().filter(|(key, _)| !known(key));
         missing.chain(unknown.map(|(key, _)| format!("`{key}` is not known"))).collect()
     }
 
     fn misuse(&self, talk: &Talk, faults: &[String]) -> Misuse {
-        let faults: Vec<_> = faults.iter().map(|fault| safe::line(fault)).collect();
+        let faults: Vec<_> = faults.iter().map(|fault| safe::our_line(fault)).collect();
         Misuse {
             what: format!("`{}` cannot be filled in so: {}", self.name, faults.join("\n  and: ")),
             tried: "the arguments were checked; the prompt was not asked for".to_owned(),

@@ -75,7 +75,7 @@ impl Teller {
                 return self.terminal.say(&format!("{count} events were missed"));
             }
         };
-        let words = safe::line(&words);
+        let words = safe::our_line(&words);
         if self.least.is_some_and(|least| weight >= least) {
             self.terminal.say(&format!("{:>9}  {words}", at.to_string()));
         }
@@ -103,7 +103,7 @@ impl Teller {
             return;
         }
         if let Some(words) = self.stray_line.take() {
-            self.terminal.say(&format!("warning: {}", safe::line(&words)));
+            self.terminal.say(&format!("warning: {}", safe::our_line(&words)));
         }
         let waiting = format!("waiting for {}: {} s", self.whom, waited.as_secs());
         self.terminal.wait(&waiting);

@@ -7,6 +7,7 @@ use ridethrough::{Event, Json, Moment, Status, news};
 use serde::Serialize;
 
 use super::page::Kind;
+use crate::secrets;
 use crate::talk::safe;
 
 /// Something seen, and when.
@@ -84,7 +85,8 @@ impl Sight {
             // The library may learn new kinds before there are words for them here.
             _ => ("other", None),
         };
-        Self { at, what: What::Notification { method: method.to_owned(), params } }
+        let params = params.and_then(|it| Json::new(secrets::masked_json(it.as_str())).ok());
+        Self { at, what: What::Notification { method: secrets::masked(method), params } }
     }
 
     /// The status, if it is not what it was last.
@@ -143,7 +145,7 @@ impl Sight {
             }
             What::Status(standing) => standing.words(),
         };
-        safe::line(words.trim_end())
+        safe::our_line(words.trim_end())
     }
 
     pub(super) fn json(&self) -> String {
