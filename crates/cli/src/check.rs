@@ -40,7 +40,7 @@ use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
-use crate::{out, secrets, target, until, writable};
+use crate::{in_flags, out, secrets, target, until, writable};
 use era::Era;
 use finding::{Finding, Subject};
 use hello::Hello;
@@ -188,8 +188,9 @@ impl Notes {
 
     /// Takes a finding down. What a server said in it was masked when it was put there.
     fn add(&mut self, mut finding: Finding) {
-        finding.what = secrets::masked_in_ours(&finding.what);
-        finding.advice = finding.advice.map(|it| secrets::masked_in_ours(&it));
+        let told = |text: &str| secrets::masked_in_ours(&in_flags::told(text));
+        finding.what = told(&finding.what);
+        finding.advice = finding.advice.map(|it| told(&it));
         self.findings.push(finding);
     }
 

@@ -2,9 +2,19 @@
 
 use ridethrough::{Cause, Failure};
 
-/// The text with flags in place of methods of the library.
+/// The text with flags in place of methods of the library, and without what libraries say to each other.
 pub(crate) fn told(text: &str) -> String {
-    IN_CODE.iter().fold(text.to_owned(), |text, (code, words)| text.replace(code, words))
+    let text =
+        IN_CODE.iter().fold(text.to_owned(), |text, (code, words)| text.replace(code, words));
+    BELOW.iter().fold(text, |text, mark| without(&text, mark))
+}
+
+/// The text without what stands in brackets and begins so.
+fn without(text: &str, mark: &str) -> String {
+    match text.split_once(mark).and_then(|(before, rest)| Some((before, rest.split_once(')')?.1))) {
+        Some((before, after)) => format!("{before}{after}"),
+        None => text.to_owned(),
+    }
 }
 
 /// What a proxy did, if it is the proxy that failed, and not the server behind it.
@@ -27,7 +37,13 @@ pub(crate) fn of_proxy(failure: &Failure) -> Option<String> {
 pub(crate) const PROXY: &str = "check the proxy that `https_proxy`, `http_proxy` or `all_proxy` names; `no_proxy` lists \
                                 hosts that are reached without it";
 
-const IN_CODE: [(&str, &str); 8] = [
+/// Words of the layers below that say no more than the cause before them.
+const BELOW: [&str; 3] = [
+    " (connection closed before message completed",
+    " (error reading a body from connection",
+    " (invalid HTTP version parsed",
+];
+const IN_CODE: [(&str, &str); 11] = [
     (", `SSL_CERT_FILE` or `ClientBuilder::root_certificates`", " or `SSL_CERT_FILE`"),
     (" or `ClientBuilder::message_limit`", ""),
     (
@@ -42,6 +58,12 @@ const IN_CODE: [(&str, &str); 8] = [
     ("ended because the link was closed", "ended because the connection was closed"),
     ("make a new client: this one was closed", "run the command again"),
     ("no better credentials could be had: this client has none", "no token was sent"),
+    (
+        "no better credentials could be had: there is one token only, and it was refused",
+        "the token was refused",
+    ),
+    ("no better credentials could be had: ", "the token was refused: "),
+    ("the retry budget of this server is empty", "it was repeated too often"),
 ];
 
 #[cfg(test)]
@@ -64,6 +86,15 @@ mod tests {
 
             assert!(!told.contains("::"), "{told}");
         }
+    }
+
+    #[test]
+    fn what_libraries_say_to_each_other_is_left_out() {
+        let told = told(
+            "connection closed before the answer (error reading a body from connection: end); a (b)",
+        );
+
+        assert_eq!(told, "connection closed before the answer; a (b)");
     }
 
     #[test]

@@ -74,7 +74,9 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
 
 /// The same, with how credentials are given where they are what is missing.
 pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
-    let credentials = exit::is_unauthorized(error).then(|| CREDENTIALS.to_owned());
+    let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
+    let credentials = if has_token { ANOTHER_TOKEN } else { CREDENTIALS };
+    let credentials = exit::is_unauthorized(error).then(|| credentials.to_owned());
     let steps: Vec<_> = of(error, server).into_iter().chain(credentials).collect();
     (!steps.is_empty()).then(|| steps.join("; "))
 }
@@ -106,6 +108,9 @@ const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP ser
 /// How credentials are given.
 pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends the token that a variable holds (there is no \
                                       login by a browser yet)";
+
+/// What to do about a token that does not let us in.
+const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old";
 
 #[cfg(test)]
 mod tests {
@@ -231,6 +236,9 @@ mod tests {
 
             assert!(told.ends_with(CREDENTIALS), "{told}");
         }
+        let knowing = at("http://a/mcp").with_flags("--bearer-env TOKEN".into());
+        let told = in_full(&refused(Kind::Unauthorized), &knowing).unwrap();
+        assert!(told.ends_with(ANOTHER_TOKEN), "{told}");
         let told = in_full(&refused(Kind::Rejected { status: 404 }), &at("http://a/mcp")).unwrap();
         assert!(!told.contains("--bearer-env"), "{told}");
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ridethrough::probe::Line;
-use ridethrough::{Cause, Endpoint, Failure};
+use ridethrough::{Advice, Cause, Endpoint, Failure};
 
 use super::Notes;
 use super::finding::{Finding, Subject};
@@ -68,8 +68,7 @@ fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     if let Some(what) = in_flags::of_proxy(failure) {
         return Subject::Reach.bad("proxy", what).advise(in_flags::PROXY);
     }
-    let said = failure.advice.map(|it| in_flags::told(it.words()));
-    let said = said.as_deref();
+    let said = failure.advice.map(Advice::words);
     let (what, advice) = match failure.cause {
         Cause::NameUnknown => (
             format!("the name `{}` is not known", endpoint.host_to_resolve()),

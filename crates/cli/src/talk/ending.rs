@@ -130,10 +130,11 @@ fn told_head(error: &Error, head: &str, proxy: Option<String>) -> String {
             _ => None,
         },
     ];
-    let mut head = in_flags::told(head);
+    let mut head = head.to_owned();
     for words in quoted.into_iter().flatten() {
         head = head.replace(&format!("`{words}`"), &format!("`{}`", secrets::masked(words)));
     }
+    let head = in_flags::told(&head);
     match (failure_of(error), proxy) {
         (Some(failure), Some(proxy)) => head.replace(&failure.to_string(), &proxy),
         // What cannot work as it is configured is said by the layer below.

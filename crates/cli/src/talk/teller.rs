@@ -13,6 +13,7 @@ use tokio::time::{Instant, interval};
 
 use super::safe;
 use super::terminal::Terminal;
+use crate::in_flags;
 use crate::stray_line::StrayLine;
 use crate::target::Target;
 
@@ -87,7 +88,7 @@ impl Teller {
             // When it is tried next is long over by the time at which trouble is told again.
             Weight::Trouble => {
                 let words = words.split("; next try").next().unwrap_or_default();
-                self.trouble = Some(words.to_owned());
+                self.trouble = Some(in_flags::told(words));
             }
             Weight::Recovery => self.trouble = None,
             Weight::Warning if self.least.is_none() => {

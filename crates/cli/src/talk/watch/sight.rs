@@ -7,6 +7,7 @@ use ridethrough::{Event, Json, Moment, Status, news};
 use serde::Serialize;
 
 use super::page::Kind;
+use crate::in_flags;
 use crate::secrets;
 use crate::talk::safe;
 
@@ -143,7 +144,7 @@ impl Sight {
                 let params = params.as_ref().map(|it| safe::json(it.as_str())).unwrap_or_default();
                 format!("server tells {method} {params}")
             }
-            What::Status(standing) => standing.words(),
+            What::Status(standing) => in_flags::told(&standing.words()),
         };
         safe::our_line(words.trim_end())
     }
