@@ -221,12 +221,12 @@ fn joined_by_commas(at: &str, word: &Word) -> Option<String> {
     let is_file = word.shown.contains("=@");
     let (first, rest) = text.split_once(',').filter(|_| !is_file)?;
     let place = at.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
-    let typed = |value: &str| next_step::quoted(&format!("{place}={}", value.trim()));
+    let typed = |value: &str| format!("{place}={}", next_step::quoted(value.trim()));
     let several = [typed(first), typed(rest.split(',').next().unwrap_or_default())].join(" ");
-    let one = next_step::quoted(&format!("{place}:={}", serde_json::json!([text])));
+    let one = next_step::quoted(&serde_json::json!([text]).to_string());
     Some(format!(
         "`{place}` is a list; several are typed as `{several}` or as JSON, `{place}:='[...]'`, and one with \
-         a comma in it as `{}`; typed: `{}`",
+         a comma in it as `{place}:={}`; typed: `{}`",
         origins::shown(&one),
         word.shown
     ))

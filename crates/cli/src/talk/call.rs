@@ -236,7 +236,7 @@ fn names_for(schema: &Json, words: &[String]) -> String {
     let names = required.iter().copied().chain(others);
     let typed = names
         .zip(words)
-        .map(|(name, word)| next_step::quoted(&format!("{}={word}", secrets::masked(name))));
+        .map(|(name, word)| format!("{}={}", secrets::masked(name), next_step::quoted(word)));
     typed.collect::<Vec<_>>().join(" ")
 }
 

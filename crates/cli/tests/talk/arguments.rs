@@ -229,7 +229,7 @@ async fn commas_make_no_list_of_texts_and_one_text_with_a_comma_has_a_spelling()
     let one = call(r#"tags:=["a,b"]"#).await;
 
     assert_eq!((joined.code, one.code), (Some(2), Some(0)), "{joined:?} {one:?}");
-    for told in ["`tags=a tags=b`", r#"`'tags:=["a,b"]'`"#, "typed: `tags=a,b`"] {
+    for told in ["`tags=a tags=b`", r#"`tags:='["a,b"]'`"#, "typed: `tags=a,b`"] {
         assert!(joined.err.contains(told), "{told}: {joined:?}");
     }
     assert_eq!(rig.mcp.runs()[0].arguments["tags"], json!(["a,b"]));
@@ -243,7 +243,7 @@ async fn what_is_typed_wrong_is_told_with_the_spelling_that_works() {
         "name": {"type": "string"}, "age": {"type": "integer"}}});
     rig.mcp.tools(json!([
         {"name": "assign", "inputSchema": {"type": "object", "properties": {
-            "assignee": person, "people": {"type": "array", "items": person},
+            "assignee": person, "owner": {"anyOf": [person, {"type": "null"}]}, "people": {"type": "array", "items": person},
             "dry_run": {"type": "boolean"}, "maybe": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}}}},
         {"name": "add", "inputSchema": {"type": "object", "required": ["a", "b"],
             "properties": {"b": {"type": "number"}, "a": {"type": "number"}}}}]));
@@ -251,6 +251,8 @@ async fn what_is_typed_wrong_is_told_with_the_spelling_that_works() {
     for (words, told) in [
         (&["assign", "assignee=bob"][..], "`assignee.name=...`"),
         (&["assign", "assignee=bob"], r#"`assignee:='{"name": ...}'`"#),
+        (&["assign", "owner=bob"], "`owner.name=...`"),
+        (&["assign", "people=bob"], r#"`people:='[{"name": ...}]'`"#),
         (&["assign", "people.0.name=bob"], r#"`people:='[{"name": ...}]'`"#),
         (&["assign", "dry_run=1"], "type `dry_run=true` or `dry_run=false`"),
         (&["assign", "maybe=1"], "type `maybe=true` or `maybe=false`"),

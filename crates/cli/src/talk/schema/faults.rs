@@ -127,6 +127,10 @@ impl<'a> Teller<'a> {
             return None;
         }
         let place = secrets::masked(place);
+        // An element has no spelling of its own.
+        if let Some((list, _)) = place.rsplit_once('[').filter(|_| place.ends_with(']')) {
+            return (is_text && wants("object")).then(|| objects(list, Some(schema)));
+        }
         match value {
             Value::Object(_) if wants("array") && !wants("object") => Some(list(&place, schema)),
             _ if !is_text => None,
@@ -155,17 +159,25 @@ fn object(place: &str, schema: Schema<'_>) -> String {
 fn list(place: &str, schema: Schema<'_>) -> String {
     let items = schema.items();
     if items.is_some_and(|it| it.types() == ["object"]) {
-        let name = items.and_then(member).unwrap_or_else(|| "NAME".to_owned());
-        return format!("a list of objects is typed as JSON: `{place}:='[{{\"{name}\": ...}}]'`");
+        return objects(place, items);
     }
     format!("a list is typed as `{place}=... {place}=...`, or as JSON: `{place}:='[...]'`")
 }
 
-/// A member that an object should have.
+/// How a list of objects is typed.
+fn objects(place: &str, items: Option<Schema<'_>>) -> String {
+    let name = items.and_then(member).unwrap_or_else(|| "NAME".to_owned());
+    format!("a list of objects is typed as JSON: `{place}:='[{{\"{name}\": ...}}]'`")
+}
+
+/// A member that an object should have, in the first of its forms that has any.
 fn member(schema: Schema<'_>) -> Option<String> {
-    let required = schema.required().into_iter().next();
-    let name = required.or_else(|| schema.properties().next().map(|(name, _)| name))?;
-    Some(secrets::masked(name))
+    let forms = schema.branches(0);
+    let name = [schema].into_iter().chain(forms).find_map(|form| {
+        let required = form.required().into_iter().next();
+        required.or_else(|| form.properties().next().map(|(name, _)| name))
+    });
+    name.map(secrets::masked)
 }
 
 /// Whether this error says that another form was meant.
