@@ -105,7 +105,7 @@ fn by_kind(kind: Kind) -> Exit {
         Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
         Kind::Unauthorized => Exit::Unauthorized,
         // A server that is busy, or a balancer that has none, is as good as none.
-        Kind::Rejected { status: 408 | 429 | 500..=599 }
+        Kind::Rejected { status: 408 | 425 | 429 | 500..=599 }
         | Kind::BreakerOpen
         | Kind::Exhausted
         | Kind::Unreachable => Exit::Unreachable,
