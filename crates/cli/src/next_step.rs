@@ -56,6 +56,9 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     let is_unsettled =
         error.is_of_handshake() || matches!(error.kind, Kind::Unreachable | Kind::Incompatible);
     let look_closer = format!("`{}` looks closer", server.command("check", ""));
+    if matches!(error.reason, Reason::Elsewhere(_)) {
+        return Some(format!("`{}` shows where it leads", server.command("check", "")));
+    }
     let url = server.url.as_deref();
     let query = server.query.as_str();
     if let Some(tries) = url.filter(|_| is_no_endpoint).and_then(|url| with_mcp(url, query)) {

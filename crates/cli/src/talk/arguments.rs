@@ -266,6 +266,8 @@ fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     if is_other || types.is_empty() || (!takes_text && is_named(&json)) { json } else { as_text() }
 }
 
+/// How arguments are typed that were typed as words alone.
+pub(super) const BY_NAME: &str = "arguments are typed with their names";
 const MIXED: &str = "a JSON object stands alone, since it holds all arguments: put the others into it, or type each of \
                      them as `key=value`";
 

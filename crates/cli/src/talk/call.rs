@@ -12,7 +12,7 @@ use anyhow::Result;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
 use ridethrough::{Error, Json};
 
-use super::arguments::{self, Origins, Typed};
+use super::arguments::{self, BY_NAME, Origins, Typed};
 use super::ending::Hint;
 use super::files::Folder;
 use super::log::Level;
@@ -251,7 +251,6 @@ fn words(result: &ToolResult, folder: Option<&Folder>) -> Result<String> {
 const UNASKED: Hint = Hint(Cow::Borrowed(
     "the tool asks something: answer it with `--answer KEY=VALUE`, or run this on a terminal",
 ));
-const BY_NAME: &str = "arguments are typed with their names";
 /// How a name is sent that the schema allows and that looks like a slip.
 const UNCHECKED: &str = "; `--unchecked` sends it all the same";
 const MOST_NAMES: usize = 20;

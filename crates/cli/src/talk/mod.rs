@@ -26,6 +26,7 @@ mod task;
 mod teller;
 pub(crate) mod terminal;
 mod timed;
+mod told_event;
 mod tool_page;
 mod tools;
 mod watch;

@@ -13,6 +13,7 @@ use super::{Common, Talk, content, safe, talk};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::near;
+use crate::next_step;
 use crate::out::{Colour, painted};
 use crate::secrets;
 
@@ -36,8 +37,13 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn ask(&self, talk: &Talk) -> Result<Exit> {
-        let pairs =
-            arguments::texts(&self.arguments).map_err(|fault| self.misuse(talk, &[fault]))?;
+        let pairs = match arguments::texts(&self.arguments) {
+            Ok(pairs) => pairs,
+            Err(fault) => {
+                let fault = self.with_names(talk, fault).await;
+                return Err(self.misuse(talk, &[fault]).into());
+            }
+        };
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.name)).transpose()?;
         let prompts = talk.timed(talk.client.prompts()).await;
         let prompts = talk.listed("prompts", prompts).await?;
@@ -57,6 +63,25 @@ impl Args {
             said.collect()
         })?;
         Ok(Exit::Done)
+    }
+
+    /// What is wrong with what was typed; words without names get those of the prompt, in their order.
+    async fn with_names(&self, talk: &Talk, fault: String) -> String {
+        let unnamed: Vec<_> =
+            self.arguments.iter().filter(|it| arguments::is_unnamed(it)).collect();
+        if unnamed.is_empty() {
+            return fault;
+        }
+        // Who cannot be asked is told of without them.
+        let prompts = talk.timed(talk.client.prompts()).await.unwrap_or_default();
+        let prompt = prompts.iter().find(|prompt| prompt.name == self.name);
+        let names = prompt.into_iter().flat_map(|it| &it.arguments);
+        let typed = names.zip(unnamed).map(|(argument, word)| {
+            format!("{}={}", secrets::masked(&argument.name), next_step::quoted(word))
+        });
+        let typed = typed.collect::<Vec<_>>().join(" ");
+        let by_name = arguments::BY_NAME;
+        if typed.is_empty() { fault } else { format!("{fault}; {by_name}: `{typed}`") }
     }
 
     /// What is wrong with what was filled in.

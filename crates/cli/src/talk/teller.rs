@@ -13,6 +13,7 @@ use tokio::time::{Instant, interval};
 
 use super::safe;
 use super::terminal::Terminal;
+use super::told_event;
 use crate::in_flags;
 use crate::stray_line::StrayLine;
 use crate::target::Target;
@@ -71,7 +72,7 @@ impl Teller {
 
     fn see(&mut self, seen: &Seen) {
         let (at, News { weight, words, .. }) = match seen {
-            Seen::Event { at, event } => (*at, news::of(event, *at)),
+            Seen::Event { at, event } => (*at, told_event::news_of(event, *at)),
             Seen::Missed(count) => {
                 return self.terminal.say(&format!("{count} events were missed"));
             }

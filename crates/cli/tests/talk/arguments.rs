@@ -104,6 +104,7 @@ async fn a_prompt_is_asked_for_only_with_what_it_takes() {
 
     let wrong = rig.run(&["prompt", "SERVER", "greet", "when=now"]).await;
     let unknown = rig.run(&["prompt", "SERVER", "insult"]).await;
+    let unnamed = rig.run(&["prompt", "SERVER", "greet", "you all"]).await;
     let asked = || rig.mcp.count(&ridethrough_lab::When::method("prompts/get"));
     let before = asked();
     let right = rig.run(&["prompt", "SERVER", "greet", "who=you"]).await;
@@ -111,6 +112,7 @@ async fn a_prompt_is_asked_for_only_with_what_it_takes() {
     assert_eq!((wrong.code, unknown.code, before), (Some(2), Some(2), 0));
     assert!(wrong.err.contains("`who` is missing (whom to greet)"), "{wrong:?}");
     assert!(wrong.err.contains("`when` is not known"), "{wrong:?}");
+    assert!(unnamed.err.contains("with their names: `who='you all'`"), "{unnamed:?}");
     assert!(unknown.err.contains("lists no such prompt, but greet"), "{unknown:?}");
     assert_eq!((right.code, asked()), (Some(0), 1), "{right:?}");
 }

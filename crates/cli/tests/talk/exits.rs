@@ -22,7 +22,9 @@ async fn a_server_that_cannot_be_reached_ends_every_command_with_4() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_status_ends_every_command_alike() {
-    for (status, code) in [(401, 5), (403, 5), (404, 8), (408, 4), (425, 4), (429, 4), (500, 4), (503, 4)] {
+    for (status, code) in
+        [(401, 5), (403, 5), (404, 8), (408, 4), (425, 4), (429, 4), (500, 4), (503, 4)]
+    {
         let rig = answering(move |ask| async move { ask.status(status, &[], "no").await }).await;
 
         all_end_with(&rig, &rig.url, code, &status.to_string()).await;

@@ -3,13 +3,13 @@
 use ridethrough::machine::Generation;
 use ridethrough::machine::breaker::State;
 use ridethrough::model::Notification;
-use ridethrough::{Event, Json, Moment, Status, news};
+use ridethrough::{Event, Json, Moment, Status};
 use serde::Serialize;
 
 use super::page::Kind;
 use crate::in_flags;
 use crate::secrets;
-use crate::talk::safe;
+use crate::talk::{safe, told_event};
 
 /// Something seen, and when.
 pub(super) struct Sight {
@@ -50,7 +50,7 @@ pub(super) struct LastStatus {
 
 impl Sight {
     pub(super) fn event(at: Moment, event: &Event) -> Self {
-        let news = news::of(event, at);
+        let news = told_event::news_of(event, at);
         Self { at, what: What::Event { event: news.name, text: news.words } }
     }
 
