@@ -197,7 +197,7 @@ impl Notes {
     /// What was seen of the standing stream holds in a session only, and our commands have none.
     fn confine_standing_stream(&mut self) {
         let standing = self.findings.iter_mut().filter(|it| it.name == "standing");
-        standing.for_each(|it| it.what = format!("in a session it {}", it.what));
+        standing.for_each(|it| it.what = format!("in a session: {}", it.what));
     }
 }
 

@@ -105,7 +105,7 @@ impl<'a> Schema<'a> {
     /// What the server says of it, without our secrets.
     pub(super) fn description(self) -> Option<String> {
         let said = self.node.member("description").and_then(Tree::text)?;
-        Some(secrets::masked(cut(said, LONGEST_TEXT)))
+        Some(masked_and_cut(said, LONGEST_TEXT))
     }
 
     /// What is taken if nothing is given, as JSON without our secrets.
@@ -282,7 +282,14 @@ fn one_of(mut values: Vec<String>) -> String {
 
 /// A value of the server's, as far as it is shown.
 fn shown(value: &str) -> String {
-    secrets::masked(cut(value, LONGEST_VALUE))
+    masked_and_cut(value, LONGEST_VALUE)
+}
+
+/// As much of a server's text as is shown, without our secrets. A secret that is cut would not be known again, so the
+/// text is cut behind the longest one first: it may be there a thousand times, and all of it is too much to look at.
+fn masked_and_cut(text: &str, longest: usize) -> String {
+    let masked = secrets::masked(cut(text, longest + LONGEST_SECRET));
+    cut(&masked, longest).to_owned()
 }
 
 /// As much of a stranger's text as is shown: through references it can be there a thousand times.
@@ -338,6 +345,8 @@ const MOST_VALUES: usize = 100;
 const LONGEST_TEXT: usize = 2000;
 const LONGEST_VALUE: usize = 200;
 const LONGEST_POINTER: usize = 1000;
+/// More than servers take as the value of a header.
+const LONGEST_SECRET: usize = 16 << 10;
 /// How much is looked at in one schema: far more than an honest one needs, and soon done.
 const MOST_STEPS: usize = 200_000;
 

@@ -39,7 +39,7 @@ impl Field {
         let default = raw.as_ref().and_then(|it| it.member("default"));
         Self {
             name: name.to_owned(),
-            title: property.title().map(str::to_owned),
+            title: property.title(),
             description: property.description(),
             fits: property.words(),
             kind: Kind::of(property),

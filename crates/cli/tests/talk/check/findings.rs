@@ -259,7 +259,7 @@ async fn the_standing_stream_of_a_server_of_both_eras_is_told_for_each() {
     let with_one = checked(&rig).await;
 
     for report in [&with_both, &with_one] {
-        assert_finding(report, "standing", "good", "in a session it holds a standing stream open");
+        assert_finding(report, "standing", "good", "in a session: holds a standing stream open");
     }
     assert_finding(&with_both, "listen", "good", "without a session it holds a standing stream");
     assert_finding(&with_one, "listen", "note", "without a session it has no standing stream");
