@@ -151,7 +151,7 @@ mod tests {
         let rejected = |status| Exit::of(&ended(Kind::Rejected { status }, Delivery::Refused));
 
         assert_eq!([401, 403, 407].map(rejected), [Exit::Unauthorized; 3]);
-        assert_eq!([429, 500, 503].map(rejected), [Exit::Unreachable; 3]);
+        assert_eq!([408, 425, 429, 500, 503].map(rejected), [Exit::Unreachable; 5]);
         assert_eq!([308, 400, 404].map(rejected), [Exit::Protocol; 3]);
     }
 

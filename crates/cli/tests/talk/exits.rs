@@ -2,7 +2,10 @@
 
 use std::future::pending;
 
+use futures_util::future::join_all;
 use ridethrough_lab::{Ask, Certificate, Mood, Times, When};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::rig::Rig;
 
@@ -55,6 +58,48 @@ async fn a_server_that_says_nothing_ends_every_command_with_7_when_the_time_is_o
 
         assert_eq!(ran.code, Some(7), "{words:?} {ran:?}");
     }
+}
+
+/// `check` ended with 7, as if its own time had been over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_says_nothing_ends_every_command_with_4_when_nobody_set_a_time() {
+    let rig = answering(|ask| async move {
+        pending::<()>().await;
+        drop(ask);
+    })
+    .await;
+    let words: Vec<_> =
+        COMMANDS.iter().map(|words| [*words, &["--policy", "never"]].concat()).collect();
+
+    let ended = join_all(words.iter().map(|words| rig.run(words))).await;
+
+    for (words, ran) in words.iter().zip(ended) {
+        assert_eq!(ran.code, Some(4), "{words:?} {ran:?}");
+    }
+}
+
+/// `check`, which finds the TLS, ended with 8.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_port_of_tls_that_hangs_up_on_plain_http_ends_every_command_with_4() {
+    let rig = Rig::over_tls().await;
+    let behind = rig.url.trim_start_matches("https://").trim_end_matches("/mcp").to_owned();
+    let before = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", before.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = before.accept().await {
+            let behind = behind.clone();
+            tokio::spawn(async move {
+                let mut first = [0];
+                // A TLS handshake begins with 22.
+                if client.peek(&mut first).await.is_ok() && first == [22] {
+                    let mut server = TcpStream::connect(behind).await.unwrap();
+                    let _ = copy_bidirectional(&mut client, &mut server).await;
+                }
+            });
+        }
+    });
+
+    all_end_with(&rig, &url, 4, "a port of TLS that hangs up").await;
 }
 
 async fn all_end_with(rig: &Rig, server: &str, code: i32, fault: &str) {
