@@ -112,7 +112,7 @@ impl Args {
         if settings.verbose >= 3 {
             self.say(&harmless(&format!("{target}: {}", settings.shown())));
         }
-        let spoken = target.spoken();
+        let spoken = target.spoken().with_flags(self.options.typed());
         let bridge = self.bridge(client, target, settings);
         let bridge = bridge.advise(move |error| next_step::in_full(error, &spoken));
         let _status = self.open_status(&bridge, target, settings);

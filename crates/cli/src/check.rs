@@ -40,7 +40,8 @@ use crate::misuse::Misuse;
 use crate::options::{self, Options, Policy};
 use crate::talk::terminal::Terminal;
 use crate::talk::{ending, safe};
-use crate::{out, secrets, target, until, writable};
+use crate::{in_flags, out, secrets, target, until, writable};
+use era::Era;
 use finding::{Finding, Subject};
 use hello::Hello;
 use report::Look;
@@ -49,8 +50,8 @@ use wire::{Visit, Wire};
 
 /// What `check` is asked for.
 #[derive(clap::Args)]
-#[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY)),
-          mut_arg("era", |it| it.help(ERA)))]
+#[command(after_long_help = CODES, mut_arg("policy", |it| it.help(POLICY).hide(true)),
+          mut_arg("era", |it| it.help(ERA).hide(true)))]
 pub(crate) struct Args {
     /// The server: a URL such as `https://example.com/mcp`, or its name in the config file of an MCP host;
     /// or a program to start, behind everything else: `-- npx -y some-server`
@@ -79,7 +80,7 @@ fn check(args: &Args) -> Result<ExitCode> {
         terminal.say(&note);
     }
     if settings.verbose >= 3 {
-        terminal.say(&safe::line(&format!("{target}: {}", settings.shown())));
+        terminal.say(&safe::our_line(&format!("{target}: {}", settings.shown())));
     }
     let time = settings.timeout.unwrap_or(TIME);
     let examined = until::stopped(async {
@@ -185,11 +186,18 @@ impl Notes {
         Self { server, ..Self::default() }
     }
 
-    /// Takes a finding down. What a server said in it may be an address with a key.
+    /// Takes a finding down. What a server said in it was masked when it was put there.
     fn add(&mut self, mut finding: Finding) {
-        finding.what = secrets::masked(&finding.what);
-        finding.advice = finding.advice.map(|it| secrets::masked(&it));
+        let told = |text: &str| secrets::masked_in_ours(&in_flags::told(text));
+        finding.what = told(&finding.what);
+        finding.advice = finding.advice.map(|it| told(&it));
         self.findings.push(finding);
+    }
+
+    /// What was seen of the standing stream holds in a session only, and our commands have none.
+    fn confine_standing_stream(&mut self) {
+        let standing = self.findings.iter_mut().filter(|it| it.name == "standing");
+        standing.for_each(|it| it.what = format!("in a session: {}", it.what));
     }
 }
 
@@ -204,6 +212,7 @@ async fn examine(mut wire: Wire, repeatable: &[String], notes: &mut Notes) -> Ex
     };
     if hello.visit.is_stateless() {
         tools::look(&mut wire, &hello, repeatable, notes).await;
+        notes.add(streams::listen(&mut wire).await);
         pace::look(&mut wire, &hello.visit, notes).await;
         guard::look(&mut wire, &hello.visit, notes).await;
         return Exit::Done;
@@ -270,9 +279,17 @@ async fn look_at_resuming(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
 /// What needs sessions of its own, or none.
 async fn look_outside(wire: &mut Wire, visit: &Visit, notes: &mut Notes) {
     era::offer_nonsense(wire, notes).await;
-    let (era, finding) = era::look(wire).await;
+    let (era, mut finding) = era::look(wire).await;
     notes.is_modern = era.is_modern();
+    let is_both = matches!(era, Era::Modern(_));
+    if is_both {
+        finding.what += BOTH;
+        notes.confine_standing_stream();
+    }
     notes.add(finding);
+    if is_both {
+        notes.add(streams::listen(wire).await);
+    }
     guard::look(wire, visit, notes).await;
 }
 
@@ -321,6 +338,8 @@ fn in_millis(time: Duration) -> f64 {
 const TIME: Duration = Duration::from_secs(60);
 const UNCHECKED: &str = "its certificate is not checked (--insecure): anybody who answers in its place reads \
                          and changes everything, tokens too";
+const BOTH: &str = ", and our commands speak that with it unless they need a session; what is said here of sessions, \
+                    and of streams that are resumed, is for those and for older clients";
 const CHECK_IT: &str =
     "name the server's certificate with `--cacert FILE` in place of `--insecure`";
 /// How long a stream is watched.
@@ -335,8 +354,8 @@ const CODES: &str = "\
 Exit codes:
   0  checked, whatever was found
   2  wrong usage
-  4  the server cannot be reached, or turns everybody away
+  4  the server cannot be reached, says nothing, or turns everybody away
   5  not authorized
-  7  no answer came in time
+  7  the time of the check was over before an answer came
   8  not an MCP server, or one that our client cannot speak with
   130, 143  stopped by Ctrl-C or a signal";

@@ -106,7 +106,7 @@ fn by_kind(kind: Kind) -> Exit {
         Kind::Cancelled | Kind::Closed | Kind::Interrupted => Exit::Interrupted,
         Kind::Unauthorized => Exit::Unauthorized,
         // A server that is busy, or a balancer that has none, is as good as none.
-        Kind::Rejected { status: 408 | 429 | 500..=599 }
+        Kind::Rejected { status: 408 | 425 | 429 | 500..=599 }
         | Kind::BreakerOpen
         | Kind::Exhausted
         | Kind::Unreachable => Exit::Unreachable,
@@ -153,7 +153,7 @@ mod tests {
         let rejected = |status| Exit::of(&ended(Kind::Rejected { status }, Delivery::Refused));
 
         assert_eq!([401, 403, 407].map(rejected), [Exit::Unauthorized; 3]);
-        assert_eq!([429, 500, 503].map(rejected), [Exit::Unreachable; 3]);
+        assert_eq!([408, 425, 429, 500, 503].map(rejected), [Exit::Unreachable; 5]);
         assert_eq!([308, 400, 404].map(rejected), [Exit::Protocol; 3]);
     }
 

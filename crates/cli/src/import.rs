@@ -262,7 +262,7 @@ impl Args {
         let verdicts = done.flat_map(|it| it.servers.iter().flatten());
         let count = verdicts.filter(|(_, it)| matches!(it, Verdict::Replace(_))).count();
         match (reports.is_empty(), count, self.write) {
-            (true, ..) => eprintln!("no config file was found\n\nhint: name one"),
+            (true, ..) => eprintln!("{NO_FILES}"),
             (false, 0, _) => eprintln!("nothing to replace"),
             (false, count, false) => {
                 eprintln!("{} can be replaced\n\nhint: --write does it", servers_of(count));
@@ -308,6 +308,10 @@ fn servers_of(count: usize) -> String {
     if count == 1 { "1 server".to_owned() } else { format!("{count} servers") }
 }
 
+const NO_FILES: &str = "\
+no config file of an MCP host was found in the usual places of this project and this user
+
+hint: name one: `ridethrough import .mcp.json`; `ridethrough import --help` says whose files are looked for";
 const AFTER: &str = "Looks for the files of Claude Code, Claude Desktop, Codex, Copilot CLI, Cursor, \
 Gemini CLI, VS Code, Windsurf and Zed. Each server is listed with what would become of it:
 

@@ -21,6 +21,7 @@ mod exit;
 #[cfg(unix)]
 mod expose;
 mod import;
+mod in_flags;
 mod kept;
 mod lab;
 mod man;
@@ -122,11 +123,11 @@ pub fn main() -> ExitCode {
     played.unwrap_or_else(|error| match error.downcast::<Misuse>() {
         Ok(misuse) => {
             // Names from files and arguments are in it.
-            eprintln!("{}", talk::safe::text(&misuse.to_string()));
+            eprintln!("{}", talk::safe::our_text(&misuse.to_string()));
             Exit::Usage.into()
         }
         Err(error) => {
-            eprintln!("error: {}", talk::safe::text(&format!("{error:#}")));
+            eprintln!("error: {}", talk::safe::our_text(&format!("{error:#}")));
             Exit::Failure.into()
         }
     })
@@ -140,7 +141,7 @@ fn parse(words: Vec<OsString>) -> Result<Args> {
         Err(error) => unknown_flag::explained(error, &words),
     };
     if is_json && error.use_stderr() {
-        let message = talk::safe::text(&error.render().to_string());
+        let message = talk::safe::our_text(&error.render().to_string());
         talk::ending::print_misuse(message.trim_end())?;
     }
     error.exit()

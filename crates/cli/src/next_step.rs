@@ -6,25 +6,44 @@ use ridethrough::transport::Cause;
 use crate::exit;
 
 /// A server as its user knows it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Spoken {
-    /// How it can be typed: a URL without its query, a name, or a program behind `--`.
+    /// How it can be typed: a URL, a name, or a program behind `--`. What may be a secret is `...`.
     pub(crate) word: String,
     /// Where it is, without the query; `None` for a program.
     pub(crate) url: Option<String>,
+    /// The query that was typed, with its `?`.
+    pub(crate) query: String,
+    /// The flags that were typed and that another command needs too.
+    pub(crate) flags: String,
 }
 
 impl Spoken {
+    /// The same, with the flags that were typed.
+    pub(crate) fn with_flags(self, flags: String) -> Self {
+        Self { flags, ..self }
+    }
+
     /// A command for this server with these words; a program stands behind everything else.
     pub(crate) fn command(&self, command: &str, words: &str) -> String {
-        let (first, last) = if self.word.starts_with("--") {
-            (words, self.word.as_str())
+        let flags = self.flags.as_str();
+        let [first, second, last] = if self.word.starts_with("--") {
+            [words, flags, self.word.as_str()]
         } else {
-            (self.word.as_str(), words)
+            [self.word.as_str(), words, flags]
         };
-        let parts = ["ridethrough", command, first, last];
+        let parts = ["ridethrough", command, first, second, last];
         parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "_-./:=,@%+".contains(it);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The next step, in one line; `None` where the error itself says what to do.
@@ -38,14 +57,18 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
     let is_unsettled =
         error.is_of_handshake() || matches!(error.kind, Kind::Unreachable | Kind::Incompatible);
     let look_closer = format!("`{}` looks closer", server.command("check", ""));
+    if matches!(error.reason, Reason::Elsewhere(_)) {
+        return Some(format!("`{}` shows where it leads", server.command("check", "")));
+    }
     let url = server.url.as_deref();
-    if let Some(longer) = url.filter(|_| is_no_endpoint).and_then(with_mcp) {
-        return Some(format!("perhaps `/mcp` is missing: try `{longer}`; {look_closer}"));
+    let query = server.query.as_str();
+    if let Some(tries) = url.filter(|_| is_no_endpoint).and_then(|url| with_mcp(url, query)) {
+        return Some(format!("perhaps `/mcp` is missing: try {tries}; {look_closer}"));
     }
     if let Some(rest) =
         url.filter(|_| is_cut_short(error)).and_then(|it| it.strip_prefix("http://"))
     {
-        return Some(format!("perhaps it wants TLS: try `https://{rest}`; {look_closer}"));
+        return Some(format!("perhaps it wants TLS: try `https://{rest}{query}`; {look_closer}"));
     }
     if server.word.starts_with("--") && error.kind == Kind::DeadlinePassed && error.attempts == 0 {
         return Some(format!("{NO_ANSWER}; {look_closer}"));
@@ -55,7 +78,9 @@ pub(crate) fn of(error: &CallError, server: &Spoken) -> Option<String> {
 
 /// The same, with how credentials are given where they are what is missing.
 pub(crate) fn in_full(error: &CallError, server: &Spoken) -> Option<String> {
-    let credentials = exit::is_unauthorized(error).then(|| CREDENTIALS.to_owned());
+    let has_token = server.flags.contains("--bearer-env") || server.flags.contains("uthorization:");
+    let credentials = if has_token { ANOTHER_TOKEN } else { CREDENTIALS };
+    let credentials = exit::is_unauthorized(error).then(|| credentials.to_owned());
     let steps: Vec<_> = of(error, server).into_iter().chain(credentials).collect();
     (!steps.is_empty()).then(|| steps.join("; "))
 }
@@ -67,10 +92,18 @@ fn is_cut_short(error: &CallError) -> bool {
     is_cut && error.is_of_handshake()
 }
 
-/// The URL at which most servers answer, if this is not one of them.
-pub(crate) fn with_mcp(url: &str) -> Option<String> {
+/// The URLs at which most servers answer, if this is none of them: below its path, and at the root.
+pub(crate) fn with_mcp(url: &str, query: &str) -> Option<String> {
     let url = url.trim_end_matches('/');
-    (!url.ends_with("/mcp")).then(|| format!("{url}/mcp"))
+    if url.ends_with("/mcp") {
+        return None;
+    }
+    let after_scheme = url.find("://").map_or(0, |place| place + 3);
+    let below = format!("`{url}/mcp{query}`");
+    Some(match url[after_scheme..].find('/') {
+        Some(path) => format!("`{}/mcp{query}` or {below}", &url[..after_scheme + path]),
+        None => below,
+    })
 }
 
 /// What a program may be that was asked and has said nothing.
@@ -79,6 +112,9 @@ const NO_ANSWER: &str = "the program runs and has not answered: is it an MCP ser
 /// How credentials are given.
 pub(crate) const CREDENTIALS: &str = "`--bearer-env VAR` sends the token that a variable holds (there is no \
                                       login by a browser yet)";
+
+/// What to do about a token that does not let us in.
+const ANOTHER_TOKEN: &str = "get a new token if the one that was sent is too old";
 
 #[cfg(test)]
 mod tests {
@@ -102,19 +138,45 @@ mod tests {
         );
     }
 
+    /// Who had mistyped the path was sent below it.
+    #[test]
+    fn a_wrong_path_leads_to_the_root_too_and_keeps_the_query() {
+        let server = Spoken { query: "?v=1".into(), ..at("http://a/wrong") };
+
+        let step = of(&refused(Kind::Rejected { status: 404 }), &server).unwrap();
+
+        assert!(step.contains("try `http://a/mcp?v=1` or `http://a/wrong/mcp?v=1`"), "{step}");
+    }
+
+    #[test]
+    fn a_command_that_is_told_can_be_pasted() {
+        let server = at("http://a/mcp").with_flags("--bearer-env TOKEN".into());
+        let program = Spoken { word: "-- npx ...".into(), ..server.clone() };
+
+        assert_eq!(
+            server.command("check", ""),
+            "ridethrough check http://a/mcp --bearer-env TOKEN"
+        );
+        assert_eq!(
+            program.command("tools", "echo"),
+            "ridethrough tools echo --bearer-env TOKEN -- npx ..."
+        );
+        assert_eq!(quoted("http://a/mcp?b=1&c=it's"), r"'http://a/mcp?b=1&c=it'\''s'");
+    }
+
     #[test]
     fn a_program_has_no_path_that_could_be_wrong() {
         let error = refused(Kind::Rejected { status: 404 });
 
         assert_eq!(
-            of(&error, &Spoken { word: "-- npx ...".into(), url: None }).unwrap(),
+            of(&error, &Spoken { word: "-- npx ...".into(), ..Spoken::default() }).unwrap(),
             "`ridethrough check -- npx ...` looks closer"
         );
     }
 
     #[test]
     fn a_program_that_never_answers_is_asked_about() {
-        let program = Spoken { word: "-- cat ...".into(), url: None };
+        let program = Spoken { word: "-- cat ...".into(), ..Spoken::default() };
         let mut error = refused(Kind::DeadlinePassed);
         (error.attempts, error.handshakes) = (0, 1);
 
@@ -126,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_program_stands_behind_the_words_of_a_command() {
-        let program = Spoken { word: "-- npx ...".into(), url: None };
+        let program = Spoken { word: "-- npx ...".into(), ..Spoken::default() };
 
         assert_eq!(program.command("tools", "echo"), "ridethrough tools echo -- npx ...");
         assert_eq!(at("http://a/").command("tools", "echo"), "ridethrough tools http://a/ echo");
@@ -151,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_server_that_has_a_name_is_checked_by_its_name_and_tried_at_its_url() {
-        let server = Spoken { word: "github".into(), url: Some("https://a.example/".into()) };
+        let url = Some("https://a.example/".into());
+        let server = Spoken { word: "github".into(), url, ..Spoken::default() };
 
         assert_eq!(
             of(&refused(Kind::Rejected { status: 404 }), &server).unwrap(),
@@ -179,12 +242,15 @@ mod tests {
 
             assert!(told.ends_with(CREDENTIALS), "{told}");
         }
+        let knowing = at("http://a/mcp").with_flags("--bearer-env TOKEN".into());
+        let told = in_full(&refused(Kind::Unauthorized), &knowing).unwrap();
+        assert!(told.ends_with(ANOTHER_TOKEN), "{told}");
         let told = in_full(&refused(Kind::Rejected { status: 404 }), &at("http://a/mcp")).unwrap();
         assert!(!told.contains("--bearer-env"), "{told}");
     }
 
     fn at(url: &str) -> Spoken {
-        Spoken { word: url.into(), url: Some(url.into()) }
+        Spoken { word: url.into(), url: Some(url.into()), ..Spoken::default() }
     }
 
     fn refused(kind: Kind) -> CallError {

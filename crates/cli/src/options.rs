@@ -21,6 +21,7 @@ use ridethrough::server::Eras;
 use ridethrough::{Era, RetryPolicy};
 
 use crate::misuse::Misuse;
+use crate::next_step;
 
 pub(crate) use file::users as users_file;
 pub(crate) use settings::{Settings, finish};
@@ -41,27 +42,27 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = HEADING)]
     timeout: Option<Duration>,
     /// How hard to try [default: interactive]
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = HEADING, hide_short_help = true)]
     policy: Option<Policy>,
     /// Which era of the protocol to speak [default: auto for a URL, legacy for a program]
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = HEADING, hide_short_help = true)]
     era: Option<EraChoice>,
     /// A tool that does no harm if it runs twice: a call in doubt is sent again
-    #[arg(long, value_name = "TOOL", help_heading = HEADING)]
+    #[arg(long, value_name = "TOOL", help_heading = HEADING, hide_short_help = true)]
     repeatable: Vec<String>,
     /// The largest message that is read, such as `64MiB` or `20000000` [default: 16MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::bytes, help_heading = HEADING)]
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes, help_heading = HEADING, hide_short_help = true)]
     max_message: Option<usize>,
     /// Trust the certificates in this file (PEM) besides those of the system
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", help_heading = HEADING, hide_short_help = true)]
     cacert: Option<PathBuf>,
     /// Do not check the server's certificate, if it is on this machine; another host must be named:
     /// `--insecure=HOST`. Whoever is on the way can then read and change everything, tokens too
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true,
-          default_missing_value = "", help_heading = HEADING)]
+          default_missing_value = "", help_heading = HEADING, hide_short_help = true)]
     insecure: Option<String>,
     /// Allow tokens and headers to go over plain `http://` to another machine
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = HEADING, hide_short_help = true)]
     pub(crate) allow_http: bool,
     /// Tell faults and what is done about them; -vv tells everything, -vvv the settings too
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
@@ -147,6 +148,39 @@ impl Options {
         (settings.sources, settings.allows_http) = (sources, self.allow_http);
         settings.leave_unchecked(self.insecure.as_deref());
         Ok(settings)
+    }
+
+    /// The flags that another command needs to reach the same server, as they can be typed again. A value that may be
+    /// a secret is `...`.
+    pub(crate) fn typed(&self) -> String {
+        let mut words = Vec::new();
+        for text in &self.headers {
+            // A value that is a variable and nothing else is no secret.
+            let (name, value) = text.split_once(':').unwrap_or((text, ""));
+            let value = value.trim();
+            let variable = value.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
+            let is_shown = variable.is_some_and(header::is_name);
+            let value = if is_shown { value } else { "..." };
+            words.extend(["--header".to_owned(), next_step::quoted(&format!("{name}: {value}"))]);
+        }
+        if let Some(name) = &self.bearer_env {
+            words.extend(["--bearer-env".to_owned(), next_step::quoted(name)]);
+        }
+        if let Some(era) = self.era {
+            words.extend(["--era".to_owned(), settings::word(era)]);
+        }
+        if let Some(path) = &self.cacert {
+            words.extend(["--cacert".to_owned(), next_step::quoted(&path.to_string_lossy())]);
+        }
+        match self.insecure.as_deref() {
+            Some("") => words.push("--insecure".to_owned()),
+            Some(host) => words.push(format!("--insecure={}", next_step::quoted(host))),
+            None => {}
+        }
+        if self.allow_http {
+            words.push("--allow-http".to_owned());
+        }
+        words.join(" ")
     }
 
     fn layer(&self) -> Layer {
@@ -285,6 +319,22 @@ mod tests {
         assert_eq!((said.policy, said.era), (Some(Policy::Never), Some(EraChoice::Modern)));
         assert_eq!(said.max_message, Some(1 << 20));
         assert_eq!(said.repeatable, ["a", "b"]);
+    }
+
+    #[test]
+    fn the_flags_of_a_hint_can_be_pasted_and_hold_no_secret() {
+        let options = Options {
+            headers: vec!["X-Key: ${KEY}".into(), "X-Other: s3cret".into()],
+            bearer_env: Some("TOKEN".into()),
+            era: Some(EraChoice::Legacy),
+            insecure: Some(String::new()),
+            ..Options::default()
+        };
+
+        assert_eq!(
+            options.typed(),
+            "--header 'X-Key: ${KEY}' --header 'X-Other: ...' --bearer-env TOKEN --era legacy --insecure"
+        );
     }
 
     #[test]

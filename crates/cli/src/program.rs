@@ -13,8 +13,7 @@ use crate::misuse::Misuse;
 /// The command line with the program behind `--`, if there is one, in the place of the server.
 pub(crate) fn fold(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, Misuse> {
     let mut words: Vec<OsString> = words.collect();
-    let takes_server =
-        words.get(1).and_then(|it| it.to_str()).is_some_and(|it| COMMANDS.contains(&it));
+    let takes_server = words.get(1).and_then(|it| it.to_str()).is_some_and(takes_server);
     let Some(split) = words.iter().position(|it| it == "--").filter(|_| takes_server) else {
         return Ok(words);
     };
@@ -50,6 +49,11 @@ pub(crate) fn in_word(word: &str) -> Option<Program> {
     let command = words.remove(0);
     let args = words.into_iter().map(Into::into).collect();
     Some(Program { command, args, env: Vec::new(), cwd: None })
+}
+
+/// Whether a server stands behind this command.
+pub(crate) fn takes_server(command: &str) -> bool {
+    COMMANDS.contains(&command)
 }
 
 /// How to type a program that was typed where a server stands; its words may hold secrets.

@@ -3,6 +3,9 @@
 //! Servers like to repeat the address and the headers that they were asked with. Whoever gives them secrets
 //! names those here first, and whatever prints words of a server goes through `talk::safe`, which masks before
 //! it does anything else. One set for the whole process, so that no way to a terminal can be forgotten.
+//!
+//! A token may be a word that we use ourselves. So words of a server are masked where they are put into a
+//! sentence, and from the whole sentence only those secrets are taken out that cannot be words of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -41,9 +44,24 @@ pub(crate) fn masked(text: &str) -> String {
     masked
 }
 
+/// A sentence of ours without those that cannot be a word of it.
+pub(crate) fn masked_in_ours(text: &str) -> String {
+    let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked_but_words(text);
+    note(masked != text);
+    masked
+}
+
 /// JSON without them, however its strings are written.
 pub(crate) fn masked_json(json: &str) -> String {
     let masked = KNOWN.read().unwrap_or_else(PoisonError::into_inner).masked_json(json);
+    note(masked.is_some());
+    masked.unwrap_or_else(|| json.to_owned())
+}
+
+/// JSON of ours without those that cannot be a word of it.
+pub(crate) fn masked_in_our_json(json: &str) -> String {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let masked = known.masked_json_but_words(json);
     note(masked.is_some());
     masked.unwrap_or_else(|| json.to_owned())
 }

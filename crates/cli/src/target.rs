@@ -5,15 +5,16 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use ridethrough::transport::Endpoint;
+use ridethrough::transport::{Endpoint, EndpointError};
 use ridethrough::{Client, ClientBuilder};
+use ridethrough_core::secrets::Secrets;
 use secrecy::ExposeSecret;
 
 use crate::import::{Address, Program, Reached, safe};
 use crate::misuse::Misuse;
 use crate::next_step::Spoken;
 use crate::stray_line::StrayLine;
-use crate::{names, program};
+use crate::{names, next_step, program};
 
 /// A server that a client can be made for. It prints without the URL's query, where people put keys.
 pub(crate) struct Target {
@@ -40,7 +41,10 @@ pub(crate) fn resolve(word: &str) -> Result<Target, Misuse> {
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
             Ok(endpoint) => Place::Url { address, endpoint },
             // The URL itself may hold a password.
-            Err(error) => return Err(unfit(&format!("it {error}"), resolved.named.as_ref())),
+            Err(error) => {
+                let url = address.url.expose_secret();
+                return Err(unfit(url, &error, resolved.named.as_ref()));
+            }
         },
     };
     Ok(Target::new(place, resolved.named))
@@ -53,7 +57,7 @@ pub(crate) fn behind_bridge(word: &str) -> Result<Target, Misuse> {
     match resolved.reached {
         Reached::Remote(address) => match Endpoint::parse(address.url.expose_secret()) {
             Ok(endpoint) => Ok(Target::new(Place::Url { address, endpoint }, resolved.named)),
-            Err(error) => Err(unfit(&format!("it {error}"), resolved.named.as_ref())),
+            Err(error) => Err(unfit(address.url.expose_secret(), &error, resolved.named.as_ref())),
         },
         Reached::Local(_) => Err(Misuse {
             what: format!("`{}` is a program, which a host can start itself", safe(word)),
@@ -99,7 +103,9 @@ impl Target {
                 let args = if program.args.is_empty() { "" } else { " ..." };
                 format!("-- {}{args}", safe(&program.command))
             }
-            (None, Place::Url { endpoint, .. }) => shown(endpoint),
+            (None, Place::Url { endpoint, .. }) => {
+                next_step::quoted(&format!("{}{}", shown(endpoint), shown_query(endpoint)))
+            }
         }
     }
 
@@ -109,7 +115,11 @@ impl Target {
             Place::Program(_) => None,
             Place::Url { endpoint, .. } => Some(shown(endpoint)),
         };
-        Spoken { word: self.word(), url }
+        let query = match (&self.named, &self.place) {
+            (None, Place::Url { endpoint, .. }) => shown_query(endpoint),
+            _ => String::new(),
+        };
+        Spoken { word: self.word(), url, query, flags: String::new() }
     }
 
     /// What it prints besides messages, if it is a program.
@@ -173,6 +183,22 @@ pub(crate) fn shown(endpoint: &Endpoint) -> String {
     format!("{}{}", endpoint.origin(), path.join("/"))
 }
 
+/// Its query, with values that may be secrets as `...`; nothing, if there is none.
+fn shown_query(endpoint: &Endpoint) -> String {
+    let Some((_, query)) = endpoint.path().split_once('?') else { return String::new() };
+    let members = query.split('&').map(|member| {
+        let (name, value) = member.split_once('=').unwrap_or(("", member));
+        let mut secret = Secrets::default();
+        secret.keep_query(member);
+        match (secret.masked(value) == value, name) {
+            (true, _) => member.to_owned(),
+            (false, "") => "...".to_owned(),
+            (false, name) => format!("{name}=..."),
+        }
+    });
+    format!("?{}", members.collect::<Vec<_>>().join("&"))
+}
+
 fn spawn(program: &Program, stray_line: StrayLine) -> ClientBuilder {
     let mut command = ridethrough::Command::new(&program.command)
         .args(program.args.iter().map(ExposeSecret::expose_secret))
@@ -186,15 +212,35 @@ fn spawn(program: &Program, stray_line: StrayLine) -> ClientBuilder {
     ClientBuilder::spawn(command)
 }
 
-fn unfit(why: &str, named: Option<&(String, PathBuf)>) -> Misuse {
+fn unfit(url: &str, error: &EndpointError, named: Option<&(String, PathBuf)>) -> Misuse {
+    let (why, hint) = match error {
+        EndpointError::UserInfo => (
+            "it has a name or a password before the `@`".to_owned(),
+            "leave them out: `--bearer-env VAR` sends the token that a variable holds, `--header 'NAME: ${VAR}'` an \
+             API key",
+        ),
+        _ if has_wrong_port(url) => {
+            ("its port is no number from 1 to 65535".to_owned(), "correct the port")
+        }
+        error => (format!("it {error}"), "give a URL such as `https://example.com/mcp`"),
+    };
     Misuse {
         what: format!("the server's address cannot be used: {why}"),
         tried: match named {
             Some((_, path)) => format!("its entry in {} was read", safe(&path.to_string_lossy())),
             None => "it was read as a URL; nothing was sent".to_owned(),
         },
-        hint: "give a URL such as `https://example.com/mcp`".to_owned(),
+        hint: hint.to_owned(),
     }
+}
+
+/// Whether what stands in the place of a port is none. What stands before it need not be a host.
+fn has_wrong_port(url: &str) -> bool {
+    let authority = url.split_once("://").map(|(_, rest)| rest);
+    let authority = authority.and_then(|it| it.split(['/', '?', '#']).next()).unwrap_or_default();
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let port = port.filter(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
+    port.is_some_and(|it| !it.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
 /// Names in paths are shorter than this, as a rule, and keys longer.
@@ -208,7 +254,8 @@ mod tests {
     fn what_is_no_url_is_refused_without_being_repeated() {
         let refused = |word| resolve(word).map(|_| ()).unwrap_err().to_string();
 
-        assert!(refused("http://me:s3cret@example.com/").contains("must not carry a name"));
+        assert!(refused("http://me:s3cret@example.com/").contains("has a name or a password"));
+        assert!(refused("http://a:70010/mcp").contains("its port is no number from 1 to 65535"));
         assert!(!refused("http://me:s3cret@example.com/").contains("s3cret"));
         assert!(!refused("me:s3cret@example.com/mcp").contains("s3cret"));
         assert!(!refused("example.com/mcp?key=s3cret").contains("s3cret"));
@@ -231,9 +278,10 @@ mod tests {
         assert_eq!(typed(&["nosuch"]), "-- nosuch");
         assert_eq!(typed(&["npx", "-y", "s3cret"]), "-- npx ...");
         assert_eq!(
-            resolve("https://a.example/mcp?key=s3cret").unwrap().word(),
-            "https://a.example/mcp"
+            resolve("https://a.example/mcp?set=issues&v=1&key=s3cret").unwrap().word(),
+            "'https://a.example/mcp?set=issues&v=1&key=...'"
         );
+        assert_eq!(resolve("https://a/?s3cret").unwrap().word(), "'https://a/?...'");
     }
 
     #[test]

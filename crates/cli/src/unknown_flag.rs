@@ -1,5 +1,6 @@
-//! A flag that a command does not know is, as a rule, one of a program that was typed without `--`, or an
-//! argument of a tool in the words of another program.
+//! Command lines that cannot be read, with what was meant: a flag that a command does not know is, as a rule, one of a
+//! program that was typed without `--`, or an argument of a tool in the words of another program; a server in
+//! the place of a command, or without what is asked of it, is half of what was meant.
 
 use std::ffi::OsString;
 
@@ -15,12 +16,22 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
         Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => {
             flag.clone()
         }
-        _ => return error,
+        _ => {
+            leave_out_query(&mut error);
+            return match half(&error, words) {
+                Some(tip) => with_tip(error, &tip),
+                None => error,
+            };
+        }
     };
     // Behind `--` stands a program: nothing becomes a value there.
     error.remove(ContextKind::Suggested);
     if let Some(tip) = program::typed_without_dashes(words).or_else(|| ours(&flag)) {
         return with_tip(error, &tip);
+    }
+    // A number below zero.
+    if is_call && flag.starts_with('-') && flag[1..].starts_with(|it: char| it.is_ascii_digit()) {
+        return with_tip(error, &format!("an argument of the tool is typed as `name={flag}`"));
     }
     let Some(name) = flag.strip_prefix("--").filter(|it| is_call && !it.is_empty()) else {
         return error;
@@ -40,9 +51,67 @@ pub(crate) fn explained(mut error: Error, words: &[OsString]) -> Error {
 }
 
 fn with_tip(mut error: Error, tip: &str) -> Error {
-    let tip = ContextValue::StyledStrs(vec![safe::line(tip).into()]);
+    let tip = ContextValue::StyledStrs(vec![safe::our_line(tip).into()]);
     error.insert(ContextKind::Suggested, tip);
     error
+}
+
+/// A URL in the place of a command is told without its query, which may hold a key.
+fn leave_out_query(error: &mut Error) {
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if word.contains("://") => word.clone(),
+        _ => return,
+    };
+    let word = word.split('?').next().unwrap_or_default().to_owned();
+    error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word));
+}
+
+/// How a command line goes on that stops half way.
+fn half(error: &Error, words: &[OsString]) -> Option<String> {
+    let words: Vec<_> = words.iter().map(|it| it.to_string_lossy()).collect();
+    // The query of a URL may hold a key.
+    let typed = |word: &str| word.split('?').next().unwrap_or_default().to_owned();
+    let first = words.get(1)?;
+    let server = || words.iter().skip(2).find(|it| !it.starts_with('-')).map(|it| typed(it));
+    match (error.kind(), &**first) {
+        (ErrorKind::InvalidSubcommand, word) if is_like_server(word) => {
+            let server = typed(word);
+            Some(format!(
+                "a command stands before the server: `ridethrough tools {server}` lists its tools, \
+                 `ridethrough check {server}` looks what is wrong with it"
+            ))
+        }
+        (ErrorKind::MissingRequiredArgument, command)
+            if program::takes_server(command) && words.len() == 2 =>
+        {
+            Some(
+                "a server is a URL, a name that `ridethrough servers` lists, or a program behind `--`"
+                    .to_owned(),
+            )
+        }
+        (ErrorKind::MissingRequiredArgument, "call") => {
+            Some(format!("`ridethrough tools {}` lists what can be called", server()?))
+        }
+        (ErrorKind::MissingRequiredArgument, "read") => {
+            Some(format!("`ridethrough resources {}` lists what can be read", server()?))
+        }
+        (ErrorKind::MissingRequiredArgument, "prompt") => {
+            Some(format!("`ridethrough prompts {}` lists them", server()?))
+        }
+        (ErrorKind::MissingRequiredArgument, "task") => {
+            let server = words.iter().skip(3).find(|it| !it.starts_with('-'))?;
+            Some(format!("`ridethrough task list {}` lists them", typed(server)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether somebody would type it for a server, and not for a command.
+fn is_like_server(word: &str) -> bool {
+    word.contains("://")
+        || word.starts_with("localhost")
+        || word.contains('/')
+        || word.contains(':')
 }
 
 /// What a flag is called here that others have.
@@ -89,10 +158,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_line_that_stops_half_way_is_told_how_it_goes_on() {
+        for (line, tip) in [
+            ("ridethrough http://a/mcp?key=s3cret", "`ridethrough tools http://a/mcp` lists"),
+            ("ridethrough tools", "a server is a URL, a name that `ridethrough servers` lists"),
+            ("ridethrough call http://a/ add -1", "is typed as `name=-1`"),
+            ("ridethrough localhost:80/mcp", "`ridethrough check localhost:80/mcp` looks"),
+            ("ridethrough call http://a/?key=s3cret", "`ridethrough tools http://a/` lists what"),
+        ] {
+            let told = told(line);
+
+            assert!(told.contains(tip), "{told}");
+            assert!(!told.contains("s3cret"), "{told}");
+        }
+    }
+
     fn told(line: &str) -> String {
         let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
-        let command = |name| Command::new(name).arg(Arg::new("server")).arg(Arg::new("tool"));
-        let commands = [command("tools"), command("call")];
+        let tool = Arg::new("tool").required(true);
+        let command = |name| Command::new(name).arg(Arg::new("server").required(true));
+        let commands = [command("tools"), command("call").arg(tool)];
         let parsed = Command::new("ridethrough").subcommands(commands).try_get_matches_from(&words);
         explained(parsed.unwrap_err(), &words).render().to_string()
     }

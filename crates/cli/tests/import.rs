@@ -210,7 +210,7 @@ fn wrong_usage_and_nothing_to_do_are_told() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(err(&missing).contains("there is no file nowhere.json"), "{}", err(&missing));
     assert_eq!(nothing.status.code(), Some(0));
-    assert!(err(&nothing).contains("no config file was found"), "{}", err(&nothing));
+    assert!(err(&nothing).contains("no config file of an MCP host was found"), "{}", err(&nothing));
     assert!(err(&no_backup).contains("0 servers restored"), "{}", err(&no_backup));
 }
 

@@ -36,28 +36,54 @@ impl Secrets {
         }
     }
 
-    /// Masks the query of an address, and each value in it, encoded and decoded.
+    /// Masks the query of an address if one of its values is a secret, and each of those, encoded and decoded.
+    /// A query without secrets stays as it is, because hints repeat the address.
     pub fn keep_query(&mut self, query: &str) {
-        self.keep(query);
-        self.keep(&decoded(query));
+        let mut values = Self::default();
         for member in query.split('&') {
             // A query may consist of a key alone.
             let (name, value) = member.split_once('=').unwrap_or(("key", member));
-            self.keep_named(name, value);
-            self.keep_named(name, &decoded(value));
+            values.keep_named(name, value);
+            values.keep_named(name, &decoded(value));
+        }
+        if !values.0.is_empty() {
+            self.keep(query);
+            self.keep(&decoded(query));
+            values.0.iter().for_each(|value| self.keep(value));
         }
     }
 
     /// Returns the text with all secrets masked, the longest first, because one may be part of another.
     pub fn masked(&self, text: &str) -> String {
+        self.replaced(text, |_| true)
+    }
+
+    /// Returns the text with those secrets masked that cannot be a word: for sentences of our own and names of
+    /// members. The token `wrong` must not mask the sentence that a token is wrong.
+    pub fn masked_but_words(&self, text: &str) -> String {
+        self.replaced(text, |secret| !is_word(secret))
+    }
+
+    fn replaced(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> String {
         let mut known: Vec<&str> = self.0.iter().map(|secret| &**secret).collect();
+        known.retain(|secret| is_meant(secret));
         known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         known.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 
     /// Returns JSON with all secrets masked, however its strings are escaped; `None` if it holds none.
-    /// Strings without a secret keep their bytes.
+    /// Strings without a secret keep their bytes. A member's name that is a word is kept although it is a
+    /// secret: programs look for `title`, whatever the token is.
     pub fn masked_json(&self, json: &str) -> Option<String> {
+        self.replaced_json(json, |value| self.masked(value))
+    }
+
+    /// Returns JSON of our own with those secrets masked that cannot be a word, in names and in values.
+    pub fn masked_json_but_words(&self, json: &str) -> Option<String> {
+        self.replaced_json(json, |value| self.masked_but_words(value))
+    }
+
+    fn replaced_json(&self, json: &str, masked_value: impl Fn(&str) -> String) -> Option<String> {
         if self.0.is_empty() {
             return None;
         }
@@ -67,7 +93,8 @@ impl Secrets {
             let Ok(said) = serde_json::from_str::<Cow<'_, str>>(&json[span.clone()]) else {
                 continue;
             };
-            let safe = self.masked(&said);
+            let is_name = json[span.end..].trim_start().starts_with(':');
+            let safe = if is_name { self.masked_but_words(&said) } else { masked_value(&said) };
             if *said != *safe {
                 masked.push_str(&json[done..span.start]);
                 masked.push_str(&serde_json::Value::from(safe).to_string());
@@ -102,6 +129,12 @@ fn strings(json: &str) -> impl Iterator<Item = Range<usize>> {
 fn is_plain_word(value: &str) -> bool {
     value.len() < LONGEST_WORD
         && value.bytes().all(|it| it.is_ascii_lowercase() || it == b'-' || it == b'_')
+}
+
+/// Whether a sentence, or the name of a member, may have it in it by chance.
+fn is_word(secret: &str) -> bool {
+    secret.len() < LONGEST_WORD
+        && secret.bytes().all(|it| it.is_ascii_alphabetic() || it == b'-' || it == b'_')
 }
 
 fn tells_of_a_secret(name: &str) -> bool {
@@ -166,6 +199,8 @@ mod tests {
 
         assert_eq!(secrets.masked("no /mcp?key=s3c%2Bret&v=1 here"), "no /mcp?... here");
         assert_eq!(secrets.masked("bad key: s3c+ret, s3c%2Bret"), "bad key: ..., ...");
+        secrets.keep_query("toolset=issues&page=2");
+        assert_eq!(secrets.masked("/mcp?toolset=issues&page=2"), "/mcp?toolset=issues&page=2");
     }
 
     /// Masking `?toolset=issues` once made every list of issues a list of dots.
@@ -200,6 +235,22 @@ mod tests {
         for broken in ["\"", "\"\\", "{\"a\":\"\\u0\"}", ""] {
             assert_eq!(secrets.masked_json(broken), None, "{broken}");
         }
+    }
+
+    /// A token `title` left no list of tools that a program could read.
+    #[test]
+    fn a_secret_that_is_a_word_hides_neither_names_of_members_nor_words_of_ours() {
+        let mut secrets = Secrets::default();
+        secrets.keep("title");
+        secrets.keep("s3cret");
+        let raw = r#"{"title": "a title", "s3cret" : {"the title":1}}"#;
+
+        let masked = secrets.masked_json(raw).unwrap();
+
+        assert_eq!(masked, r#"{"title": "a ...", "..." : {"the title":1}}"#);
+        assert_eq!(secrets.masked_but_words("the title is s3cret"), "the title is ...");
+        let ours = secrets.masked_json_but_words(r#"{"a": "a title", "b": "s3cret"}"#).unwrap();
+        assert_eq!(ours, r#"{"a": "a title", "b": "..."}"#);
     }
 
     #[test]

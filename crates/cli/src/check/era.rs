@@ -56,9 +56,9 @@ fn judge(seen: Seen) -> (Era, Finding) {
             (Era::Modern(Box::new(seen)), Subject::Protocol.good("era", what))
         }
         Verdict::Disjoint { supported } => {
-            let what =
-                format!("is stateless, of revisions unknown to us: {}", supported.join(", "));
-            (Era::Foreign, Subject::Protocol.note("era", secrets::cut(&what)))
+            let supported = secrets::cut(&supported.join(", "));
+            let what = format!("is stateless, of revisions unknown to us: {supported}");
+            (Era::Foreign, Subject::Protocol.note("era", what))
         }
         Verdict::Refused => {
             let what = format!("is stateless, but refuses `server/discover`: {words}");

@@ -67,7 +67,8 @@ async fn ask(wire: &mut Wire, notes: &mut Notes) -> Result<Seen, Exit> {
     let ask = wire.initialize(Version::LATEST_LEGACY.as_str());
     let asked = wire.ask(ask).await;
     if tls::is_likely(asked.as_ref()) && tls::look(wire, notes).await {
-        return Err(Exit::Protocol);
+        // As for every other command, which does not look for TLS.
+        return Err(asked.map_or_else(|miss| refusal::unanswered(&miss).1, |_| Exit::Protocol));
     }
     asked.map_err(|miss| {
         let (finding, exit) = refusal::unanswered(&miss);

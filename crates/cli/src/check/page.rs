@@ -95,7 +95,7 @@ fn advice(page: &mut Markup, notes: &Notes) {
     page.element("div", &[("class", &"totals")], |page| {
         page.element("ol", &[("class", &"advice")], |page| {
             for advice in advised {
-                page.element("li", &[], |page| page.prose(&safe::line(advice)));
+                page.element("li", &[], |page| page.prose(&safe::our_line(advice)));
             }
         });
     });
@@ -126,7 +126,7 @@ fn finding(page: &mut Markup, finding: &Finding) {
     page.element("li", &[("class", &sign.word())], |page| {
         page::shape(page, sign);
         page.element("div", &[], |page| {
-            page.prose(&safe::line(&finding.what));
+            page.prose(&safe::our_line(&finding.what));
             if finding.verdict != Verdict::Good {
                 page.text(" ").words("small", &[], word(finding.verdict));
             }

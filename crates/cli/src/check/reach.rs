@@ -10,6 +10,7 @@ use super::Notes;
 use super::finding::{Finding, Subject};
 use super::wire::{Miss, Wire, millis};
 use crate::exit::Exit;
+use crate::in_flags;
 use crate::target::is_safe_from_listeners;
 
 /// Connects; if that fails, the finding says why and what to do.
@@ -65,6 +66,9 @@ fn connected(line: &Line, has_name: bool) -> Finding {
 
 fn unreached(endpoint: &Endpoint, failure: &Failure) -> Finding {
     let at = endpoint.authority();
+    if let Some(what) = in_flags::of_proxy(failure) {
+        return Subject::Reach.bad("proxy", what).advise(in_flags::PROXY);
+    }
     let said = failure.advice.map(Advice::words);
     let (what, advice) = match failure.cause {
         Cause::NameUnknown => (

@@ -1,11 +1,12 @@
 //! Redirects: which are followed, what they cost, and which URL to use in place of this one.
 
 use ridethrough::machine::head::Redirect;
+use ridethrough::transport::Endpoint;
 
 use super::finding::{Finding, Subject};
 use super::seen::Seen;
 use super::wire::Wire;
-use crate::secrets;
+use crate::{secrets, target};
 
 /// The path to go on with, if the server sent us to one of its own in a way that keeps the question.
 pub(super) fn followed(seen: &Seen) -> Option<String> {
@@ -55,7 +56,7 @@ pub(super) fn elsewhere(seen: &Seen, wire: &Wire) -> Finding {
             format!(
                 "redirects ({status}) to `{}` of the same server; our client follows 307 and 308 \
                  only, because others make another request of it",
-                to.shown()
+                secrets::masked(&to.shown())
             ),
             format!(
                 "use {} as its URL; a login page means that credentials are missing",
@@ -66,7 +67,10 @@ pub(super) fn elsewhere(seen: &Seen, wire: &Wire) -> Finding {
             format!(
                 "redirects ({status}) to `{}`; our client does not follow, because credentials \
                  would go astray",
-                to.shown()
+                Endpoint::parse(url).map_or_else(
+                    |_| to.shown().into_owned(),
+                    |it| secrets::masked(&target::shown(&it))
+                )
             ),
             format!(
                 "give the URL that it leads to{}, if you trust that; a login page means that \
@@ -80,7 +84,7 @@ pub(super) fn elsewhere(seen: &Seen, wire: &Wire) -> Finding {
 
 /// A path of the same server as a URL to copy. Its query may hold a key, and is not shown.
 fn url_of(target: &str, wire: &Wire) -> String {
-    let path = target.split('?').next().unwrap_or_default();
+    let path = secrets::masked(target.split('?').next().unwrap_or_default());
     format!("`{}{path}`{}", wire.probe.endpoint().origin(), query_of(target, wire))
 }
 

@@ -46,7 +46,7 @@ pub(super) fn unanswered(miss: &Miss) -> (Finding, Exit) {
         }
         Miss::Silent => {
             let what = format!("`initialize` has no answer: {miss}");
-            (said(what, "look whether the server is busy or stuck"), Exit::Deadline)
+            (said(what, "look whether the server is busy or stuck"), Exit::Unreachable)
         }
     }
 }
@@ -151,7 +151,8 @@ fn outright(seen: &Seen, wire: &Wire) -> Option<(Finding, Exit)> {
 
 fn turned_away(seen: &Seen) -> Finding {
     let wait = seen.head.retry_after.map(|it| format!(" and asks to wait {} s", it.as_secs()));
-    let what = format!("turns us away: {}{}", seen.words(), wait.unwrap_or_default());
+    let (words, said) = (seen.words(), seen.said());
+    let what = format!("turns us away: {words}{}{said}", wait.unwrap_or_default());
     let advice = "try again later; if it stays so, look at the server's log and its balancer";
     Subject::Protocol.bad("initialize", what).advise(advice)
 }
@@ -165,7 +166,7 @@ fn mistyped(seen: &Seen) -> Finding {
     Subject::Protocol.bad("initialize", what).advise(TYPED)
 }
 
-/// What the challenge of a 401 asks for. Only words of ours and names are shown.
+/// What the challenge of a 401 asks for, and what the server says beside it.
 fn unauthorized(seen: &Seen, wire: &Wire) -> Finding {
     let challenges = seen.headers.get_all("www-authenticate").iter();
     let challenge = challenges.filter_map(|it| it.to_str().ok()).collect::<Vec<_>>().join(", ");
@@ -174,12 +175,16 @@ fn unauthorized(seen: &Seen, wire: &Wire) -> Finding {
         "" => "says nothing about what it wants".to_owned(),
         scheme => format!("asks for `{}`", secrets::cut(scheme)),
     };
-    let more = ["error", "scope", "resource_metadata"].into_iter().filter_map(|name| {
+    let named = ["error", "error_description", "scope", "resource_metadata"];
+    let more = named.into_iter().filter_map(|name| {
         let value = parameter(&challenge, name)?;
-        let value = value.split('?').next().unwrap_or_default();
+        // The query of an address may hold a key.
+        let is_address = name == "resource_metadata";
+        let value = value.split('?').next().filter(|_| is_address).unwrap_or(value);
         Some(format!(", {name} `{}`", secrets::cut(value)))
     });
-    let what = format!("not authorized: {} and {asked}{}", seen.words(), more.collect::<String>());
+    let (words, said) = (seen.words(), seen.said());
+    let what = format!("not authorized: {words} and {asked}{}{said}", more.collect::<String>());
     let advice = match (seen.head.status.as_u16(), parameter(&challenge, "error")) {
         // Some servers say `invalid_token` to whoever shows none.
         (401, _) if wire.has_token => {
@@ -234,14 +239,15 @@ fn stranger(seen: &Seen, wire: &Wire) -> Finding {
         }
         (_, Some(_)) => format!("refuses `initialize` with {}", seen.words()),
         (_, None) => format!(
-            "not an MCP server: `initialize` is answered with {}, and that is no JSON-RPC",
-            seen.words()
+            "not an MCP server: `initialize` is answered with {}, and that is no JSON-RPC{}",
+            seen.words(),
+            seen.said()
         ),
     };
     let endpoint = wire.probe.endpoint();
     let path = endpoint.path().split('?').next().unwrap_or_default().trim_end_matches('/');
-    let advice = match next_step::with_mcp(&format!("{}{path}", endpoint.origin())) {
-        Some(longer) => format!("perhaps `/mcp` is missing: try `{longer}`"),
+    let advice = match next_step::with_mcp(&format!("{}{path}", endpoint.origin()), "") {
+        Some(tries) => format!("perhaps `/mcp` is missing: try {tries}"),
         None => {
             "check the path of the URL, and what the server's manual says about Streamable HTTP"
                 .to_owned()

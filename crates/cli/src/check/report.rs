@@ -30,7 +30,7 @@ pub(super) fn words(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Resul
         }
         writeln!(out, "\n{}", painted(subject.title(), Colour::Bold, look.is_colourful))?;
         for finding in those {
-            paragraph(out, &sign(finding.verdict, look), &safe::line(&finding.what))?;
+            paragraph(out, &sign(finding.verdict, look), &safe::our_line(&finding.what))?;
         }
         if subject == Subject::Tools {
             tools(out, notes, look)?;
@@ -44,7 +44,7 @@ fn advice(out: &mut dyn Write, notes: &Notes, look: Look) -> io::Result<()> {
     if !advised.is_empty() {
         writeln!(out, "\n{}", painted("Advice", Colour::Bold, look.is_colourful))?;
         for (number, advice) in advised.iter().enumerate() {
-            paragraph(out, &format!("{:>2}.", number + 1), &safe::line(advice))?;
+            paragraph(out, &format!("{:>2}.", number + 1), &safe::our_line(advice))?;
         }
     }
     let count = |verdict| notes.findings.iter().filter(|it| it.verdict == verdict).count();
@@ -163,7 +163,7 @@ pub(super) fn json(notes: &Notes, exit: Exit) -> String {
         exit_code: exit.code(),
     };
     let text = serde_json::to_string(&report).expect("strings and numbers are JSON");
-    safe::json(&text)
+    safe::our_json(&text)
 }
 
 const WIDTH: usize = 84;

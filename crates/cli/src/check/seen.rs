@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use ridethrough::Json;
 use ridethrough::event::Answer;
+use ridethrough::machine::answer::words;
 use ridethrough::machine::discovery;
 use ridethrough::machine::head::Content;
 use ridethrough::machine::message::{Incoming, Message};
@@ -195,6 +196,17 @@ impl Seen {
         }
     }
 
+    /// What a refusal says to people in its body, unless `words` has it.
+    pub(super) fn said(&self) -> String {
+        if self.answer.as_ref().and_then(Answer::error).is_some() {
+            return String::new();
+        }
+        let said = words::of_refusal(self.head.content, &self.body);
+        let said = said.map(|it| words::shortened(&secrets::masked(&it), LONGEST_WORDS));
+        let said = said.filter(|it| !it.is_empty());
+        said.map(|it| format!("; the server said `{it}`")).unwrap_or_default()
+    }
+
     /// Its content type.
     pub(super) fn kind(&self) -> String {
         secrets::cut(self.header("content-type").unwrap_or_default())
@@ -263,5 +275,7 @@ async fn chunk(body: &mut dyn Body, until: Instant) -> Piece {
     }
 }
 
+/// How much of a refusal's words is told.
+const LONGEST_WORDS: usize = 300;
 /// How long a stream may go on after its answer and still give its connection back.
 const DRAIN: Duration = Duration::from_secs(1);

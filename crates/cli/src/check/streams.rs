@@ -6,6 +6,7 @@ use super::Notes;
 use super::finding::{Finding, Subject};
 use super::seen::{End, Seen, Streamed};
 use super::wire::{Ask, Miss, Visit, Wire, millis};
+use serde_json::json;
 use tokio::time::sleep;
 
 /// Opens the standing stream and watches it for a moment.
@@ -97,6 +98,31 @@ fn judge_stream(seen: &Seen, stream: &Streamed) -> Finding {
         End::Broken(failure) => {
             Subject::Streams.warning("standing", format!("its standing stream breaks: {failure}"))
         }
+    }
+}
+
+/// Asks a server without a session for its standing stream, which has another name there.
+pub(super) async fn listen(wire: &mut Wire) -> Finding {
+    let news =
+        json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
+    let ask = wire.stateless(LISTEN, json!({ "notifications": news })).watched(super::WATCH);
+    match wire.ask(ask).await {
+        Err(miss) => Subject::Streams.unknown("listen", STATELESS, miss),
+        Ok(seen) if seen.is_busy() => {
+            Subject::Streams.unknown("listen", STATELESS, seen.turned_away())
+        }
+        Ok(seen) if seen.answer.is_none() && seen.stream.is_some() && seen.end == End::Open => {
+            let what = "without a session it holds a standing stream open (`subscriptions/listen`)";
+            Subject::Streams.good("listen", what)
+        }
+        Ok(seen) => Subject::Streams.note(
+            "listen",
+            format!(
+                "without a session it has no standing stream (`{LISTEN}` brings {}): changed lists are not \
+                 told, and `ridethrough watch` asks every five seconds whether it is there",
+                seen.words()
+            ),
+        ),
     }
 }
 
@@ -200,3 +226,6 @@ fn judge_resume(resume: &Resume) -> Finding {
         Resume::Unknown(why) => Subject::Streams.unknown("resume", "resuming a stream", why),
     }
 }
+
+const LISTEN: &str = "subscriptions/listen";
+const STATELESS: &str = "the standing stream without a session";

@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::seen::{Bounds, End, Seen};
-use crate::secrets;
 use crate::talk::safe;
 use crate::talk::terminal::Terminal;
 
@@ -191,7 +190,7 @@ impl Wire {
                 Ok(seen) => format!("{what}: {} in {}", seen.words(), millis(seen.took)),
                 Err(miss) => format!("{what}: {miss}"),
             };
-            self.terminal.say(&safe::line(&secrets::masked(&told)));
+            self.terminal.say(&safe::our_line(&told));
         }
         seen
     }
@@ -323,6 +322,12 @@ impl Ask {
             value.set_sensitive(true);
             self.question.headers.insert(HeaderName::from_static(name), value);
         }
+        self
+    }
+
+    /// Watched for this long, unless it is answered before.
+    pub(super) fn watched(mut self, time: Duration) -> Self {
+        self.watch = Some(time);
         self
     }
 

@@ -11,7 +11,7 @@ pub(crate) fn parse(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<(String, String), String> {
     let Some((name, value)) = text.split_once(':') else {
-        return Err("a header has no colon, must be `NAME: VALUE`".to_owned());
+        return Err("a header has no colon between its name and its value".to_owned());
     };
     let name = name.trim();
     let value =

@@ -65,7 +65,8 @@ impl Settings {
         let mut headers = Vec::new();
         let mut credentials = None;
         for text in &said.headers {
-            let (name, value) = header::parse(text, &variable).map_err(|it| wrong(&it))?;
+            let (name, value) = header::parse(text, &variable)
+                .map_err(|it| Misuse { hint: HEADER.to_owned(), ..wrong(&it) })?;
             if name.eq_ignore_ascii_case("authorization") {
                 credentials = Some(given(&value).map_err(|it| wrong(&it))?);
             } else {
@@ -76,7 +77,9 @@ impl Settings {
             if credentials.is_some() {
                 return Err(wrong("a token is given twice: by `bearer-env` and by a header"));
             }
-            credentials = Some(held(&name, &variable).map_err(|it| wrong(&it))?);
+            let held = held(&name, &variable);
+            credentials =
+                Some(held.map_err(|it| Misuse { hint: VARIABLE.to_owned(), ..wrong(&it) })?);
         }
         Ok(Self {
             headers,
@@ -107,7 +110,7 @@ impl Settings {
     /// What was read from where, a line for each place, if anybody wants to know.
     pub(crate) fn told_sources(&self) -> Vec<String> {
         let lines = self.sources.iter().map(ToString::to_string).chain(self.unread.clone());
-        let lines = lines.map(|line| format!("settings: {}", safe::line(&line)));
+        let lines = lines.map(|line| format!("settings: {}", safe::our_line(&line)));
         lines.filter(|_| self.verbose > 0).collect()
     }
 
@@ -269,7 +272,7 @@ impl Settings {
 }
 
 /// The value as it is typed.
-fn word(value: impl ValueEnum) -> String {
+pub(super) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
@@ -313,6 +316,10 @@ fn wrong(what: &str) -> Misuse {
     }
 }
 
+const HEADER: &str = "write `--header 'NAME: VALUE'`, or `--header 'NAME: ${VAR}'` for what a variable holds, in \
+                      single quotes";
+const VARIABLE: &str = "`--bearer-env` takes the name of a variable, and the variable holds the token: \
+                        `export TOKEN=...`, then `--bearer-env TOKEN`";
 /// For how long a program that ends before it answers is started again: it ends for the same reason each time, as
 /// a rule. One that takes its time to start is waited for all the same.
 const RESTARTS: Duration = Duration::from_millis(500);

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use ridethrough::Json;
 
 use super::schema::{Schema, is_of};
+use crate::next_step;
 pub(super) use origins::Origins;
 use word::{Given, Word};
 
@@ -35,8 +36,20 @@ pub(super) fn read(words: &[String]) -> Result<Result<Typed, String>> {
         [word] if word.trim_start().starts_with('{') => {
             Ok(object(word, &format!("`{}`", origins::shown(word))))
         }
+        words if words.iter().any(|it| is_like_object(it)) => Ok(Err(MIXED.to_owned())),
         words => Ok(word::all(words).map(Typed::Words)),
     }
+}
+
+/// Whether it is meant as all arguments at once.
+fn is_like_object(word: &str) -> bool {
+    let word = word.trim();
+    word.starts_with('{') && word.ends_with('}')
+}
+
+/// Whether it has no name, and is none of the words that need none.
+pub(super) fn is_unnamed(word: &str) -> bool {
+    !word.contains('=') && word != "-" && !is_like_object(word)
 }
 
 fn object(text: &str, what: &str) -> Result<Typed, String> {
@@ -165,6 +178,11 @@ impl Build {
             self.origins.note(at, &word.shown);
             return value(word.given, schema);
         }
+        if let [word] = words.as_slice()
+            && let Some(fault) = joined_by_commas(at, word)
+        {
+            self.faults.push(fault);
+        }
         let items = schema.and_then(Schema::items);
         let elements: Vec<_> = words
             .into_iter()
@@ -194,6 +212,24 @@ fn is_element(word: &Word, schema: Option<Schema<'_>>) -> bool {
     // What begins as a list is a list with a mistake.
     let is_like_list = text.trim_start().starts_with('[');
     !is_like_list && !json.is_some_and(|json| types.iter().any(|it| is_of(&json, it)))
+}
+
+/// What is wrong with one word for a list that has commas: whether it is one element or several, only the person who
+/// typed it knows.
+fn joined_by_commas(at: &str, word: &Word) -> Option<String> {
+    let Given::Text(text) = &word.given else { return None };
+    let is_file = word.shown.contains("=@");
+    let (first, rest) = text.split_once(',').filter(|_| !is_file)?;
+    let place = at.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
+    let typed = |value: &str| format!("{place}={}", next_step::quoted(value.trim()));
+    let several = [typed(first), typed(rest.split(',').next().unwrap_or_default())].join(" ");
+    let one = next_step::quoted(&serde_json::json!([text]).to_string());
+    Some(format!(
+        "`{place}` is a list; several are typed as `{several}` or as JSON, `{place}:='[...]'`, and one with \
+         a comma in it as `{place}:={}`; typed: `{}`",
+        origins::shown(&one),
+        word.shown
+    ))
 }
 
 /// A yes or a no, in the ways that people type one.
@@ -229,6 +265,11 @@ fn value(given: Given, schema: Option<Schema<'_>>) -> Json {
     let is_other = types.iter().any(|it| *it != "string" && is_of(&json, it));
     if is_other || types.is_empty() || (!takes_text && is_named(&json)) { json } else { as_text() }
 }
+
+/// How arguments are typed that were typed as words alone.
+pub(super) const BY_NAME: &str = "arguments are typed with their names";
+const MIXED: &str = "a JSON object stands alone, since it holds all arguments: put the others into it, or type each of \
+                     them as `key=value`";
 
 #[cfg(test)]
 mod tests;

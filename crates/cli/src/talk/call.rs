@@ -12,7 +12,7 @@ use anyhow::Result;
 use ridethrough::model::{TaskSupport, Tool, ToolResult};
 use ridethrough::{Error, Json};
 
-use super::arguments::{self, Origins, Typed};
+use super::arguments::{self, BY_NAME, Origins, Typed};
 use super::ending::Hint;
 use super::files::Folder;
 use super::log::Level;
@@ -21,7 +21,7 @@ use super::schema::{self, Document, Verdict};
 use super::{Common, Talk, content, nearest_tool, progress, safe, talk_asked, task};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
-use crate::out;
+use crate::{next_step, out, secrets};
 
 /// What `call` is asked for.
 #[derive(clap::Args)]
@@ -60,7 +60,13 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn call(&self, talk: &Talk, typed: Result<Typed, String>) -> Result<Exit> {
-        let typed = typed.map_err(|fault| self.misuse(talk, vec![fault]))?;
+        let typed = match typed {
+            Ok(typed) => typed,
+            Err(fault) => {
+                let fault = self.with_names(talk, fault).await;
+                return Err(self.misuse(talk, vec![fault]).into());
+            }
+        };
         if self.detach && talk.is_program {
             return Err(homeless().into());
         }
@@ -124,9 +130,26 @@ impl Args {
             return Err(self.misuse(talk, faults.into_iter().chain(others).collect()).into());
         }
         for warning in warnings {
-            talk.terminal.say(&format!("warning: {}", safe::line(&warning)));
+            talk.terminal.say(&format!("warning: {}", safe::our_line(&warning)));
         }
         Ok((arguments, tool.task_support))
+    }
+
+    /// What is wrong with what was typed; words without names get those of the tool, in their order.
+    async fn with_names(&self, talk: &Talk, fault: String) -> String {
+        let is_unnamed = |it: &&String| arguments::is_unnamed(it);
+        let unnamed: Vec<_> = self.arguments.iter().filter(is_unnamed).cloned().collect();
+        if unnamed.is_empty() || self.unchecked {
+            return fault;
+        }
+        // Who cannot be asked is told of without them.
+        let tools = talk.tools().await.unwrap_or_default();
+        let Some(tool) = tools.into_iter().find(|tool| tool.name == self.tool) else {
+            return format!("{fault}; {BY_NAME}");
+        };
+        let schema = tool.input_schema;
+        let names = talk.aside(move || names_for(&schema, &unnamed)).await.unwrap_or_default();
+        if names.is_empty() { fault } else { format!("{fault}; {BY_NAME}: `{names}`") }
     }
 
     fn typed(&self, talk: &Talk, typed: Typed, schema: &Json) -> Result<(Json, Origins), Misuse> {
@@ -134,7 +157,7 @@ impl Args {
     }
 
     fn misuse(&self, talk: &Talk, faults: Vec<String>) -> Misuse {
-        let faults: Vec<_> = faults.iter().map(|fault| safe::line(fault)).collect();
+        let faults: Vec<_> = faults.iter().map(|fault| safe::our_line(fault)).collect();
         Misuse {
             what: format!("`{}` cannot be called so: {}", self.tool, faults.join("\n  and: ")),
             tried: "the arguments were checked; the tool was not called".to_owned(),
@@ -202,6 +225,19 @@ fn homeless() -> Misuse {
 /// The arguments with the types that a schema gives them.
 fn build(typed: Typed, schema: &Json) -> Result<(Json, Origins), Vec<String>> {
     typed.by(Document::new(schema).schema())
+}
+
+/// Words with the names that the schema has for arguments: what is required first.
+fn names_for(schema: &Json, words: &[String]) -> String {
+    let document = Document::new(schema);
+    let schema = document.schema();
+    let required = schema.required();
+    let others = schema.properties().map(|(name, _)| name).filter(|it| !required.contains(it));
+    let names = required.iter().copied().chain(others);
+    let typed = names
+        .zip(words)
+        .map(|(name, word)| format!("{}={}", secrets::masked(name), next_step::quoted(word)));
+    typed.collect::<Vec<_>>().join(" ")
 }
 
 /// What a tool said. Structured content is the same once more, unless it stands alone.

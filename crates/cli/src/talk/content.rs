@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ridethrough::model::{Content, Media, ResourceContents};
 
-use super::files::Folder;
+use super::files::{Folder, Saved};
 use super::{base64, safe};
 
 /// Content in words, each piece from a new line. Bytes are saved if there is a folder for them.
@@ -39,7 +39,7 @@ fn piece_of(piece: &Content, folder: Option<&Folder>) -> Result<String> {
             Ok(format!("[resource {}: {name}]", safe::line(&link.uri)))
         }
         Content::Resource(contents) => resource(contents, folder),
-        Content::Text(text) => Ok(safe::text(text)),
+        Content::Text(text) => Ok(safe::data(text)),
         Content::Other(json) => Ok(safe::json(json.as_str())),
         // The library may learn new kinds before there are words for them here.
         _ => Ok("[content of a kind that has no words here]".to_owned()),
@@ -49,7 +49,7 @@ fn piece_of(piece: &Content, folder: Option<&Folder>) -> Result<String> {
 fn resource(contents: &ResourceContents, folder: Option<&Folder>) -> Result<String> {
     let mime_type = contents.mime_type.as_deref().unwrap_or("application/octet-stream");
     match (&contents.text, &contents.blob) {
-        (Some(text), _) => Ok(safe::text(text)),
+        (Some(text), _) => Ok(safe::data(text)),
         (None, Some(blob)) => bytes(&contents.uri, blob, mime_type, folder),
         (None, None) => Ok(format!("[{}: empty]", safe::line(&contents.uri))),
     }
@@ -64,8 +64,11 @@ fn bytes(what: &str, data: &str, mime_type: &str, folder: Option<&Folder>) -> Re
     let size = bytes.len();
     match folder {
         Some(folder) => {
-            let path = folder.save(&bytes, mime_type)?;
-            Ok(format!("[{what}, {kind}, {size} bytes: saved as {}]", path.display()))
+            let saved = match folder.save(&bytes, mime_type)? {
+                Saved::Stdout => "written to stdout".to_owned(),
+                Saved::File(path) => format!("saved as {}", path.display()),
+            };
+            Ok(format!("[{what}, {kind}, {size} bytes: {saved}]"))
         }
         None => Ok(format!("[{what}, {kind}, {size} bytes: `--out DIR` saves it]")),
     }
@@ -80,7 +83,7 @@ mod tests {
     #[test]
     fn each_kind_of_content_has_its_words() {
         let content: Vec<Content> = serde_json::from_value(json!([
-            {"type": "text", "text": "a\u{1b}[2J\n"},
+            {"type": "text", "text": "a\n"},
             {"type": "image", "data": "aGk=", "mimeType": "image/png"},
             {"type": "audio", "data": "***", "mimeType": "audio/wav\u{7}"},
             {"type": "resource", "resource": {"uri": "a:b", "text": "inside"}},
@@ -95,7 +98,7 @@ mod tests {
         assert_eq!(
             words.lines().collect::<Vec<_>>(),
             [
-                "a\\u{1b}[2J",
+                "a",
                 "[image, image/png, 2 bytes: `--out DIR` saves it]",
                 "[audio, audio/wav\\u{7}: its base64 cannot be read]",
                 "inside",

@@ -5,6 +5,8 @@ use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use ridethrough::error::{Advice, Reason, ServerError};
+use ridethrough::transport::{Cause, Failure};
 use ridethrough::{Error, Json};
 use serde::Serialize;
 
@@ -13,7 +15,7 @@ use super::safe;
 use crate::exit::{self, Exit};
 use crate::misuse::Misuse;
 use crate::next_step::{self, Spoken};
-use crate::out;
+use crate::{in_flags, out, secrets};
 
 /// The server that a command talked to.
 #[derive(Debug)]
@@ -62,7 +64,7 @@ pub(super) fn print_stopped(message: &str, may_have_run: bool, code: u8) -> Resu
 
 fn print(error: Details<'_>) -> Result<ExitCode> {
     let told = Told { error };
-    out::print(|out| writeln!(out, "{}", safe::json(&serde_json::to_string(&told)?)))
+    out::print(|out| writeln!(out, "{}", safe::our_json(&serde_json::to_string(&told)?)))
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {
@@ -84,8 +86,8 @@ fn words(error: &anyhow::Error) -> String {
             let hint = error.downcast_ref::<Hint>().map(|it| &*it.0);
             report(told, step.as_deref().or(hint))
         }
-        (_, Some(misuse)) => safe::text(&misuse.to_string()),
-        _ => safe::text(&format!("error: {error:#}")),
+        (_, Some(misuse)) => safe::our_text(&misuse.to_string()),
+        _ => safe::our_text(&format!("error: {error:#}")),
     }
 }
 
@@ -94,13 +96,17 @@ fn words(error: &anyhow::Error) -> String {
 fn report(error: &Error, next_step: Option<&str>) -> String {
     let (head, report) = (error.to_string(), error.report());
     let rest = report.strip_prefix(&head).unwrap_or_default();
-    let rest =
-        IN_CODE.iter().fold(rest.to_owned(), |rest, (code, flags)| rest.replace(code, flags));
-    let mut told = format!("error: {}{}", safe::line(&head), safe::text(&rest));
+    let proxy = failure_of(error).and_then(in_flags::of_proxy);
+    let rest = told_rest(error, rest, proxy.is_some());
+    let head = told_head(error, &head, proxy);
+    let mut told = format!("error: {}{}", safe::our_line(&head), safe::our_text(&rest));
+    if let Some(data) = error.server().and_then(data_of) {
+        told.push_str(&format!("\n  data: {data}"));
+    }
     told = told.replacen("\nhint: ", "\n\nhint: ", 1);
     if let Some(step) = next_step {
         let before = if told.contains("\nhint: ") { "; " } else { "\n\nhint: " };
-        told.push_str(&format!("{before}{}", safe::line(step)));
+        told.push_str(&format!("{before}{}", safe::our_line(step)));
     }
     for request in error.server().map(|it| it.required_urls()).unwrap_or_default() {
         let (message, url) = (safe::line(&request.message), safe::line(&request.url));
@@ -111,15 +117,78 @@ fn report(error: &Error, next_step: Option<&str>) -> String {
     told
 }
 
-/// What the library tells a programmer, and what a person at the command line can do instead.
-const IN_CODE: [(&str, &str); 3] = [
-    (", `SSL_CERT_FILE` or `ClientBuilder::root_certificates`", " or `SSL_CERT_FILE`"),
-    (" or `ClientBuilder::message_limit`", ""),
-    (
-        "show it a certificate with `ClientBuilder::client_certificate`",
-        "this program cannot show it a certificate yet, the library can",
-    ),
-];
+/// What happened, with the server's words in it masked.
+fn told_head(error: &Error, head: &str, proxy: Option<String>) -> String {
+    let call = error.call();
+    let quoted = [
+        error.server().map(|it| it.rpc.message.as_str()),
+        call.and_then(|it| it.said.as_deref()),
+        match call.map(|it| &it.reason) {
+            Some(Reason::Elsewhere(words) | Reason::Said(words)) => Some(words),
+            _ => None,
+        },
+        match error {
+            Error::Task(task) => task.message.as_deref(),
+            _ => None,
+        },
+    ];
+    let mut head = head.to_owned();
+    for words in quoted.into_iter().flatten() {
+        head = head.replace(&format!("`{words}`"), &format!("`{}`", secrets::masked(words)));
+    }
+    let head = in_flags::told(&head);
+    match (failure_of(error), proxy) {
+        (Some(failure), Some(proxy)) => head.replace(&failure.to_string(), &proxy),
+        // What cannot work as it is configured is said by the layer below.
+        (Some(Failure { cause: Cause::Misconfigured, detail: Some(detail), .. }), None) => {
+            head.replace(&format!("{} ({detail})", Cause::Misconfigured), detail)
+        }
+        _ => head,
+    }
+}
+
+/// What was tried, and what to do.
+fn told_rest(error: &Error, rest: &str, is_of_proxy: bool) -> String {
+    let rest = in_flags::told(rest);
+    let is_dialled = failure_of(error)
+        .is_some_and(|it| !matches!(it.advice, Some(Advice::InstallProgram | Advice::RunProgram)));
+    let rest = match rest.strip_prefix("\n  tried: nothing was sent in ") {
+        // Who dialled in vain has tried something.
+        Some(after) if is_dialled => {
+            let (time, after) = after.split_at(after.find(['\n', ';']).unwrap_or(after.len()));
+            format!("\n  tried: to connect for {time}; nothing was sent{after}")
+        }
+        _ => rest,
+    };
+    if is_of_proxy {
+        return rest.replace("check the address and that the server is running", in_flags::PROXY);
+    }
+    rest
+}
+
+/// What failed below HTTP, if that is why it ended.
+fn failure_of(error: &Error) -> Option<&Failure> {
+    match error.call().map(|it| &it.reason) {
+        Some(Reason::Transport(failure)) => Some(failure),
+        _ => None,
+    }
+}
+
+/// What a server's error says beside its message, unless that is told as something to do.
+fn data_of(error: &ServerError) -> Option<String> {
+    let data = error.json.member("data").filter(|it| it.as_str() != "null")?;
+    if !error.required_urls().is_empty() {
+        return None;
+    }
+    let data = safe::json(data.as_str());
+    Some(match data.char_indices().nth(LONGEST_DATA) {
+        Some((end, _)) => format!("{}... (`--json` has all of it)", &data[..end]),
+        None => data,
+    })
+}
+
+/// How much of it is told to people.
+const LONGEST_DATA: usize = 1000;
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -130,8 +199,11 @@ struct Told<'a> {
 #[serde(rename_all = "camelCase")]
 struct Details<'a> {
     kind: &'static str,
+    /// What happened.
     message: &'a str,
-    /// What to do, which is the end of the message.
+    /// What was tried.
+    tried: Option<&'a str>,
+    /// What to do.
     hint: Option<&'a str>,
     /// The status of HTTP by which it ended.
     status: Option<u16>,
@@ -145,19 +217,20 @@ struct Details<'a> {
     elapsed_ms: Option<u64>,
     retry_after_ms: Option<u64>,
     exit_code: u8,
-    /// The server's own error, as it was sent.
+    /// The server's own error, as it was sent but for our secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    rpc: Option<&'a Json>,
+    rpc: Option<Json>,
 }
 
 impl<'a> Details<'a> {
     /// An end before any call was made.
     fn new(kind: &'static str, message: &'a str, exit_code: u8) -> Self {
+        let parts = Parts::of(message);
         Self {
             kind,
-            message,
-            // Words of a server stay on the first line: what stands behind an empty one is ours.
-            hint: message.split_once("\n\nhint: ").map(|(_, hint)| hint),
+            message: parts.what,
+            tried: parts.tried,
+            hint: parts.hint,
             status: None,
             may_have_run: false,
             attempts: None,
@@ -181,10 +254,33 @@ impl<'a> Details<'a> {
             handshakes: call.map(|call| call.handshakes),
             elapsed_ms: call.map(|call| millis(call.elapsed)),
             retry_after_ms: error.and_then(Error::retry_after).map(millis),
-            rpc: error.and_then(Error::server).map(|it| &it.json),
+            rpc: error
+                .and_then(Error::server)
+                .and_then(|it| Json::new(secrets::masked_json(it.json.as_str())).ok()),
             ..Self::new(exit.word(), message, exit.code())
         }
     }
+}
+
+/// The parts of what people are told. Words of a server stay on the first line: what follows is ours.
+struct Parts<'a> {
+    what: &'a str,
+    tried: Option<&'a str>,
+    hint: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(message: &'a str) -> Self {
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let (message, hint) = cut(message, "\n\nhint: ");
+        let (message, _) = cut(message, "\n  data: ");
+        let (what, tried) = cut(message, "\n  tried: ");
+        Self { what, tried, hint }
+    }
+}
+
+fn cut<'a>(text: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
+    text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 #[cfg(test)]

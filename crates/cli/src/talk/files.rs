@@ -20,6 +20,13 @@ pub(super) struct Folder {
     stream: Option<RefCell<Vec<u8>>>,
 }
 
+/// Where bytes went.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Saved {
+    File(PathBuf),
+    Stdout,
+}
+
 impl Folder {
     /// Makes the folder if there is none. The word may be anything: of it only letters and digits count.
     pub(super) fn open(path: &Path, word: &str) -> Result<Self> {
@@ -45,10 +52,10 @@ impl Folder {
     }
 
     /// Saves bytes under the next name that is free, and says where.
-    pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<PathBuf> {
+    pub(super) fn save(&self, bytes: &[u8], mime_type: &str) -> Result<Saved> {
         if let Some(stream) = &self.stream {
             stream.borrow_mut().extend_from_slice(bytes);
-            return Ok(PathBuf::from("stdout"));
+            return Ok(Saved::Stdout);
         }
         for number in 1..=MOST {
             let name = format!("{}-{number}.{}", self.stem, extension(mime_type));
@@ -59,7 +66,7 @@ impl Folder {
                 file => {
                     file.and_then(|mut file| file.write_all(bytes))
                         .with_context(|| format!("writing `{}`", path.display()))?;
-                    return Ok(path);
+                    return Ok(Saved::File(path));
                 }
             }
         }
@@ -122,9 +129,9 @@ mod tests {
         let saved = [folder.save(b"one", "image/png"), folder.save(b"two", "image/png")];
 
         let saved = saved.map(|it| it.unwrap());
-        assert_eq!(saved[0], path.join("evil-name-1.png"));
-        assert_eq!(saved[1], path.join("evil-name-2.png"));
-        assert_eq!(fs::read(&saved[0]).unwrap(), b"one");
+        let at = |name: &str| Saved::File(path.join(name));
+        assert_eq!(saved, [at("evil-name-1.png"), at("evil-name-2.png")]);
+        assert_eq!(fs::read(path.join("evil-name-1.png")).unwrap(), b"one");
         fs::remove_dir_all(path).unwrap();
     }
 }

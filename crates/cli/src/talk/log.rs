@@ -56,7 +56,8 @@ fn words(message: &LogMessage) -> String {
     let data = message.data.string();
     let data = data.as_deref().unwrap_or(message.data.as_str());
     let level = message.json.member("level").and_then(|it| it.read::<String>());
-    safe::line(&format!("log {}{logger}: {data}", level.as_deref().unwrap_or_default()))
+    let level = level.as_deref().unwrap_or_default();
+    format!("log {}", safe::line(&format!("{level}{logger}: {data}")))
 }
 
 impl From<Level> for LogLevel {

@@ -26,6 +26,7 @@ mod task;
 mod teller;
 pub(crate) mod terminal;
 mod timed;
+mod told_event;
 mod tool_page;
 mod tools;
 mod watch;
@@ -183,14 +184,14 @@ fn hold(
             terminal.say(&note);
         }
         if settings.verbose >= 3 {
-            terminal.say(&safe::line(&format!("{target}: {}", settings.shown())));
+            terminal.say(&safe::our_line(&format!("{target}: {}", settings.shown())));
         }
         let teller = teller::start(&client, terminal.clone(), &target, settings.verbose);
         questions::refuse_unanswered(&client, terminal.clone());
         let talk = Talk {
             server: common.server.clone(),
             shown: target.to_string(),
-            spoken: target.spoken(),
+            spoken: target.spoken().with_flags(common.options.typed()),
             is_program,
             stray_line: target.stray_line(),
             client,
@@ -214,7 +215,8 @@ fn hold(
         runtime.shutdown_background();
     }
     ended.map_err(|error| {
-        if error.is::<Error>() { error.context(ending::With(target.spoken())) } else { error }
+        let spoken = target.spoken().with_flags(common.options.typed());
+        if error.is::<Error>() { error.context(ending::With(spoken)) } else { error }
     })
 }
 
@@ -236,10 +238,9 @@ impl Talk {
         self.terminal.clear();
         if let Err(error) = &ended {
             self.stray_line.was_told(&error.to_string());
-            self.stray_line
-                .take()
-                .iter()
-                .for_each(|words| self.terminal.say(&format!("warning: {}", safe::line(words))));
+            self.stray_line.take().iter().for_each(|words| {
+                self.terminal.say(&format!("warning: {}", safe::our_line(words)))
+            });
         }
         if let Some(words) = self.questions.last_words() {
             self.terminal.say(&words);
@@ -290,9 +291,19 @@ impl Talk {
 
     /// Lists the tools, and keeps their names for whoever completes them.
     async fn tools(&self) -> Result<Vec<Tool>> {
-        let tools = self.timed(self.client.tools()).await?;
+        let tools = self.listed("tools", self.timed(self.client.tools()).await).await?;
         tool_names::keep(&self.server, tools.iter().map(|tool| tool.name.as_str()));
         Ok(tools)
+    }
+
+    /// What was listed. A server that does not say that it has such things may know no word for their list.
+    async fn listed<T>(&self, what: &str, listed: Result<Vec<T>, Error>) -> Result<Vec<T>> {
+        if let Err(Error::Server(_)) = &listed
+            && self.client.connect().await.is_ok_and(|server| !server.can(what))
+        {
+            return Ok(Vec::new());
+        }
+        Ok(listed?)
     }
 
     fn task(&self) -> MutexGuard<'_, Option<Arc<Task>>> {
@@ -322,7 +333,7 @@ impl Talk {
             );
         };
         self.terminal.clear();
-        self.terminal.say(words(false).trim_end());
+        self.terminal.say(safe::our_text(&words(false)).trim_end());
         out::print(|out| out.write_all(&bytes))?;
         Ok(())
     }

@@ -13,7 +13,9 @@ use super::{Common, Talk, content, safe, talk};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::near;
+use crate::next_step;
 use crate::out::{Colour, painted};
+use crate::secrets;
 
 /// What `prompt` is asked for.
 #[derive(clap::Args)]
@@ -35,10 +37,16 @@ pub(super) fn play(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     async fn ask(&self, talk: &Talk) -> Result<Exit> {
-        let pairs =
-            arguments::texts(&self.arguments).map_err(|fault| self.misuse(talk, &[fault]))?;
+        let pairs = match arguments::texts(&self.arguments) {
+            Ok(pairs) => pairs,
+            Err(fault) => {
+                let fault = self.with_names(talk, fault).await;
+                return Err(self.misuse(talk, &[fault]).into());
+            }
+        };
         let folder = self.out.as_ref().map(|path| Folder::open(path, &self.name)).transpose()?;
-        let prompts = talk.timed(talk.client.prompts()).await?;
+        let prompts = talk.timed(talk.client.prompts()).await;
+        let prompts = talk.listed("prompts", prompts).await?;
         let faults = self.faults(&pairs, &prompts);
         if !faults.is_empty() {
             return Err(self.misuse(talk, &faults).into());
@@ -57,15 +65,38 @@ impl Args {
         Ok(Exit::Done)
     }
 
+    /// What is wrong with what was typed; words without names get those of the prompt, in their order.
+    async fn with_names(&self, talk: &Talk, fault: String) -> String {
+        let unnamed: Vec<_> =
+            self.arguments.iter().filter(|it| arguments::is_unnamed(it)).collect();
+        if unnamed.is_empty() {
+            return fault;
+        }
+        // Who cannot be asked is told of without them.
+        let prompts = talk.timed(talk.client.prompts()).await.unwrap_or_default();
+        let prompt = prompts.iter().find(|prompt| prompt.name == self.name);
+        let names = prompt.into_iter().flat_map(|it| &it.arguments);
+        let typed = names.zip(unnamed).map(|(argument, word)| {
+            format!("{}={}", secrets::masked(&argument.name), next_step::quoted(word))
+        });
+        let typed = typed.collect::<Vec<_>>().join(" ");
+        let by_name = arguments::BY_NAME;
+        if typed.is_empty() { fault } else { format!("{fault}; {by_name}: `{typed}`") }
+    }
+
     /// What is wrong with what was filled in.
     fn faults(&self, pairs: &[(String, String)], prompts: &[Prompt]) -> Vec<String> {
         let Some(prompt) = prompts.iter().find(|prompt| prompt.name == self.name) else {
             let names: Vec<_> = prompts.iter().map(|it| it.name.as_str()).collect();
+            if names.is_empty() {
+                return vec!["the server has no prompts".to_owned()];
+            }
             let meant = near::question(&self.name, names.iter().copied());
             let meant = meant.map(|it| format!("; {it}")).unwrap_or_default();
+            let told = format!("{}{meant}", names.join(", "));
             return vec![format!(
-                "the server lists no such prompt, but {}{meant}",
-                names.join(", ")
+                "the server lists no such prompt, but {}",
+                secrets::masked(&told)
             )];
         };
         let known = |key: &str| prompt.arguments.iter().any(|it| it.name == key);
@@ -73,14 +104,14 @@ impl Args {
         let missing = prompt.arguments.iter().filter(|it| it.required && !is_given(&it.name));
         let missing = missing.map(|it| {
             let about = it.description.as_deref().map(|it| format!(" ({it})")).unwrap_or_default();
-            format!("`{}` is missing{about}", it.name)
+            secrets::masked(&format!("`{}` is missing{about}", it.name))
         });
         let unknown = pairs.iter().filter(|(key, _)| !known(key));
         missing.chain(unknown.map(|(key, _)| format!("`{key}` is not known"))).collect()
     }
 
     fn misuse(&self, talk: &Talk, faults: &[String]) -> Misuse {
-        let faults: Vec<_> = faults.iter().map(|fault| safe::line(fault)).collect();
+        let faults: Vec<_> = faults.iter().map(|fault| safe::our_line(fault)).collect();
         Misuse {
             what: format!("`{}` cannot be filled in so: {}", self.name, faults.join("\n  and: ")),
             tried: "the arguments were checked; the prompt was not asked for".to_owned(),

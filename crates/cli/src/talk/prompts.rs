@@ -8,7 +8,8 @@ use crate::exit::Exit;
 use crate::out::{Colour, painted};
 
 pub(super) async fn list(talk: &Talk) -> Result<Exit> {
-    let prompts = talk.timed(talk.client.prompts()).await?;
+    let prompts = talk.timed(talk.client.prompts()).await;
+    let prompts = talk.listed("prompts", prompts).await?;
     let json = || format!(r#"{{"prompts":[{}]}}"#, joined(prompts.iter().map(|it| &it.json)));
     talk.print(json, |out, is_colourful| {
         prompts.iter().try_for_each(|it| write!(out, "{}", words(it, is_colourful)))
@@ -30,8 +31,8 @@ fn words(prompt: &Prompt, is_colourful: bool) -> String {
         let need = if argument.required { ", required" } else { "" };
         let texts = [argument.description.as_deref(), argument.title.as_deref()];
         let about = texts.into_iter().flatten().find(|it| !it.trim().is_empty());
-        let about = about.map(|it| format!(": {it}")).unwrap_or_default();
-        words += &safe::line(&format!("  {}=string{need}{about}", argument.name));
+        let about = about.map(|it| format!(": {}", safe::line(it))).unwrap_or_default();
+        words += &format!("  {}=string{need}{about}", safe::line(&argument.name));
         words.push('\n');
     }
     words

@@ -178,7 +178,7 @@ impl Questions {
     }
 
     fn decline(&self, reason: &str) -> Elicited {
-        let reason = safe::line(reason);
+        let reason = safe::our_line(reason);
         let word = if self.answers.is_some() { "error" } else { "warning" };
         self.terminal.say(&format!("{word}: {} asked, and was declined: {reason}", self.server));
         self.is_misfit.store(self.answers.is_some(), Relaxed);

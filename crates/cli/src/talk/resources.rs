@@ -8,13 +8,15 @@ use crate::exit::Exit;
 use crate::out::{Colour, painted};
 
 pub(super) async fn list(talk: &Talk) -> Result<Exit> {
-    let resources = talk.timed(talk.client.resources()).await?;
-    let templates = match talk.timed(talk.client.resource_templates()).await {
+    let resources = talk.timed(talk.client.resources()).await;
+    let resources = talk.listed("resources", resources).await?;
+    let templates = talk.timed(talk.client.resource_templates()).await;
+    let templates = match templates {
         // Many servers that have resources do not know the method for templates.
         Err(error) if error.server().is_some_and(|it| it.rpc.code == METHOD_NOT_FOUND) => {
             Vec::new()
         }
-        templates => templates?,
+        templates => talk.listed("resources", templates).await?,
     };
     let json = || {
         let resources = joined(resources.iter().map(|it| &it.json));

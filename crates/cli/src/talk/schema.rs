@@ -15,6 +15,7 @@ use std::cell::Cell;
 
 use ridethrough::Json;
 
+use crate::secrets;
 pub(super) use check::{Verdict, check};
 pub(super) use choices::Choice;
 use tree::Tree;
@@ -95,13 +96,21 @@ impl<'a> Schema<'a> {
         names.iter().filter_map(Tree::text).collect()
     }
 
-    pub(super) fn description(self) -> Option<&'a str> {
-        self.node.member("description").and_then(Tree::text).map(|it| cut(it, LONGEST_TEXT))
+    /// The names that are required and of which nothing else is said.
+    pub(super) fn undescribed(self) -> Vec<&'a str> {
+        let names = self.required().into_iter();
+        names.filter(|name| self.property(name).is_none()).take(MOST_VALUES).collect()
     }
 
-    /// What is taken if nothing is given, as JSON.
+    /// What the server says of it, without our secrets.
+    pub(super) fn description(self) -> Option<String> {
+        let said = self.node.member("description").and_then(Tree::text)?;
+        Some(masked_and_cut(said, LONGEST_TEXT))
+    }
+
+    /// What is taken if nothing is given, as JSON without our secrets.
     pub(super) fn default(self) -> Option<String> {
-        self.node.member("default").map(|it| cut(&it.json(), LONGEST_VALUE).to_owned())
+        self.node.member("default").map(|it| shown(&it.json()))
     }
 
     /// What the elements of a list must be.
@@ -145,48 +154,61 @@ impl<'a> Schema<'a> {
             .or_else(|| self.node.member("const").map(|it| vec![it.json()]))
     }
 
-    /// What fits, in words: `integer, 1 to 10` or `one of "a", "b"`.
+    /// What fits, in words: `integer, at least 1`, `one of "a", "b"` or `array of string or null`. What the server
+    /// said is without our secrets there.
     pub(super) fn words(self) -> String {
         cut(&self.words_at(0), LONGEST_TEXT).to_owned()
     }
 
     fn words_at(self, depth: usize) -> String {
-        if let Some(mut values) = self.values() {
-            let more = values.len().saturating_sub(MOST_VALUES);
-            values.truncate(MOST_VALUES);
-            let more = if more > 0 { format!(" or {more} more") } else { String::new() };
-            let values: Vec<_> = values.iter().map(|it| cut(it, LONGEST_VALUE)).collect();
-            return format!("one of {}{more}", values.join(", "));
+        if let Some(values) = self.values() {
+            return one_of(values);
         }
         let branches = self.branches(depth);
-        let mut words = match self.types() {
-            _ if branches.iter().any(|it| it.values().is_some()) => {
-                let mut words: Vec<_> = branches.iter().map(|it| it.words_at(depth + 1)).collect();
-                words.dedup();
-                words.join(" or ")
+        let own = self.node.member("type").map(|_| self.types()).unwrap_or_default();
+        let mut words = match own.as_slice() {
+            _ if branches.iter().any(|it| it.values().is_some()) => alternatives(&branches, depth),
+            [] if branches.is_empty() => self.parts_words(depth),
+            [] => alternatives(&branches, depth),
+            own => {
+                let own: Vec<_> = own.iter().map(|it| self.type_words(it, depth)).collect();
+                own.join(" or ")
             }
-            types if types.is_empty() => {
-                let words: Vec<_> = branches.iter().map(|it| it.words_at(depth + 1)).collect();
-                if words.is_empty() { "any value".to_owned() } else { words.join(" or ") }
-            }
-            types => types.join(" or "),
         };
-        if let Some(items) = self.node.member("items").map(|node| self.at(node)) {
-            let items = match items.values() {
-                Some(_) => items.words(),
-                None => items.types().join(" or "),
-            };
-            if !items.is_empty() {
-                words = format!("{words} of {items}");
-            }
-        }
         for (key, word) in BOUNDS {
             if let Some(bound) = self.node.member(key) {
                 let bound = bound.text().map_or_else(|| bound.json(), |it| format!("`{it}`"));
-                words = format!("{words}, {word} {bound}");
+                words = format!("{words}, {word} {}", shown(&bound));
             }
         }
         words
+    }
+
+    /// The first of the schemas that hold together of which there is something to say.
+    fn parts_words(self, depth: usize) -> String {
+        let parts = if depth > DEEPEST_BRANCH { Vec::new() } else { self.parts() };
+        let words = parts.into_iter().map(|it| it.words_at(depth + 1));
+        words.into_iter().find(|it| it != ANY).unwrap_or_else(|| ANY.to_owned())
+    }
+
+    /// One type, with what is inside of it.
+    fn type_words(self, name: &str, depth: usize) -> String {
+        let inside = match name {
+            "array" => self.node.member("items"),
+            "object" => self.node.member("additionalProperties"),
+            _ => None,
+        };
+        // Of a plain `true` or `{}` there is nothing to say.
+        let inside = inside.filter(|it| depth <= DEEPEST_BRANCH && !it.members().is_empty());
+        let name = if TYPES.contains(&name) { name.to_owned() } else { shown(name) };
+        match inside.map(|node| self.at(node).words_at(depth + 1)) {
+            Some(inside) if inside == ANY => name,
+            Some(inside) if inside.contains(" or ") || inside.contains(", ") => {
+                format!("{name} of ({inside})")
+            }
+            Some(inside) => format!("{name} of {inside}"),
+            None => name,
+        }
     }
 
     /// The alternatives, of which one must fit. So many, or so deep, that it would take long to look at
@@ -234,6 +256,42 @@ impl<'a> Schema<'a> {
     }
 }
 
+/// Alternatives in words, each of them once; those that name values are one list.
+fn alternatives(branches: &[Schema<'_>], depth: usize) -> String {
+    let values: Option<Vec<_>> = branches.iter().map(|it| it.values()).collect();
+    if let Some(values) = values {
+        return one_of(values.concat());
+    }
+    let mut words: Vec<String> = Vec::new();
+    for it in branches.iter().map(|it| it.words_at(depth + 1)) {
+        if !words.contains(&it) {
+            words.push(it);
+        }
+    }
+    words.join(" or ")
+}
+
+/// Values, as many as a person would read.
+fn one_of(mut values: Vec<String>) -> String {
+    let more = values.len().saturating_sub(MOST_VALUES);
+    values.truncate(MOST_VALUES);
+    let more = if more > 0 { format!(" or {more} more") } else { String::new() };
+    let values: Vec<_> = values.iter().map(|it| shown(it)).collect();
+    format!("one of {}{more}", values.join(", "))
+}
+
+/// A value of the server's, as far as it is shown.
+fn shown(value: &str) -> String {
+    masked_and_cut(value, LONGEST_VALUE)
+}
+
+/// As much of a server's text as is shown, without our secrets. A secret that is cut would not be known again, so the
+/// text is cut behind the longest one first: it may be there a thousand times, and all of it is too much to look at.
+fn masked_and_cut(text: &str, longest: usize) -> String {
+    let masked = secrets::masked(cut(text, longest + LONGEST_SECRET));
+    cut(&masked, longest).to_owned()
+}
+
 /// As much of a stranger's text as is shown: through references it can be there a thousand times.
 pub(super) fn cut(text: &str, longest: usize) -> &str {
     text.char_indices().nth(longest).map_or(text, |(end, _)| &text[..end])
@@ -275,6 +333,10 @@ const BOUNDS: [(&str, &str); 11] = [
     ("format", "as"),
     ("pattern", "matching"),
 ];
+/// What fits where nothing is said.
+const ANY: &str = "any value";
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 /// No honest schema is deeper, and a reference that points at itself has an end.
 const DEEPEST: usize = 16;
 const DEEPEST_BRANCH: usize = 2;
@@ -283,6 +345,8 @@ const MOST_VALUES: usize = 100;
 const LONGEST_TEXT: usize = 2000;
 const LONGEST_VALUE: usize = 200;
 const LONGEST_POINTER: usize = 1000;
+/// More than servers take as the value of a header.
+const LONGEST_SECRET: usize = 16 << 10;
 /// How much is looked at in one schema: far more than an honest one needs, and soon done.
 const MOST_STEPS: usize = 200_000;
 

@@ -14,6 +14,8 @@ use tokio::time::{Instant, interval};
 
 use super::safe;
 use super::terminal::Terminal;
+use super::told_event;
+use crate::in_flags;
 use crate::stray_line::StrayLine;
 use crate::target::Target;
 
@@ -71,12 +73,12 @@ impl Teller {
 
     fn see(&mut self, seen: &Seen) {
         let (at, Wording { weight, words, .. }) = match seen {
-            Seen::Event { at, event } => (*at, wording::of(event, *at)),
+            Seen::Event { at, event } => (*at, told_event::wording_of(event, *at)),
             Seen::Missed(count) => {
                 return self.terminal.say(&format!("{count} events were missed"));
             }
         };
-        let words = safe::line(&words);
+        let words = safe::our_line(&words);
         if self.least.is_some_and(|least| weight >= least) {
             self.terminal.say(&format!("{:>9}  {words}", at.to_string()));
         }
@@ -88,7 +90,7 @@ impl Teller {
             // When it is tried next is long over by the time at which trouble is told again.
             Weight::Trouble => {
                 let words = words.split("; next try").next().unwrap_or_default();
-                self.trouble = Some(words.to_owned());
+                self.trouble = Some(in_flags::told(words));
             }
             Weight::Recovery => self.trouble = None,
             Weight::Warning if self.least.is_none() => {
@@ -104,7 +106,7 @@ impl Teller {
             return;
         }
         if let Some(words) = self.stray_line.take() {
-            self.terminal.say(&format!("warning: {}", safe::line(&words)));
+            self.terminal.say(&format!("warning: {}", safe::our_line(&words)));
         }
         let waiting = format!("waiting for {}: {} s", self.whom, waited.as_secs());
         self.terminal.wait(&waiting);

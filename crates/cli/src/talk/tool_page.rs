@@ -5,6 +5,7 @@ use ridethrough::model::{TaskSupport, Tool};
 use super::safe;
 use super::schema::{Document, Schema, cut};
 use crate::out::{Colour, painted, wrapped};
+use crate::secrets;
 
 /// The page of a tool; `call` is how it is called with these words.
 pub(super) fn words(
@@ -85,12 +86,16 @@ fn fields(document: &Document, nothing: &str) -> String {
     }
     let mut lines = Vec::new();
     gather(document.schema(), 1, &mut lines);
+    forms(document.schema(), 0, &mut lines);
     if lines.is_empty() { format!("    {nothing}\n") } else { lines.concat() }
 }
 
 fn gather(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     let indent = "    ".repeat(depth);
     let required = schema.required();
+    for name in schema.undescribed() {
+        lines.push(format!("{indent}{}=any value, required\n", safe::line(name)));
+    }
     for (name, property) in schema.properties() {
         if lines.len() >= MOST_LINES {
             if lines.len() == MOST_LINES {
@@ -100,11 +105,14 @@ fn gather(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
         }
         let need = if required.contains(&name) { ", required" } else { "" };
         let default = property.default().map(|it| format!(" (default {it})")).unwrap_or_default();
-        let fits = safe::line(&format!("{name}={}{need}{default}", property.words()));
+        let shown = secrets::masked(name);
+        let fits = safe::our_line(&format!("{shown}={}{need}{default}", property.words()));
         lines.push(format!("{indent}{}\n", cut(&fits, LONGEST)));
         if let Some(description) = property.description() {
-            lines
-                .push(format!("{}\n", wrapped(&safe::text(description), &format!("{indent}    "))));
+            lines.push(format!(
+                "{}\n",
+                wrapped(&safe::text(&description), &format!("{indent}    "))
+            ));
         }
         if depth < DEEPEST {
             inside(property, depth, lines);
@@ -123,6 +131,11 @@ fn inside(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
             lines.insert(before, format!("{indent}each of them:\n"));
         }
     }
+    forms(schema, depth, lines);
+}
+
+/// The forms that an object may have, each with its fields.
+fn forms(schema: Schema<'_>, depth: usize, lines: &mut Vec<String>) {
     let forms: Vec<_> =
         schema.branches(0).into_iter().filter(|it| it.properties().next().is_some()).collect();
     for (number, form) in forms.iter().enumerate() {

@@ -13,6 +13,7 @@ use super::{Common, Talk, joined, nearest_tool, safe, talk_asked, tool_page};
 use crate::exit::Exit;
 use crate::misuse::Misuse;
 use crate::out::{self, Colour, painted, wrapped};
+use crate::secrets;
 
 /// What `tools` is asked for.
 #[derive(clap::Args)]
@@ -94,12 +95,15 @@ pub(super) fn arguments(document: &Document) -> String {
     let mut words = String::new();
     let schema = document.schema();
     let required: HashSet<_> = schema.required().into_iter().collect();
+    for name in schema.undescribed().into_iter().take(MOST_SHOWN) {
+        words += &format!("  {}=any value, required\n", safe::line(name));
+    }
     for (name, property) in schema.properties().take(MOST_SHOWN) {
         let need = if required.contains(&name) { ", required" } else { "" };
         let default = property.default().map(|it| format!(" (default {it})")).unwrap_or_default();
         let description = property.description().map(|it| format!(": {it}")).unwrap_or_default();
-        let fits = property.words();
-        words += &safe::line(&format!("  {name}={fits}{need}{default}{description}"));
+        let (name, fits) = (secrets::masked(name), property.words());
+        words += &safe::our_line(&format!("  {name}={fits}{need}{default}{description}"));
         words.push('\n');
     }
     match schema.properties().count().saturating_sub(MOST_SHOWN) {

@@ -136,7 +136,7 @@ impl Lookout<'_> {
             if let Some(page) = &self.page {
                 page.show(&sight);
             }
-            let line = if self.talk.is_json { safe::json(&sight.json()) } else { sight.line() };
+            let line = if self.talk.is_json { safe::our_json(&sight.json()) } else { sight.line() };
             let mut out = io::stdout().lock();
             match writeln!(out, "{line}").and_then(|()| out.flush()) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),

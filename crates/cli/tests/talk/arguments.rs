@@ -104,6 +104,7 @@ async fn a_prompt_is_asked_for_only_with_what_it_takes() {
 
     let wrong = rig.run(&["prompt", "SERVER", "greet", "when=now"]).await;
     let unknown = rig.run(&["prompt", "SERVER", "insult"]).await;
+    let unnamed = rig.run(&["prompt", "SERVER", "greet", "you all"]).await;
     let asked = || rig.mcp.count(&ridethrough_lab::When::method("prompts/get"));
     let before = asked();
     let right = rig.run(&["prompt", "SERVER", "greet", "who=you"]).await;
@@ -111,6 +112,7 @@ async fn a_prompt_is_asked_for_only_with_what_it_takes() {
     assert_eq!((wrong.code, unknown.code, before), (Some(2), Some(2), 0));
     assert!(wrong.err.contains("`who` is missing (whom to greet)"), "{wrong:?}");
     assert!(wrong.err.contains("`when` is not known"), "{wrong:?}");
+    assert!(unnamed.err.contains("with their names: `who='you all'`"), "{unnamed:?}");
     assert!(unknown.err.contains("lists no such prompt, but greet"), "{unknown:?}");
     assert_eq!((right.code, asked()), (Some(0), 1), "{right:?}");
 }
@@ -215,6 +217,94 @@ async fn commas_are_no_way_to_type_a_list_and_the_ways_are_told() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let told = "several are typed as `ids=1 ids=2` or as JSON, `ids:='[...]'`";
     assert!(ran.err.contains(told), "{ran:?}");
+}
+
+/// `labels=a,b` made one label of two.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commas_make_no_list_of_texts_and_one_text_with_a_comma_has_a_spelling() {
+    let rig = Rig::new().await;
+    let call = async |word: &str| {
+        rig.run(&["call", "SERVER", "deploy", "to=staging", "replicas=1", word]).await
+    };
+
+    let joined = call("tags=a,b").await;
+    let one = call(r#"tags:=["a,b"]"#).await;
+
+    assert_eq!((joined.code, one.code), (Some(2), Some(0)), "{joined:?} {one:?}");
+    for told in ["`tags=a tags=b`", r#"`tags:='["a,b"]'`"#, "typed: `tags=a,b`"] {
+        assert!(joined.err.contains(told), "{told}: {joined:?}");
+    }
+    assert_eq!(rig.mcp.runs()[0].arguments["tags"], json!(["a,b"]));
+}
+
+/// Each of these said what is wrong, and nobody knew how to type it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_typed_wrong_is_told_with_the_spelling_that_works() {
+    let rig = Rig::new().await;
+    let person = json!({"type": "object", "required": ["name"], "properties": {
+        "name": {"type": "string"}, "age": {"type": "integer"}}});
+    rig.mcp.tools(json!([
+        {"name": "assign", "inputSchema": {"type": "object", "properties": {
+            "assignee": person, "owner": {"anyOf": [person, {"type": "null"}]}, "people": {"type": "array", "items": person},
+            "dry_run": {"type": "boolean"}, "maybe": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}}}},
+        {"name": "add", "inputSchema": {"type": "object", "required": ["a", "b"],
+            "properties": {"b": {"type": "number"}, "a": {"type": "number"}}}}]));
+
+    for (words, told) in [
+        (&["assign", "assignee=bob"][..], "`assignee.name=...`"),
+        (&["assign", "assignee=bob"], r#"`assignee:='{"name": ...}'`"#),
+        (&["assign", "owner=bob"], "`owner.name=...`"),
+        (&["assign", "people=bob"], r#"`people:='[{"name": ...}]'`"#),
+        (&["assign", "people.0.name=bob"], r#"`people:='[{"name": ...}]'`"#),
+        (&["assign", "dry_run=1"], "type `dry_run=true` or `dry_run=false`"),
+        (&["assign", "maybe=1"], "type `maybe=true` or `maybe=false`"),
+        (&["assign", r#"{"dry_run":true}"#, "maybe=yes"], "a JSON object stands alone"),
+        (&["add", "1", "2"], "arguments are typed with their names: `a=1 b=2`"),
+    ] {
+        let ran = rig.run(&[&["call", "SERVER"], words].concat()).await;
+
+        assert_eq!(ran.code, Some(2), "{words:?} {ran:?}");
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
+    assert!(rig.mcp.runs().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_line_that_stops_half_way_is_told_how_it_goes_on() {
+    let rig = Rig::new().await;
+
+    for (words, told) in [
+        (&["call", "SERVER"][..], format!("tip: `ridethrough tools {}` lists what", rig.url)),
+        (&["read", "SERVER"], format!("tip: `ridethrough resources {}` lists", rig.url)),
+        (&["prompt", "SERVER"], format!("tip: `ridethrough prompts {}` lists", rig.url)),
+        (&["SERVER"], format!("`ridethrough tools {}` lists its tools", rig.url)),
+    ] {
+        let ran = rig.run(words).await;
+
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains(&told), "{told}: {}", ran.err);
+    }
+}
+
+/// It was required, and yet told as not known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_required_is_known_though_nothing_else_is_said_of_it() {
+    let rig = Rig::new().await;
+    let schema =
+        json!({"type": "object", "required": ["id"], "properties": {"n": {"type": "integer"}}});
+    rig.mcp.tools(json!([{"name": "get", "inputSchema": schema}]));
+    rig.answer("get", json!({"content": []}));
+
+    let listed = rig.run(&["tools", "SERVER"]).await;
+    let shown = rig.run(&["tools", "SERVER", "get"]).await;
+    let missing = rig.run(&["call", "SERVER", "get"]).await;
+    let called = rig.run(&["call", "SERVER", "get", "id=1"]).await;
+
+    for ran in [&listed, &shown] {
+        assert!(ran.out.contains("id=any value, required\n"), "{ran:?}");
+    }
+    assert!(missing.err.contains("`id` is missing: any value"), "{missing:?}");
+    assert_eq!((called.code, called.err.as_str()), (Some(0), ""), "{called:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -150,6 +150,65 @@ async fn an_error_of_the_server_ends_with_8_and_is_there_for_machines() {
     assert!(error["attempts"].is_null(), "what is not known is not said: {error}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_error_of_the_server_says_beside_its_message_is_told() {
+    let rig = Rig::new().await;
+    rig.mcp.rule(When::tool("echo"), Times::Always, |ask| async move {
+        let error = json!({"code": -32602, "message": "no", "data": {"field": "msg\u{1b}[2J"}});
+        let body = json!({"jsonrpc": "2.0", "id": ask.id(), "error": error}).to_string();
+        ask.json(body).await;
+    });
+
+    let ran = rig.run(&["call", "SERVER", "echo"]).await;
+
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert!(ran.err.contains("\n  data: {\"field\":\"msg\\u001b[2J\"}\n"), "{ran:?}");
+}
+
+/// It named the server alone, though the query and the token were what let it in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hint_repeats_what_was_typed_and_no_secret() {
+    let rig = Rig::new().await;
+    let server = format!("{}?toolset=issues&key=s3cret-query", rig.url);
+    let flags = ["--bearer-env", "TOKEN", "--header", "X-Key: ${KEY}", "--header", "X-B: s3cret-b"];
+    let variables = [("TOKEN", "s3cret-token"), ("KEY", "s3cret-key")];
+
+    let ran = rig.run_with(&[&["call", &server, "deploy"], &flags[..]].concat(), &variables).await;
+
+    let told = format!(
+        "hint: `ridethrough tools '{}?toolset=issues&key=...' deploy --header 'X-Key: ${{KEY}}' \
+         --header 'X-B: ...' --bearer-env TOKEN` shows what it takes",
+        rig.url
+    );
+    assert!(ran.err.contains(&told), "{told}: {}", ran.err);
+    assert!(!ran.err.contains("s3cret"), "{ran:?}");
+}
+
+/// The server was blamed for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_is_not_there_is_named() {
+    let rig = Rig::new().await;
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = free.local_addr().unwrap().to_string();
+    drop(free);
+    let url = format!("http://{proxy}");
+    let variables = [("http_proxy", url.as_str()), ("all_proxy", &url)];
+
+    for command in ["tools", "check"] {
+        let words = [command, "http://server.example/mcp", "--policy", "never"];
+        let ran = rig.run_with(&words, &variables).await;
+
+        let said =
+            format!("{}{}", ran.out, ran.err).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(ran.code, Some(4), "{ran:?}");
+        assert!(
+            said.contains(&format!("the proxy at `{proxy}` did not answer: connection refused")),
+            "{said}"
+        );
+        assert!(said.contains("`no_proxy`") && !said.contains("server is running"), "{said}");
+    }
+}
+
 /// Only the words were there, for a machine to take apart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
@@ -165,7 +224,10 @@ async fn an_error_for_machines_has_the_status_and_the_hint_apart() {
     assert_eq!((refused.code, &error["status"]), (Some(5), &json!(403)), "{refused:?}");
     let hint = error["hint"].as_str().unwrap_or_default();
     assert!(hint.contains("credentials") && hint.contains("`--bearer-env VAR`"), "{hint}");
-    assert!(error["message"].as_str().unwrap().ends_with(hint), "{error}");
+    // It was in the message too, and so was what was tried.
+    let message = error["message"].as_str().unwrap();
+    assert!(!message.contains(hint) && !message.contains("tried"), "{error}");
+    assert!(error["tried"].as_str().unwrap().contains("of the handshake"), "{error}");
     let error = &misused.json()["error"];
     assert!(error["status"].is_null(), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("shows what it takes"), "{error}");

@@ -1,7 +1,7 @@
 //! What is known without being asked for by heart: one tool whole, servers by name, names that were nearly
 //! right, and bytes where they are wanted.
 
-use ridethrough_lab::When;
+use ridethrough_lab::{Times, When};
 use serde_json::json;
 
 use crate::rig::Rig;
@@ -28,6 +28,63 @@ async fn one_tool_is_shown_with_all_that_is_inside_of_its_arguments() {
         assert!(page.out.contains(words), "{words}:\n{}", page.out);
     }
     assert_eq!(json.json(), nested()[0]);
+}
+
+/// They read "array or null".
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_inside_of_lists_and_alternatives_is_shown() {
+    let rig = Rig::new().await;
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    let colour = json!({"enum": ["red", "blue"]});
+    let forms = json!([{"properties": {"id": {"type": "integer"}}}, {"properties": {"name": {"type": "string"}}}]);
+    rig.mcp.tools(json!([{"name": "paint", "inputSchema": {"type": "object", "anyOf": forms,
+        "$defs": {"colour": colour}, "properties": {
+        "a": {"anyOf": [texts, {"type": "null"}]},
+        "b": {"type": ["array", "null"], "items": {"type": "integer", "minimum": 1}},
+        "c": {"type": "array", "items": colour},
+        "d": {"anyOf": [{"const": "x"}, {"const": "y"}]},
+        "e": {"allOf": [{"$ref": "#/$defs/colour"}]},
+        "f": {"type": "object", "additionalProperties": {"type": "number"}},
+        "g": {"anyOf": [{"type": "string", "format": "date"}, {"type": "integer"}]}}}}]));
+
+    let page = rig.run(&["tools", "SERVER", "paint"]).await;
+
+    for words in [
+        "    a=array of string or null\n",
+        "    b=array of (integer, at least 1) or null\n",
+        "    c=array of (one of \"red\", \"blue\")\n",
+        "    d=one of \"x\", \"y\"\n",
+        "    e=one of \"red\", \"blue\"\n",
+        "    f=object of number\n",
+        "    g=string, as `date` or integer\n",
+        "    form 1:\n        id=integer\n    form 2:\n        name=string\n",
+    ] {
+        assert!(page.out.contains(words), "{words}:\n{}", page.out);
+    }
+}
+
+/// `resources` ended as if the protocol had been broken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_has_no_such_things_is_told_so_whatever_it_answers() {
+    let rig = Rig::new().await;
+    rig.mcp.initialize_result(json!({"capabilities": {}}));
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        rig.mcp.rule(When::method(method), Times::Always, |ask| async move {
+            let error = ask.error(-32601, "Method not found");
+            ask.json(error).await;
+        });
+    }
+
+    for list in ["tools", "resources", "prompts"] {
+        let ran = rig.run(&[list, "SERVER"]).await;
+        let json = rig.run(&[list, "SERVER", "--json"]).await;
+
+        assert_eq!((ran.code, json.code), (Some(0), Some(0)), "{ran:?} {json:?}");
+        assert_eq!(ran.err, format!("the server has no {list}\n"));
+        assert_eq!(json.json()[list], json!([]), "{json:?}");
+    }
+    let filled = rig.run(&["prompt", "SERVER", "greet"]).await;
+    assert!(filled.err.contains("the server has no prompts"), "{filled:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -139,7 +196,7 @@ async fn bytes_go_to_stdout_alone_if_that_is_wanted() {
 
     assert_eq!((bytes.code, bytes.out.as_str()), (Some(0), "hi"), "{bytes:?}");
     assert!(
-        bytes.err.contains("here it is\n[image, image/png, 2 bytes: saved as stdout]"),
+        bytes.err.contains("here it is\n[image, image/png, 2 bytes: written to stdout]"),
         "{bytes:?}"
     );
     assert_eq!(text.out, "hi\n");

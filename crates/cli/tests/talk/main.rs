@@ -8,6 +8,7 @@ mod certificates;
 mod check;
 mod endings;
 mod eras;
+mod exits;
 mod hostile;
 mod listings;
 mod names;

@@ -49,10 +49,28 @@ async fn secrets_reach_the_server_and_nothing_that_is_printed() {
 /// `tools` printed a token that its server had put into a description.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
-    let rig = Rig::new().await;
     let said = "you sent s3cret-token, s3cret-key and /mcp?key=s3cret-query";
+
+    nothing_repeated_is_printed(said, said, ["s3cret-token", "s3cret-key", "s3cret-query"]).await;
+}
+
+/// Such a token is masked in the words of the server all the same, though not in the names of members.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_repeats_of_secrets_that_are_words_is_printed_by_no_command() {
+    let said = "you sent swordfish, sesame-open and /mcp?key=abracadabra";
+
+    nothing_repeated_is_printed(said, "x", ["swordfish", "sesame-open", "abracadabra"]).await;
+}
+
+async fn nothing_repeated_is_printed(
+    said: &'static str,
+    member: &str,
+    [token, key, query]: [&str; 3],
+) {
+    let rig = Rig::new().await;
     let server_says = json!({"name": said, "title": said, "description": said, "uri": said});
-    let schema = json!({"type": "object", "properties": {said: {"description": said}}});
+    let schema = json!({"type": "object", "properties": {
+        member: {"description": said}, "y": {"enum": [said], "default": said}}});
     rig.mcp
         .initialize_result(json!({"capabilities": {"tools": {}, "resources": {}, "prompts": {}},
         "serverInfo": {"name": said, "version": "1"}}));
@@ -72,18 +90,20 @@ async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
     rig.mcp.rule(When::method("ping"), Times::Always, move |ask| async move {
         // The same, in the escapes of JSON.
         let error = String::from_utf8(ask.error(-32000, said).to_vec()).unwrap();
-        let error = error.replace("s3cret", "\\u00733cr\\u0065t");
+        let error = error.replace("s3cret", "\\u00733cr\\u0065t").replace("sword", "sw\\u006frd");
         ask.json(error).await;
     });
-    let server = format!("{}?key=s3cret-query", rig.url);
+    let server = format!("{}?key={query}", rig.url);
     let secrets = ["--bearer-env", "TOKEN", "--header", "X-Key: ${KEY}", "-vv"];
-    let variables = [("TOKEN", "s3cret-token"), ("KEY", "s3cret-key")];
+    let variables = [("TOKEN", token), ("KEY", key)];
 
     for words in [
         &["tools", &server][..],
+        &["tools", &server, "echo"],
         &["resources", &server],
         &["prompts", &server],
         &["call", &server, "echo"],
+        &["call", &server, "echo", "y=1"],
         &["call", &server, "nothing"],
         &["read", &server, "a:b"],
         &["prompt", &server, "greet"],
@@ -95,7 +115,9 @@ async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
             let ran = rig.run_with(&[words, json, &secrets].concat(), &variables).await;
 
             let printed = format!("{}{}", ran.out, ran.err);
-            assert!(!printed.contains("s3cret"), "{words:?} {json:?} {printed}");
+            for secret in [token, key, query] {
+                assert!(!printed.contains(secret), "{words:?} {json:?} {printed}");
+            }
             let is_quoted = printed.contains("you sent ..., ... and /mcp?...");
             // A check says of tools what it thinks of them, and not what they say of themselves.
             assert!(
@@ -104,6 +126,23 @@ async fn what_a_server_repeats_of_our_secrets_is_printed_by_no_command() {
             );
         }
     }
+}
+
+/// It read "the token is ... or too old", and a program found no `title` in the list.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_a_word_blots_out_neither_words_of_ours_nor_names_of_members() {
+    let rig = Rig::new().await;
+    rig.mcp.tools(json!([{"name": "echo", "title": "a title", "inputSchema": {"type": "object"}}]));
+    let words = |command| [command, "SERVER", "--bearer-env", "TOKEN", "--json"];
+
+    let listed = rig.run_with(&words("tools"), &[("TOKEN", "title")]).await;
+    rig.mcp.require_bearer(Some("right"));
+    let checked = rig.run_with(&words("check"), &[("TOKEN", "wrong")]).await;
+    let refused = rig.run_with(&words("tools"), &[("TOKEN", "unauthorized")]).await;
+
+    assert_eq!(listed.json()["tools"][0]["title"], "a ...", "{listed:?}");
+    assert!(checked.json()["advice"][0].as_str().unwrap().contains("is wrong or"), "{checked:?}");
+    assert_eq!(refused.json()["error"]["kind"], "unauthorized", "{refused:?}");
 }
 
 /// `?toolset=issues` is no secret, and a list of issues must stay one.
@@ -172,7 +211,7 @@ async fn settings_that_cannot_be_used_are_told_without_their_values() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_control_character_of_a_server_is_printed() {
+async fn no_control_character_of_a_server_is_printed_where_people_read() {
     let rig = Rig::new().await;
     let nasty = "\u{1b}]0;pwned\u{7}\u{9b}2J\u{202e}\r";
     let named =
@@ -230,6 +269,10 @@ async fn no_control_character_of_a_server_is_printed() {
             let said = format!("{}{}", ran.out, ran.err);
             assert!(said.contains("pwned"), "the test is about what is printed: {words:?} {ran:?}");
             let harmful = |it: char| (it.is_control() && it != '\n') || it == '\u{202e}';
+            // The text of an answer goes to a pipe as it was sent, and to a terminal it does not.
+            let is_raw = json.is_empty() && ran.code == Some(0) && !ran.out.is_empty();
+            let is_raw = is_raw && ["put", "a:b", "greet"].contains(&words[words.len() - 1]);
+            let said = if is_raw { ran.out.replace(nasty, "") + &ran.err } else { said };
             assert!(!said.contains(harmful), "{words:?} {json:?} {said:?}");
         }
     }

@@ -118,3 +118,19 @@ async fn an_answer_beyond_the_limit_names_the_flag_that_raises_it() {
     assert_eq!(raised.code, Some(0), "{}", raised.err);
     assert!(raised.out.contains(&"x".repeat(100_000)));
 }
+
+/// Each command had forty lines of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_short_help_has_few_of_the_flags_that_all_commands_share() {
+    let rig = Rig::new().await;
+
+    let short = rig.run(&["tools", "-h"]).await;
+    let long = rig.run(&["tools", "--help"]).await;
+
+    for flag in ["--bearer-env", "--timeout"] {
+        assert!(short.out.contains(flag) && long.out.contains(flag), "{flag}: {}", short.out);
+    }
+    for flag in ["--max-message", "--repeatable", "--insecure"] {
+        assert!(!short.out.contains(flag) && long.out.contains(flag), "{flag}: {}", short.out);
+    }
+}

@@ -143,6 +143,14 @@ async fn the_output_of_commands_that_need_no_server_is_what_it_was() {
         &["completions", "fish"],
         &["man"],
         &["nonsense"],
+        &["http://127.0.0.1:1/mcp"],
+        &["tools"],
+        &["call", "http://127.0.0.1:1/mcp"],
+        &["tools", "http://127.0.0.1:70010/mcp"],
+        &["tools", "http://me:password@127.0.0.1:1/mcp"],
+        &["tools", "http://127.0.0.1:1/mcp", "--header", "foo"],
+        &["tools", "http://127.0.0.1:1/mcp", "--bearer-env", "NOWHERE"],
+        &["tools", "http://127.0.0.1:1/mcp?toolset=issues&key=secret", "--policy", "never"],
     ] {
         shots += &shot(&rig, words).await;
     }

@@ -14,6 +14,23 @@ use tokio::time::timeout;
 
 use crate::rig::Rig;
 
+/// A file held the words for a control character, and lines without their ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_text_of_an_answer_is_as_it_was_sent_unless_a_terminal_shows_it() {
+    let rig = Rig::new().await;
+    let text = "a\u{1b}[2Jb\r\nc\u{202e}\n";
+    rig.answer("echo", json!({"content": [{"type": "text", "text": text}]}));
+    rig.rule(When::method("resources/read"), json!({"contents": [{"uri": "a:b", "text": text}]}));
+
+    for words in [&["call", "SERVER", "echo"][..], &["read", "SERVER", "a:b"]] {
+        let seen = on_terminal(&rig, words, &[]).await;
+        let piped = rig.run(words).await;
+
+        assert!(seen.contains("a\\u{1b}[2Jb\r\nc\\u{202e}\r\n"), "{seen:?}");
+        assert_eq!(piped.out, text);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progress_is_a_bar_that_is_gone_when_the_answer_is_there() {
     let rig = Rig::new().await;

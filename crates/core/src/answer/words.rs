@@ -22,7 +22,7 @@ pub fn names_no_handshake(words: &str) -> bool {
 }
 
 /// Returns the words of a refusal, without markup. `None` if it has none.
-pub(crate) fn of_refusal(content: Content, body: &[u8]) -> Option<String> {
+pub fn of_refusal(content: Content, body: &[u8]) -> Option<String> {
     // Everything beyond this would be cut off below.
     let start = &body[..body.len().min(LONGEST_READ)];
     if let Ok(Incoming::One(Message::Response { answer, .. })) =

@@ -128,7 +128,10 @@ fn what_fits_no_type_stays_text_and_is_found_by_the_check() {
 
     assert_eq!(
         faults,
-        ["`b` must be boolean; typed: `b=maybe`", "`i` must be integer; typed: `i=many`"]
+        [
+            "`b` must be boolean; typed: `b=maybe`; type `b=true` or `b=false`",
+            "`i` must be integer; typed: `i=many`"
+        ]
     );
 }
 

@@ -39,8 +39,8 @@ impl Field {
         let default = raw.as_ref().and_then(|it| it.member("default"));
         Self {
             name: name.to_owned(),
-            title: property.title().map(str::to_owned),
-            description: property.description().map(str::to_owned),
+            title: property.title(),
+            description: property.description(),
             fits: property.words(),
             kind: Kind::of(property),
             is_required: form.member("required").and_then(|it| it.read()).is_some_and(is_listed),
@@ -76,7 +76,7 @@ impl Field {
             Kind::Boolean => "yes or no".to_owned(),
             Kind::Many(_) => "any number of these, with commas between".to_owned(),
             Kind::One(_) => "one of these".to_owned(),
-            Kind::Text => safe::line(&self.fits),
+            Kind::Text => safe::our_line(&self.fits),
         }
     }
 
@@ -130,7 +130,7 @@ impl Field {
         if faults.is_empty() {
             Ok(())
         } else {
-            Err(faults.iter().map(|it| safe::line(it)).collect::<Vec<_>>().join("; "))
+            Err(faults.iter().map(|it| safe::our_line(it)).collect::<Vec<_>>().join("; "))
         }
     }
 

@@ -202,7 +202,7 @@ impl Form {
         if faults.is_empty() {
             Ok(whole)
         } else {
-            Err(faults.iter().map(|it| safe::line(it)).collect::<Vec<_>>().join("; "))
+            Err(faults.iter().map(|it| safe::our_line(it)).collect::<Vec<_>>().join("; "))
         }
     }
 }

@@ -71,7 +71,8 @@ async fn refusal(method: &str, params: Option<Json>) -> (String, Answer) {
 async fn elicitation(params: Json) -> (String, String) {
     let terminal = "run it on a terminal";
     let message = params.member("message").and_then(|it| it.read::<String>()).unwrap_or_default();
-    let message = safe::line(super::super::schema::cut(&message, LONGEST));
+    let message = safe::line(&message);
+    let message = super::super::schema::cut(&message, LONGEST);
     let is_url = params.member("mode").is_some_and(|it| it.string().as_deref() == Some("url"));
     if is_url {
         let url = params.member("url").and_then(|it| it.read::<String>()).unwrap_or_default();

@@ -3,7 +3,7 @@
 use ridethrough::Json;
 
 use super::tree::Tree;
-use super::{LONGEST_TEXT, Schema, cut};
+use super::{LONGEST_TEXT, Schema, masked_and_cut};
 
 /// A value that may be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,10 +12,11 @@ pub(in crate::talk) struct Choice {
     pub(in crate::talk) title: Option<String>,
 }
 
-impl<'a> Schema<'a> {
+impl Schema<'_> {
     /// A name for people.
-    pub(in crate::talk) fn title(self) -> Option<&'a str> {
-        self.node.member("title").and_then(Tree::text).map(|it| cut(it, LONGEST_TEXT))
+    pub(in crate::talk) fn title(self) -> Option<String> {
+        let title = self.node.member("title").and_then(Tree::text)?;
+        Some(masked_and_cut(title, LONGEST_TEXT))
     }
 
     /// The only values that fit, if the schema names them: by `enum`, with the titles of `enumNames`, or by
@@ -43,7 +44,7 @@ fn titled(form: &Tree) -> Option<Choice> {
 
 fn choice(value: &Tree, title: Option<&str>) -> Option<Choice> {
     let value = Json::new(value.json()).ok()?;
-    Some(Choice { value, title: title.map(|it| cut(it, LONGEST_TEXT).to_owned()) })
+    Some(Choice { value, title: title.map(|it| masked_and_cut(it, LONGEST_TEXT)) })
 }
 
 /// Nobody chooses from more by hand; what is beyond them is refused by the check of the whole.

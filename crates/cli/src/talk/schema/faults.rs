@@ -5,6 +5,7 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
 use super::{Document, Schema, unknown};
+use crate::secrets;
 use crate::talk::arguments::Origins;
 
 /// Puts what the library finds into words.
@@ -65,7 +66,11 @@ impl<'a> Teller<'a> {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 self.forms(context, pointer, &place, schema, depth)
             }
-            kind => vec![self.told(pointer, &place, &words(kind, schema), schema)],
+            kind => {
+                let is_of_type = matches!(kind, Kind::Type { .. });
+                let how = self.spelling(pointer, &place, schema).filter(|_| is_of_type);
+                vec![self.told(pointer, &place, &words(kind, schema), schema) + &then(how)]
+            }
         }
     }
 
@@ -100,31 +105,79 @@ impl<'a> Teller<'a> {
             _ => {}
         }
         let words = schema.map_or_else(|| "something else".to_owned(), Schema::words);
-        vec![self.told(pointer, place, &format!("must be {words}"), schema)]
+        let how = self.spelling(pointer, place, schema);
+        vec![self.told(pointer, place, &format!("must be {words}"), schema) + &then(how)]
     }
 
     fn told(&self, pointer: &str, place: &str, fault: &str, schema: Option<Schema<'_>>) -> String {
         let place = if place.is_empty() { "the whole" } else { place };
         let description = schema.and_then(Schema::description).map(|it| format!(" ({it})"));
         let typed = self.origins.typed(pointer).map(|it| format!("; typed: `{it}`"));
-        let list = self.list(pointer).map(|it| format!("; {it}"));
-        let [description, typed, list] = [description, typed, list].map(Option::unwrap_or_default);
-        format!("`{place}` {fault}{description}{typed}{list}")
+        let [description, typed] = [description, typed].map(Option::unwrap_or_default);
+        format!("`{place}` {fault}{description}{typed}")
     }
 
-    /// How several elements are typed, if one word with commas stands in a list.
-    fn list(&self, pointer: &str) -> Option<String> {
-        let (list, _) = pointer.rsplit_once('/')?;
-        let [Value::String(text)] = self.value.pointer(list)?.as_array()?.as_slice() else {
+    /// How a value of the type that is wanted is typed, if what was typed is of another one.
+    fn spelling(&self, pointer: &str, place: &str, schema: Option<Schema<'_>>) -> Option<String> {
+        let (schema, value) = (schema?, self.value.pointer(pointer)?);
+        let types = schema.types();
+        let wants = |kind: &str| types.contains(&kind);
+        let is_text = matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
+        if place.is_empty() || !self.origins.are_words() || wants("string") {
             return None;
-        };
-        let (first, rest) = text.split_once(',')?;
-        let (first, rest) = (first.trim(), rest.split(',').next().unwrap_or_default().trim());
-        let place = place(list, self.value);
-        Some(format!(
-            "several are typed as `{place}={first} {place}={rest}` or as JSON, `{place}:='[...]'`"
-        ))
+        }
+        let place = secrets::masked(place);
+        // An element has no spelling of its own.
+        if let Some((list, _)) = place.rsplit_once('[').filter(|_| place.ends_with(']')) {
+            return (is_text && wants("object")).then(|| objects(list, Some(schema)));
+        }
+        match value {
+            Value::Object(_) if wants("array") && !wants("object") => Some(list(&place, schema)),
+            _ if !is_text => None,
+            _ if wants("object") => Some(object(&place, schema)),
+            Value::String(_) if wants("array") => Some(list(&place, schema)),
+            _ if wants("boolean") && !wants("integer") && !wants("number") => {
+                Some(format!("type `{place}=true` or `{place}=false`"))
+            }
+            _ => None,
+        }
     }
+}
+
+/// How an object is typed.
+fn object(place: &str, schema: Schema<'_>) -> String {
+    match member(schema) {
+        Some(name) => format!(
+            "an object is typed as `{place}.{name}=...` for each member, or as JSON: \
+             `{place}:='{{\"{name}\": ...}}'`"
+        ),
+        None => format!("an object is typed as `{place}.NAME=...` or `{place}:='{{...}}'`"),
+    }
+}
+
+/// How a list is typed.
+fn list(place: &str, schema: Schema<'_>) -> String {
+    let items = schema.items();
+    if items.is_some_and(|it| it.types() == ["object"]) {
+        return objects(place, items);
+    }
+    format!("a list is typed as `{place}=... {place}=...`, or as JSON: `{place}:='[...]'`")
+}
+
+/// How a list of objects is typed.
+fn objects(place: &str, items: Option<Schema<'_>>) -> String {
+    let name = items.and_then(member).unwrap_or_else(|| "NAME".to_owned());
+    format!("a list of objects is typed as JSON: `{place}:='[{{\"{name}\": ...}}]'`")
+}
+
+/// A member that an object should have, in the first of its forms that has any.
+fn member(schema: Schema<'_>) -> Option<String> {
+    let forms = schema.branches(0);
+    let name = [schema].into_iter().chain(forms).find_map(|form| {
+        let required = form.required().into_iter().next();
+        required.or_else(|| form.properties().next().map(|(name, _)| name))
+    });
+    name.map(secrets::masked)
 }
 
 /// Whether this error says that another form was meant.
@@ -143,12 +196,14 @@ fn words(kind: &Kind, schema: Option<Schema<'_>>) -> String {
     match kind {
         Kind::Contains => "lacks an element that it must have".to_owned(),
         Kind::FalseSchema => "is not allowed".to_owned(),
-        Kind::Format { format } => format!("must be a text of the format `{format}`"),
+        Kind::Format { format } => {
+            format!("must be a text of the format `{}`", secrets::masked(format))
+        }
         Kind::MaxProperties { limit } => format!("must have at most {limit} members"),
         Kind::MinProperties { limit } => format!("must have at least {limit} members"),
         Kind::Not { .. } => "is what the schema forbids".to_owned(),
         Kind::OneOfMultipleValid { .. } => "fits several forms that exclude each other".to_owned(),
-        Kind::Pattern { pattern } => format!("must match `{pattern}`"),
+        Kind::Pattern { pattern } => format!("must match `{}`", secrets::masked(pattern)),
         Kind::PropertyNames { .. } => "has a member whose name is not allowed".to_owned(),
         Kind::UniqueItems => "must not have an element twice".to_owned(),
         Kind::AdditionalItems { .. } | Kind::UnevaluatedItems { .. } => {
@@ -161,9 +216,15 @@ fn words(kind: &Kind, schema: Option<Schema<'_>>) -> String {
     }
 }
 
+/// What is said behind a fault.
+fn then(words: Option<String>) -> String {
+    words.map(|it| format!("; {it}")).unwrap_or_default()
+}
+
 fn missing(place: &str, schema: Option<Schema<'_>>) -> String {
     let words = schema.map_or_else(|| "any value".to_owned(), Schema::words);
     let description = schema.and_then(Schema::description).map(|it| format!(" ({it})"));
+    let place = secrets::masked(place);
     format!("`{place}` is missing: {words}{}", description.unwrap_or_default())
 }
 

@@ -223,3 +223,17 @@ fn a_schema_that_unfolds_without_end_is_not_checked_by() {
         ["the tool's schema is too intricate: the arguments are not checked by it"]
     );
 }
+
+/// A description was cut first, and the beginning of a token stayed.
+#[test]
+fn a_secret_at_the_edge_of_a_long_description_is_masked() {
+    secrets::keep("https://example.com/mcp", &[("x-key", "s3cret-at-the-edge")]);
+    let said = |longest: usize| format!("{}s3cret-at-the-edge", "x".repeat(longest - 6));
+    let schema = json!({"description": said(LONGEST_TEXT), "enum": [said(LONGEST_VALUE)]});
+    let schema = Json::from(schema);
+    let document = Document::new(&schema);
+
+    for shown in [document.schema().description().unwrap(), document.schema().words()] {
+        assert!(!shown.contains("s3c"), "{shown}");
+    }
+}

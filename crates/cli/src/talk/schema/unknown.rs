@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::faults::{escaped, inside};
 use super::{Schema, tree::Tree};
 use crate::near;
+use crate::secrets;
 use crate::talk::arguments::Origins;
 
 /// Names that are not known, each with what is said about it.
@@ -86,7 +87,9 @@ pub(super) fn known(schema: Schema<'_>) -> Vec<&str> {
 }
 
 fn gather<'a>(schema: Schema<'a>, depth: usize, names: &mut Vec<&'a str>) {
-    for (name, _) in schema.properties().take(MOST_KNOWN) {
+    // What is required is wanted, whether or not anything else is said of it.
+    let own = schema.properties().map(|(name, _)| name).take(MOST_KNOWN);
+    for name in own.chain(schema.required().into_iter().take(MOST_KNOWN)) {
         if !names.contains(&name) && names.len() < MOST_KNOWN {
             names.push(name);
         }
@@ -116,7 +119,8 @@ fn takes_any(schema: Schema<'_>, depth: usize) -> bool {
 /// What is said about a name that is not known.
 pub(super) fn told(place: &str, name: &str, known: &[&str], typed: Option<&str>) -> String {
     let meant = near::question(name, known.iter().copied()).map(|it| format!(" ({it})"));
-    let shown: Vec<_> = known.iter().copied().take(MOST_SHOWN).collect();
+    let meant = meant.map(|it| secrets::masked(&it));
+    let shown: Vec<_> = known.iter().take(MOST_SHOWN).map(|it| secrets::masked(it)).collect();
     let more = if known.len() > MOST_SHOWN { " and more" } else { "" };
     let rest = match (meant, shown.is_empty()) {
         (Some(meant), _) => meant,

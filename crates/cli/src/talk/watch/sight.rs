@@ -1,14 +1,16 @@
 //! One thing that was seen, as a line for people or as JSON for machines.
 
+use ridethrough::Json;
 use ridethrough::event::{Event, Moment, Status};
 use ridethrough::machine::Generation;
 use ridethrough::machine::breaker::BreakerState;
 use ridethrough::model::Notification;
-use ridethrough::{Json, wording};
 use serde::Serialize;
 
 use super::page::Kind;
-use crate::talk::safe;
+use crate::in_flags;
+use crate::secrets;
+use crate::talk::{safe, told_event};
 
 /// Something seen, and when.
 pub(super) struct Sight {
@@ -49,7 +51,7 @@ pub(super) struct LastStatus {
 
 impl Sight {
     pub(super) fn event(at: Moment, event: &Event) -> Self {
-        let news = wording::of(event, at);
+        let news = told_event::wording_of(event, at);
         Self { at, what: What::Event { event: news.name, text: news.words } }
     }
 
@@ -85,7 +87,8 @@ impl Sight {
             // The library may learn new kinds before there are words for them here.
             _ => ("other", None),
         };
-        Self { at, what: What::Notification { method: method.to_owned(), params } }
+        let params = params.and_then(|it| Json::new(secrets::masked_json(it.as_str())).ok());
+        Self { at, what: What::Notification { method: secrets::masked(method), params } }
     }
 
     /// The status, if it is not what it was last.
@@ -142,9 +145,9 @@ impl Sight {
                 let params = params.as_ref().map(|it| safe::json(it.as_str())).unwrap_or_default();
                 format!("server tells {method} {params}")
             }
-            What::Status(standing) => standing.words(),
+            What::Status(standing) => in_flags::told(&standing.words()),
         };
-        safe::line(words.trim_end())
+        safe::our_line(words.trim_end())
     }
 
     pub(super) fn json(&self) -> String {

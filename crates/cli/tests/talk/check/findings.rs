@@ -246,6 +246,26 @@ async fn a_server_that_is_stateless_only_is_checked_without_a_handshake() {
     );
 }
 
+/// `check` said that there is a standing stream, and `watch` that there is none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_standing_stream_of_a_server_of_both_eras_is_told_for_each() {
+    let rig = Rig::new().await;
+    rig.mcp.speaks(Spoken::Both);
+    let with_both = checked(&rig).await;
+    rig.mcp.rule(When::method("subscriptions/listen"), Times::Always, |ask| async move {
+        let error = ask.error(-32601, "Method not found");
+        ask.json(error).await;
+    });
+    let with_one = checked(&rig).await;
+
+    for report in [&with_both, &with_one] {
+        assert_finding(report, "standing", "good", "in a session: holds a standing stream open");
+    }
+    assert_finding(&with_both, "listen", "good", "without a session it holds a standing stream");
+    assert_finding(&with_one, "listen", "note", "without a session it has no standing stream");
+    assert_finding(&with_one, "era", "good", "our commands speak that with it");
+}
+
 /// It was told as `ok HTTP/1.1, no TLS`, and nothing of TLS.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_port_that_speaks_tls_is_told_when_it_is_asked_in_plain_http() {

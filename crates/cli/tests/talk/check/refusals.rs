@@ -65,7 +65,7 @@ async fn what_is_no_server_of_today_is_told_with_a_guess() {
         rig.run(&["check", &root]).await
     };
     let moved = refused(|ask| async move {
-        ask.status(302, &[("location", "https://login.example/?to=s3cret")], "").await;
+        ask.status(302, &[("location", "https://login.example/sso/start?to=s3cret")], "").await;
     })
     .await;
     let old = refused(|ask| async move {
@@ -90,13 +90,34 @@ async fn what_is_no_server_of_today_is_told_with_a_guess() {
     for (ran, words, code) in [
         (page, "a web page answers (200)", 8),
         (wrong_path, "perhaps `/mcp` is missing", 8),
-        (moved, "redirects (302) to `https://login.example`", 8),
+        (moved, "redirects (302) to `https://login.example/sso/start`", 8),
         (old, "HTTP+SSE of 2024-11-05, which is deprecated; our client speaks it", 0),
         (modern, "names the stateless revision 2026-07-28, and refuses it", 8),
     ] {
         assert_eq!(ran.code, Some(code), "{ran:?}");
         let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(out.contains(words) && !out.contains("s3cret"), "{words}: {out}");
+    }
+}
+
+/// `tools` told them, and `check` did not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_says_when_it_refuses_is_told() {
+    let challenge = "Bearer error=\"invalid_token\", error_description=\"expired: see /help?x\"";
+    for (status, header, words) in [
+        (401, challenge, "error_description `expired: see /help?x`"),
+        (403, "", "the server said `ask the admins`"),
+        (500, "", "turns us away: 500; the server said `ask the admins`"),
+    ] {
+        let ran = refused(move |ask| async move {
+            let header = [("www-authenticate", header)];
+            let header = if status == 401 { &header[..] } else { &[] };
+            ask.status(status, header, "<!doctype html><body>ask the <b>admins</b></body>").await;
+        })
+        .await;
+
+        let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(out.contains(words), "{words}: {out}");
     }
 }
 

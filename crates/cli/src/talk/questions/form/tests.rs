@@ -66,7 +66,7 @@ fn what_does_not_fit_is_asked_again_with_the_reason() {
         (
             json!({"type": "array", "minItems": 2, "items": {"enum": ["s", "m"]}}),
             "s",
-            "`a` must be array of one of \"s\", \"m\", items at least 2",
+            "`a` must be array of (one of \"s\", \"m\"), items at least 2",
         ),
         (
             json!({"type": "array", "items": {"enum": ["s", "m"]}}),
